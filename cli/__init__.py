@@ -1,0 +1,1 @@
+"""The terminal face: thin commands that call the other packages."""

@@ -1,0 +1,1 @@
+"""An OpenAI-compatible server on loopback with faults on demand. It is no model."""

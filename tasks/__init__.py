@@ -1,0 +1,1 @@
+"""Celery and Redis: when it runs, how often, and what if it fails."""

@@ -1,0 +1,1 @@
+"""The engine: what should happen to one event, and why."""

@@ -1,0 +1,1 @@
+"""The only files that know a vendor."""

@@ -1,0 +1,1 @@
+"""How far a draft can be trusted: one module, policies are data."""

@@ -1,0 +1,1 @@
+"""Pure tests of a draft, after the model."""

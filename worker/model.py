@@ -1,0 +1,326 @@
+"""The nouns: values that travel from the stream entry to the audit row, all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+from uuid import UUID
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+
+class Scope(StrEnum):
+    """Where the author wrote."""
+
+    CHAT = "chat"
+    COMMENT = "comment"
+
+
+class Verdict(StrEnum):
+    """What Hushgate does with an event; stored in ``ai_decisions.decision``."""
+
+    IGNORE = "ignore"
+    RESPOND = "respond"
+    ESCALATE = "escalate"
+
+
+class Severity(StrEnum):
+    """How much weight a finding has on its own."""
+
+    NOTE = "note"
+    WARN = "warn"
+    BLOCK = "block"
+
+
+class StageOutcome(StrEnum):
+    """How a stage ended."""
+
+    PASSED = "passed"
+    FLAGGED = "flagged"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One inbound chat message or comment, as parsed.
+
+    Attributes:
+        event_id: the publisher's idempotency key, unique per account; the stream entry id when none came.
+        entry_id: id of the stream entry that carried it, such as ``1763761234567-0``.
+        user_id: the account whose inbox it is.
+        author_id: who wrote it.
+        text: 1 to ``Limits.text_chars`` characters, no NUL.
+        created_at: when the author wrote it, UTC.
+        received_at: when the entry reached Redis, UTC; the age limits count from here.
+        language: BCP 47 tag as the publisher gave it, or None.
+        attachments: image URLs, at most 16.
+        metadata: the publisher's own JSON object, stored, never interpreted.
+    """
+
+    event_id: str
+    entry_id: str
+    user_id: str
+    scope: Scope
+    conversation_id: str
+    message_id: str
+    author_id: str
+    text: str
+    created_at: datetime
+    received_at: datetime
+    language: str | None = None
+    attachments: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A half-open range of code points in the original text, ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a rule, a model or a check noticed. It does nothing by itself.
+
+    Attributes:
+        stage: name of the stage that noticed it.
+        code: a stable word, such as ``flagged_keyword`` or ``openai_moderation``.
+        severity: whether it blocks by itself.
+        matched_rule: as stored in ``ai_decisions.matched_rule``, such as ``flagged_keyword:spam``.
+        evidence: one sentence for a reviewer; may quote the rule, never more than 300 characters.
+        how: how a rule matched (``exact``, ``case``, ``leet`` ...), or empty.
+        score: 0..1 where the source gives one, else None.
+        span: where in the original text, or None when it concerns the whole.
+    """
+
+    stage: str
+    code: str
+    severity: Severity
+    matched_rule: str
+    evidence: str
+    how: str = ""
+    score: float | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One stored line of a conversation.
+
+    Attributes:
+        role: ``user`` for an author, ``assistant`` for an earlier reply of ours.
+    """
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk retrieved for one event.
+
+    Attributes:
+        passage_id: ``<document id>#<chunk number>``.
+        similarity: 0..1, higher is nearer; see ``docs/confidence.md`` for what it means per retriever.
+        percentile: 0..1, share of this embedder's background similarities below this one, or None.
+        metadata: the document's own labels (subject, class, source ...).
+    """
+
+    passage_id: str
+    title: str
+    text: str
+    similarity: float
+    percentile: float | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool the model asks us to run; ``arguments`` is its parsed JSON object."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool gave back, as text for the model."""
+
+    call_id: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRound:
+    """One request of the model for tools, with our answers, in the same order."""
+
+    calls: tuple[ToolCall, ...]
+    results: tuple[ToolResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """Everything a model is asked, vendor-free.
+
+    Attributes:
+        system: the instructions, passages included.
+        history: earlier lines of the conversation, oldest first.
+        question: the event's text.
+        images: URLs that go with the question.
+        tool_rounds: what was already asked and answered within this event.
+        tools_allowed: False on the last round, so that the model must answer.
+    """
+
+    system: str
+    history: tuple[Message, ...]
+    question: str
+    images: tuple[str, ...] = ()
+    tool_rounds: tuple[ToolRound, ...] = ()
+    tools_allowed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """What a call cost, in tokens."""
+
+    prompt: int = 0
+    completion: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(prompt=self.prompt + other.prompt, completion=self.completion + other.completion)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model answered: text, tool calls or a refusal, never none of them."""
+
+    text: str
+    model: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str | None = None
+    tokens: Tokens = Tokens()
+    finish_reason: str = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A reply that is not yet approved, with the passages it may rest on."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModerationScores:
+    """A moderation verdict.
+
+    Attributes:
+        scores: category -> 0..1.
+        flagged: the categories the API itself flagged.
+        model: the name the API gave.
+    """
+
+    scores: Mapping[str, float]
+    flagged: frozenset[str]
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """How far a draft can be trusted.
+
+    Attributes:
+        policy: name of the policy that judged, with its version, such as ``calibrated@1``.
+        confidence: 0..1.
+        tier: ``high``, ``medium`` or ``low``.
+        action: ``send``, ``recheck``, ``fallback``, ``escalate`` or ``silence``.
+        category: a policy's own class of problem, or empty.
+        passed_checks: names of checks that passed.
+        failed_checks: names of checks that failed.
+        reasons: sentences for a reviewer.
+        signals: measured numbers, by name.
+        explanation: one paragraph in plain words.
+        diagnostics: the policy's own record as its document defines it.
+        fallback_text: what to send instead when the action is ``fallback``, else None.
+    """
+
+    policy: str
+    confidence: float
+    tier: str
+    action: str
+    category: str = ""
+    passed_checks: tuple[str, ...] = ()
+    failed_checks: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    explanation: str = ""
+    diagnostics: Mapping[str, Json] = field(default_factory=dict)
+    fallback_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of a call to a model, numbered from 1 within its stage."""
+
+    number: int
+    stage: str
+    outcome: str
+    duration_ms: float
+    waited_s: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRecord:
+    """One line of the stage trace: name, how it ended, how long it took, what it noted."""
+
+    stage: str
+    outcome: StageOutcome
+    duration_ms: float
+    detail: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The outcome of one event and all it rests on; immutable once made.
+
+    Attributes:
+        decision_id: UUIDv7; its time is ``decided_at``.
+        confidence: 0..1, how sure the deciding stage was; see ``docs/architecture.md``.
+        reason_code: a member of ``worker.policy.Reason``; stored, never renamed.
+        reason: one sentence for a reviewer.
+        reply: text that goes to the outbox, or None for silence.
+        degraded: True when something that should have been consulted was not.
+        quarantine: True when the exchange leaves the stored history.
+        rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    event: Event
+    verdict: Verdict
+    reason_code: str
+    reason: str
+    confidence: float
+    rules_version: int
+    matched_rule: str | None = None
+    reply: str | None = None
+    degraded: bool = False
+    quarantine: bool = False
+    rejected_draft: str | None = None
+    findings: tuple[Finding, ...] = ()
+    stages: tuple[StageRecord, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    assessment: Assessment | None = None
+    tokens: Tokens = Tokens()
+    models: Mapping[str, str] = field(default_factory=dict)
+    prompt_hash: str | None = None

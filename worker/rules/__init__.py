@@ -1,0 +1,1 @@
+"""Keyword and phrase rules: pure tests of a text, before any model."""
