@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 from uuid import UUID
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 class Scope(StrEnum):

@@ -1,1 +1,0 @@
-"""Pure tests of a draft, after the model."""
