@@ -33,7 +33,8 @@ scenario   {"seed": 7,
                       {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
-           empty; chat only: bad_tool, refusal, flagged, keyword (value: the word), ungrounded;
+           empty; chat also: bad_tool, refusal, flagged, keyword (value: the word), ungrounded;
+           judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
            moderations also: flagged (value: a category)
 
 markers    inside the user's text, for this text only, first TIMES calls (all, when left out):
@@ -41,6 +42,7 @@ markers    inside the user's text, for this text only, first TIMES calls (all, w
              [[sandbox:llm=429:2]]      two 429 with Retry-After 2, then an answer
              [[sandbox:llm=429=5:1]]    one 429 with Retry-After 5
              [[sandbox:llm=keyword=FREE]]  [[sandbox:mod=500:1]]  [[sandbox:mod=flagged=hate]]
+             [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: CRITERION
              [[sandbox:llm=delay=0.5]]  instead of the route's latency
            several markers of one route take their calls one after the other
 

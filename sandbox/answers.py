@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -25,6 +26,8 @@ UNGROUNDED_REPLY = (
     "Yes, absolutely. Every order has carried a lifetime guarantee since 1987, travels by private jet "
     "within two hours and is refunded at 300 percent, no questions asked."
 )
+
+WRONG_TEXTS: Mapping[Kind, str] = {Kind.FLAGGED: FLAGGED_REPLY, Kind.UNGROUNDED: UNGROUNDED_REPLY}
 
 GREETINGS = "hello hi hey good morning afternoon evening day greetings howdy hola bonjour hallo"
 GREETING_WORDS = frozenset(GREETINGS.split())
@@ -72,19 +75,18 @@ def _wrong_answer(request: ChatRequest, fault: Fault) -> Answer:
         case Kind.BAD_TOOL:
             tool = request.tools[0] if request.tools else SEARCH_TOOL
             return Answer(outcome=outcome, tool=tool, arguments='{"query": "unfinished')
-        case Kind.FLAGGED:
-            return Answer(outcome=outcome, text=FLAGGED_REPLY)
-        case Kind.UNGROUNDED:
-            return Answer(outcome=outcome, text=UNGROUNDED_REPLY)
         case Kind.KEYWORD:
-            return Answer(outcome=outcome, text=f"{_text_answer(request).text} {fault.value}")
-        case _:  # Kind.EMPTY: the other kinds never get as far as an answer
-            return Answer(outcome=outcome)
+            honest = _honest_answer(request)
+            return honest if honest.tool else Answer(outcome=outcome, text=f"{honest.text} {fault.value}")
+        case Kind.SCORE:
+            return Answer(outcome=outcome, text=_verdict(request, float(fault.value)))
+        case _:  # Kind.EMPTY has no text; the other kinds never get as far as an answer
+            return Answer(outcome=outcome, text=WRONG_TEXTS.get(fault.kind, ""))
 
 
 def _honest_answer(request: ChatRequest) -> Answer:
     if request.judge is not None:
-        return Answer(outcome="judged", text=_json(as_schema(judgement(request.judge), request.schema)))
+        return Answer(outcome="judged", text=_verdict(request))
     tool_call = _tool_call(request)
     if tool_call is not None:
         return tool_call
@@ -93,6 +95,10 @@ def _honest_answer(request: ChatRequest) -> Answer:
         return found
     body = {"answer": found.text, "score": float(found.outcome == "answered"), "reason": found.outcome}
     return Answer(outcome=found.outcome, text=_json(as_schema(body, request.schema)))
+
+
+def _verdict(request: ChatRequest, score: float | None = None) -> str:
+    return _json(as_schema(judgement(request.judge or "", score), request.schema))
 
 
 def _tool_call(request: ChatRequest) -> Answer | None:

@@ -29,7 +29,8 @@ of words; embeddings are hashes. Faults and delays come on demand. Never use it 
 def make_app(sandbox: Sandbox) -> ASGIApp:
     """The application of one sandbox.
 
-    The three OpenAI routes skip Starlette's middleware and routing, for speed.
+    The three OpenAI routes do not go through Starlette: its middleware wraps ``send``, and a TCP reset needs
+    uvicorn's own (``sandbox/connection.py``).
     """
     pages = Starlette(
         routes=[

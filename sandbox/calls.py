@@ -38,7 +38,6 @@ class Reply:
     """What is sent for a call that is answered: one body, or the pieces of a stream."""
 
     outcome: str
-    content_type: bytes
     pieces: Iterable[bytes]
 
 
@@ -49,6 +48,7 @@ class Call:
     route: Route
     about: str
     reply: Callable[[Fault | None, int], Reply]
+    content_type: bytes = JSON
 
 
 async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Send) -> None:
@@ -95,14 +95,15 @@ async def _perform(call: Call, fault: Fault | None, number: int, receive: Receiv
                     while (await receive())["type"] != "http.disconnect":
                         pass
         case Fault(kind=Kind.RESET):
-            await _send_start(send, 200, JSON, length=10 * len(UNFINISHED))
+            await _send_start(send, 200, call.content_type, length=10 * len(UNFINISHED))
             await send({"type": "http.response.body", "body": UNFINISHED, "more_body": True})
             await reset_connection(send)
         case Fault(kind=Kind.MALFORMED):
-            await _send_whole(send, 200, JSON, UNFINISHED)
+            body = b"data: " + UNFINISHED + b"\n\n" if call.content_type is EVENTS else UNFINISHED
+            await _send_whole(send, 200, call.content_type, body)
         case _:
             reply = call.reply(fault, number)
-            await _send_reply(send, reply)
+            await _send_reply(send, call.content_type, reply)
             return reply.outcome
     return fault.outcome
 
@@ -140,16 +141,17 @@ def _chat_call(document: dict[str, object]) -> Call:
         said = answer(request, fault)
         if request.stream:
             events = completion_events(request, said, number)
-            return Reply(outcome=said.outcome, content_type=EVENTS, pieces=events)
+            return Reply(outcome=said.outcome, pieces=events)
         body = orjson.dumps(completion_body(request, said, number))
-        return Reply(outcome=said.outcome, content_type=JSON, pieces=(body,))
+        return Reply(outcome=said.outcome, pieces=(body,))
 
-    return Call(route=request.route, about=request.about, reply=reply)
+    content_type = EVENTS if request.stream else JSON
+    return Call(route=request.route, about=request.about, reply=reply, content_type=content_type)
 
 
 def _json_reply(document: dict[str, object], fault: Fault | None) -> Reply:
     outcome = "answered" if fault is None else fault.outcome
-    return Reply(outcome=outcome, content_type=JSON, pieces=(orjson.dumps(document),))
+    return Reply(outcome=outcome, pieces=(orjson.dumps(document),))
 
 
 async def _refuse(sandbox: Sandbox, route: Route, body: bytes, error: BadRequest, send: Send) -> None:
@@ -173,11 +175,11 @@ async def _read_body(receive: Receive) -> bytes | None:
     return b"".join(pieces) if size <= MOST_BODY_BYTES else None
 
 
-async def _send_reply(send: Send, reply: Reply) -> None:
+async def _send_reply(send: Send, content_type: bytes, reply: Reply) -> None:
     if isinstance(reply.pieces, tuple):
-        await _send_whole(send, 200, reply.content_type, b"".join(reply.pieces))
+        await _send_whole(send, 200, content_type, b"".join(reply.pieces))
         return
-    await _send_start(send, 200, reply.content_type)
+    await _send_start(send, 200, content_type)
     for piece in reply.pieces:
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

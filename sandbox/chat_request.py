@@ -21,7 +21,8 @@ class ChatRequest:
     """A chat request as the sandbox understands it.
 
     Attributes:
-        about: the last user message as sent, markers included; calls are planned and counted under it.
+        about: the last user message as sent, markers included, or all text when there is none; calls are
+            planned and counted under it.
         question: the same without markers.
         passages: those of the system messages and of tool results, in order.
         tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
@@ -57,8 +58,8 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
     messages = _messages(body.get("messages"))
     texts = [_content(message) for message in messages]
     last_user = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
-    about = texts[last_user] if last_user >= 0 else ""
     whole = "\n\n".join(texts)
+    about = texts[last_user] if last_user >= 0 else whole
     stream_options = body.get("stream_options")
     return ChatRequest(
         about=about,

@@ -27,7 +27,7 @@ NEWEST_REQUESTS = 100
 
 
 def control_routes(sandbox: Sandbox) -> list[Path]:
-    """The routes under ``/control``; every one refuses a Host that is not loopback (a page in a browser)."""
+    """The routes under ``/control``; every one refuses a Host or Origin that is not loopback."""
     return [
         _path(sandbox, "/control/rules", _rules, "GET", "POST", "DELETE"),
         _path(sandbox, "/control/rules/{name}", _rules, "DELETE"),
@@ -101,15 +101,23 @@ def json_response(document: object, status: int = 200) -> Response:
 
 def _path(sandbox: Sandbox, path: str, handler: Handler, *methods: str) -> Path:
     async def guarded(request: Request) -> Response:
-        host = urlsplit(f"//{request.headers.get('host', '')}").hostname
-        if not is_loopback(host or ""):
-            return json_response({"error": f"Host: expected a loopback name, got {host!r}"}, 403)
+        stranger = _stranger(request)
+        if stranger is not None:
+            return json_response({"error": f"Host and Origin: expected loopback, got {stranger!r}"}, 403)
         try:
             return json_response(await handler(sandbox, request))
         except ValueError as error:
             return json_response({"error": str(error)}, 400)
 
     return Path(path, guarded, methods=methods)
+
+
+def _stranger(request: Request) -> str | None:
+    """The Host or Origin that is not loopback: then a page in a browser is asking, not a program here."""
+    origin = request.headers.get("origin")
+    named = [urlsplit(f"//{request.headers.get('host', '')}").hostname]
+    named += [] if origin is None else [urlsplit(origin).hostname]
+    return next((name or "" for name in named if not is_loopback(name or "")), None)
 
 
 def _counts(by_route: Mapping[Route, int]) -> dict[str, int]:

@@ -32,12 +32,13 @@ class Kind(StrEnum):
     FLAGGED = "flagged"
     KEYWORD = "keyword"
     UNGROUNDED = "ungrounded"
+    SCORE = "score"
 
 
 ANY_ROUTE = frozenset({Kind.STATUS, Kind.HANG, Kind.RESET, Kind.MALFORMED, Kind.EMPTY})
 KINDS_BY_ROUTE: Mapping[Route, frozenset[Kind]] = {
-    Route.CHAT: frozenset(Kind),
-    Route.JUDGE: ANY_ROUTE | {Kind.REFUSAL, Kind.UNGROUNDED},
+    Route.CHAT: frozenset(Kind) - {Kind.SCORE},
+    Route.JUDGE: ANY_ROUTE | {Kind.REFUSAL, Kind.UNGROUNDED, Kind.SCORE},
     Route.MODERATIONS: ANY_ROUTE | {Kind.FLAGGED},
     Route.EMBEDDINGS: ANY_ROUTE,
 }
@@ -49,8 +50,8 @@ class Fault:
 
     Attributes:
         status: HTTP status when the kind is ``STATUS``, else 200.
-        value: the word of ``keyword``, the category of ``flagged``, or empty.
-        retry_after_s: what a 429 or 503 puts in ``Retry-After``, or None for no header.
+        value: the word of ``keyword``, the category of ``flagged``, the number of ``score``, or empty.
+        retry_after_s: what a status puts in ``Retry-After``, or None for no header.
     """
 
     kind: Kind
@@ -165,13 +166,12 @@ def without_markers(text: str) -> str:
     return MARKER.sub(" ", text).strip() if MARKER_START in text else text
 
 
-def parse_fault(
-    route: Route, kind: str, value: str = "", retry_after_s: float | None = RETRY_AFTER_S
-) -> Fault:
+def parse_fault(route: Route, kind: str, value: str = "", retry_after_s: float | None = None) -> Fault:
     """The fault a word means on a route; ValueError says which words there are."""
     if kind.isdecimal() and 400 <= int(kind) <= 599:
-        wait_s = seconds_of("Retry-After", value) if value else retry_after_s
-        return Fault(kind=Kind.STATUS, status=int(kind), retry_after_s=wait_s if kind == "429" else None)
+        default_s = RETRY_AFTER_S if kind == "429" and retry_after_s is None else retry_after_s
+        wait_s = seconds_of("Retry-After", value) if value else default_s
+        return Fault(kind=Kind.STATUS, status=int(kind), retry_after_s=wait_s)
     allowed = KINDS_BY_ROUTE[route] - {Kind.STATUS}
     word = "hang" if kind == "timeout" else kind
     if word not in allowed:
@@ -181,6 +181,8 @@ def parse_fault(
         )
     if word == Kind.KEYWORD and not value:
         raise ValueError("fault: keyword needs a word, as in keyword=WORD")
+    if word == Kind.SCORE and not 0 <= float(value or "nan") <= 1:
+        raise ValueError(f"fault: score needs a number from 0 to 1, as in score=0.2, got {value!r}")
     return Fault(kind=Kind(word), value=value)
 
 

@@ -41,7 +41,7 @@ CRITERIA: Mapping[str, tuple[str, str]] = {
 """Criterion -> whose words are looked for, and where."""
 
 
-def judgement(prompt: str) -> dict[str, object]:
+def judgement(prompt: str, forced_score: float | None = None) -> dict[str, object]:
     """``{"criterion", "score", "verdict", "reason"}`` of a prompt; an unknown criterion is groundedness."""
     _, _, after = prompt.partition(JUDGE_LINE)
     named = after.splitlines()[0].strip().casefold() if after.strip() else ""
@@ -50,7 +50,7 @@ def judgement(prompt: str) -> dict[str, object]:
     whose, where = CRITERIA[criterion]
     words = content_words(sections.get(whose, ""))
     found = content_words(sections.get(where, ""))
-    score = round(overlap_share(words, found), 4)
+    score = round(overlap_share(words, found), 4) if forced_score is None else forced_score
     return {
         "criterion": criterion,
         "score": score,

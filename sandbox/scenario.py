@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
-from sandbox.faults import RETRY_AFTER_S, Rule, Rules, parse_fault
-from sandbox.latency import Latency, latency_json, parse_latency
+from sandbox.faults import Rule, Rules, parse_fault
+from sandbox.latency import Latency, latency_json, parse_latency, seconds_of
 from sandbox.routes import ROUTE_NAMES, Route
 
 RULE_KEYS = frozenset({"route", "fault", "value", "retry_after_s", "contains", "probability", "times"})
@@ -78,7 +78,7 @@ def _rule(document: object, rule_id: str) -> Rule:
     route = ROUTE_NAMES.get(str(fields.get("route")))
     if route is None:
         raise ValueError(f"route: expected one of {', '.join(ROUTE_NAMES)}, got {fields.get('route')!r}")
-    wait_s = _number(fields.get("retry_after_s", RETRY_AFTER_S), "retry_after_s", 3600.0)
+    wait_s = None if (wait := fields.get("retry_after_s")) is None else seconds_of("retry_after_s", wait)
     fault = parse_fault(route, str(fields.get("fault")), str(fields.get("value", "")), wait_s)
     times = fields.get("times")
     if times is not None and (not isinstance(times, int) or isinstance(times, bool) or times < 1):
@@ -88,14 +88,14 @@ def _rule(document: object, rule_id: str) -> Rule:
         route=route,
         fault=fault,
         contains=str(fields.get("contains", "")),
-        probability=_number(fields.get("probability", 1.0), "probability", 1.0),
+        probability=_probability(fields.get("probability", 1.0)),
         times=times,
     )
 
 
-def _number(value: object, name: str, highest: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= highest:
-        raise ValueError(f"{name}: expected a number from 0 to {highest:g}, got {value!r}")
+def _probability(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"probability: expected a number from 0 to 1, got {value!r}")
     return float(value)
 
 
