@@ -31,8 +31,7 @@ async def test_an_answer_is_the_best_sentence_with_its_citation(client: AsyncOpe
         ("When do you open?", "The shop opens at nine on weekdays. [3]"),
         ("Who won the cup in 1974?", "I do not know: nothing in the documents I was given answers that."),
         ("Hello there!", "Hello! How can I help you?"),
-        ("thanks a lot", "I do not know: nothing in the documents I was given answers that."),
-        ("Thank you so much", "You are welcome. Is there anything else I can help you with?"),
+        ("thanks a lot for your help", "You are welcome. Is there anything else I can help you with?"),
     ],
 )
 async def test_a_question_gets_its_kind_of_answer(client: AsyncOpenAI, question: str, expected: str) -> None:
@@ -216,10 +215,8 @@ async def test_embeddings_of_similar_texts_are_near(client: AsyncOpenAI) -> None
     answered = await client.embeddings.create(model="any", input=texts, dimensions=512)
     one, near, far = (item.embedding for item in answered.data)
 
-    assert (len(one), _dot(one, one)) == (
-        512,
-        pytest.approx(1.0, abs=1e-5),
-    )
+    assert len(one) == 512
+    assert _dot(one, one) == pytest.approx(1.0, abs=1e-5)
     assert _dot(one, near) > 0.8
     assert _dot(one, far) < 0.3
 
