@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from worker.assessment.wordlists import ordered_words_of
+from worker.assessment.wordlists import ordered_words_of, words_of
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TIME = re.compile(
@@ -20,10 +20,7 @@ _QUANTITY = re.compile(
     r"(?P<money>[$€£¥₫])?\s?(?P<number>\d+(?:[.,]\d+)*)\s?"
     r"(?P<unit>%|‰|°\s?[CF]\b|[$€£¥₫đ]|[^\W\d_]+)?"
 )
-MEASURES: frozenset[str] = frozenset(
-    "% ‰ $ € £ ¥ ₫ đ °c °f mg g kg ml l mm cm m km mile lb oz second minute hour day week month year "
-    "phút giờ ngày tuần tháng năm".split()  # noqa: SIM905  # forty quotes would hide the units
-)
+MEASURES: frozenset[str] = words_of("measures")
 """Units that change what a number says; any other word after a number may be put differently."""
 
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")

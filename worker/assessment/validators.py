@@ -19,7 +19,7 @@ from worker.model import Assessment, Json
 UNCERTAINTY_PATTERNS = (
     # seed 002 gives the first of each language, "etc."
     "i don't know", "i'm not certain", "i cannot answer", "i can't answer", "i'm not sure",
-    "i am not certain", "i am not sure", "i do not know", "don't have enough information", 
+    "i am not certain", "i am not sure", "i do not know", "don't have enough information",
     "do not have enough information",
     "không biết", "không có đủ thông tin", "không thể trả lời", "không chắc", "chưa rõ",
     "不知道", "不确定", "无法回答", "没有足够的信息", "不清楚",
