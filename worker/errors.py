@@ -8,6 +8,7 @@
     │   └── StorageUnavailable
     ├── RejectedError          a person: the input can never succeed as it is
     │   ├── PayloadRejected
+    │   ├── ModerationRejected
     │   ├── ModelRejected
     │   ├── RuleRejected
     │   └── PolicyRejected
@@ -77,6 +78,10 @@ class PayloadRejected(RejectedError):  # noqa: N818
         self.expected = expected
         self.got = got[:120]
         super().__init__(f"{field}: expected {expected}, got {self.got}")
+
+
+class ModerationRejected(RejectedError):  # noqa: N818
+    """The moderation API refused this very input (400, 413, 422), such as an image it cannot fetch."""
 
 
 class ModelRejected(RejectedError):  # noqa: N818

@@ -76,6 +76,50 @@ class Event:
     metadata: Mapping[str, Json] = field(default_factory=dict)
 
 
+class FailurePolicy(StrEnum):
+    """What an account wants while the moderation API is down."""
+
+    HOLD = "hold"
+    BLOCK = "block"
+    ALLOW = "allow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One version of an account's settings, the newest row of ``ai_rules``; version 0 has no row at all.
+
+    Attributes:
+        version: counts up with every change; a decision pins the one it used.
+        flagged_keywords: whole words, see ``docs/rules.md``.
+        flagged_phrases: whole phrases.
+        allowed: entries that cancel a hit inside them.
+        rules_on_reply: whether keywords and phrases are also tested on the draft.
+        moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
+        hold_max_s: longest wait for moderation before the event is given up in silence, seconds.
+        reply_max_age_s: an event older than this at its turn gets no reply, seconds.
+        prompt: the account's own instructions, or empty for ours.
+        assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
+        fallback_texts: language -> text to send when a reply cannot be trusted; empty for silence.
+    """
+
+    user_id: str
+    version: int
+    ai_control_enabled: bool = False
+    ai_enabled_for_chats: bool = False
+    ai_enabled_for_comments: bool = False
+    flagged_keywords: tuple[str, ...] = ()
+    flagged_phrases: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    rules_on_reply: bool = True
+    moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
+    moderation_failure: FailurePolicy = FailurePolicy.HOLD
+    hold_max_s: float = 3600.0
+    reply_max_age_s: float = 86400.0
+    prompt: str = ""
+    assessment_policy: Mapping[str, Json] = field(default_factory=dict)
+    fallback_texts: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A half-open range of code points in the original text, ``text[start:end]``."""
@@ -173,7 +217,6 @@ class Prompt:
         system: the instructions, passages included.
         history: earlier lines of the conversation, oldest first.
         question: the event's text.
-        images: URLs that go with the question.
         tool_rounds: what was already asked and answered within this event.
         tools_allowed: False on the last round, so that the model must answer.
     """
@@ -181,7 +224,6 @@ class Prompt:
     system: str
     history: tuple[Message, ...]
     question: str
-    images: tuple[str, ...] = ()
     tool_rounds: tuple[ToolRound, ...] = ()
     tools_allowed: bool = True
 
@@ -299,6 +341,7 @@ class Decision:
         reason: one sentence for a reviewer.
         reply: text that goes to the outbox, or None for silence.
         degraded: True when something that should have been consulted was not.
+        remember: True when message and reply enter the stored history.
         quarantine: True when the exchange leaves the stored history.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
     """
@@ -314,6 +357,7 @@ class Decision:
     matched_rule: str | None = None
     reply: str | None = None
     degraded: bool = False
+    remember: bool = False
     quarantine: bool = False
     rejected_draft: str | None = None
     findings: tuple[Finding, ...] = ()

@@ -1,0 +1,76 @@
+# Hushgate. `make demo` and `make test` do all the set-up themselves and may be run as often as you like.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or later is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); \
+	  else echo "python3 -m venv failed: install the package python3-venv and try again" >&2; exit 1; fi; }
+
+$(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "setting up $(VENV) from requirements.lock (once; about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+.PHONY: setup
+setup: $(READY) ## make the virtual environment, nothing else
+
+.PHONY: demo
+demo: $(READY) ## run the main job on embedded servers: publish, decide, reply or stay silent, audit
+	@$(BIN)/hushgate demo
+
+.PHONY: up
+up: $(READY) ## the same servers and workers until Ctrl-C
+	@$(BIN)/hushgate up
+
+.PHONY: test
+test: $(READY) ## all tests, on servers of their own
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: $(READY) ## format, lint, types, import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: fix
+fix: $(READY) ## mend what format and lint can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: bench
+bench: $(READY) ## engine and pipeline beside plain Celery, in one run; JSON to out/
+	@$(BIN)/python -m bench.engine
+
+.PHONY: bench-rules
+bench-rules: $(READY) ## the rule matcher beside its peers, in one run
+	@$(BIN)/python -m bench.rules
+
+.PHONY: schema
+schema: $(READY) ## write docs/event.schema.json and .env.example anew
+	@$(BIN)/hushgate schema event > docs/event.schema.json
+	@$(BIN)/hushgate config example > .env.example
+
+.PHONY: lock
+lock: $(READY) ## resolve the dependencies again
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 pyproject.toml --group dev \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+
+.PHONY: clean
+clean: ## remove the virtual environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache out

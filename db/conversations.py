@@ -1,0 +1,26 @@
+"""The stored history of conversations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from db.pool import Pool, checkout
+from worker.model import Message
+
+HISTORY: Final = """
+    SELECT role, text FROM messages WHERE user_id = %s AND conversation_id = %s ORDER BY id DESC LIMIT %s
+"""
+
+
+class PostgresConversations:
+    """``worker.ports.Conversations`` over the table ``messages``."""
+
+    def __init__(self, source: Pool) -> None:
+        self._source = source
+
+    async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
+        """The newest ``limit`` lines, oldest first."""
+        async with checkout(self._source) as connection:
+            cursor = await connection.execute(HISTORY, (user_id, conversation_id, limit))
+            rows = await cursor.fetchall()
+        return tuple(Message(role=role, text=text) for role, text in reversed(rows))

@@ -1,0 +1,54 @@
+"""Bring a database to the newest migration, and say where it stands."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Final
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
+
+
+def engine(url: str) -> sa.Engine:
+    """A synchronous engine for migrations and people's lists; the hot path has its own pool."""
+    scheme, _, rest = url.partition("://")
+    if scheme in ("postgres", "postgresql"):
+        url = f"postgresql+psycopg://{rest}"
+    return sa.create_engine(url, poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+
+
+def upgrade(url: str) -> tuple[str | None, str]:
+    """Apply what is missing; the revisions before and after."""
+    with engine(url).connect() as connection:
+        connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
+        connection.commit()
+        before = current(connection)
+        connection.commit()
+        command.upgrade(_config(connection), "head")
+        connection.commit()
+        connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
+    return before, head()
+
+
+def current(connection: sa.Connection) -> str | None:
+    """The revision a database is at; None when it is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def head() -> str:
+    """The newest revision this release knows."""
+    revision = ScriptDirectory.from_config(_config(None)).get_current_head()
+    assert revision is not None  # noqa: S101  # the folder is part of the package
+    return revision
+
+
+def _config(connection: sa.Connection | None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(resources.files("db") / "migrations"))
+    config.attributes["connection"] = connection
+    return config

@@ -1,0 +1,64 @@
+"""The hot path's connections: psycopg, autocommit, in the worker's own role."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+import psycopg
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from worker.errors import StorageUnavailable
+
+WORKER_ROLE: Final = "hushgate_worker"
+CHECKOUT_S: Final = 10.0
+
+Connection: TypeAlias = "psycopg.AsyncConnection[TupleRow]"
+Pool: TypeAlias = "AsyncConnectionPool[Connection]"
+
+OUTAGES: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.ReadOnlySqlTransaction,
+    PoolTimeout,
+    TooManyRequests,
+)
+
+
+def pool(url: str, *, size: int, application: str) -> Pool:
+    """A closed pool; open it inside the loop that uses it."""
+    options: dict[str, Any] = {
+        "autocommit": True,
+        "application_name": application,
+        "connect_timeout": 5,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+    }
+    return AsyncConnectionPool(
+        url, kwargs=options, min_size=1, max_size=size, open=False, timeout=CHECKOUT_S, configure=_configure
+    )
+
+
+async def _configure(connection: Connection) -> None:
+    """Give up every right the worker does not need, whoever the login is."""
+    await connection.execute(f"SET ROLE {WORKER_ROLE}")
+    await connection.execute("SET statement_timeout = '30s'")
+
+
+@asynccontextmanager
+async def checkout(source: Pool) -> AsyncIterator[Connection]:
+    """One connection for one statement or transaction.
+
+    Raises:
+        StorageUnavailable: Postgres is not there or went away meanwhile.
+    """
+    try:
+        async with source.connection() as connection:
+            yield connection
+    except OUTAGES as error:
+        raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
+    except PoolClosed as error:
+        raise StorageUnavailable("Postgres: the pool is closed", kind="PoolClosed") from error

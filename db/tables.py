@@ -1,0 +1,231 @@
+"""Every table as SQLAlchemy sees it; the comments go into the database too."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    DateTime,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
+
+NAMES: Final = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+metadata: Final = MetaData(naming_convention=NAMES)
+
+Timestamp: Final = DateTime(timezone=True)
+EMPTY_OBJECT: Final = text("'{}'::jsonb")
+EMPTY_LIST: Final = text("'{}'::text[]")
+
+ai_rules: Final = Table(
+    "ai_rules",
+    metadata,
+    Column("user_id", Text, primary_key=True, comment="the account whose inbox it is"),
+    Column("version", Integer, primary_key=True, comment="counts up with every change; the newest counts"),
+    Column("ai_control_enabled", Boolean, nullable=False, server_default=text("false")),
+    Column("ai_enabled_for_chats", Boolean, nullable=False, server_default=text("false")),
+    Column("ai_enabled_for_comments", Boolean, nullable=False, server_default=text("false")),
+    Column("flagged_keywords", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="whole words"),
+    Column(
+        "flagged_phrases", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="whole phrases"
+    ),
+    Column(
+        "allowed", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="cancels hits inside them"
+    ),
+    Column("rules_on_reply", Boolean, nullable=False, server_default=text("true")),
+    Column(
+        "moderation_thresholds",
+        JSONB,
+        nullable=False,
+        server_default=EMPTY_OBJECT,
+        comment="category -> 0..1; others follow the API's own flag",
+    ),
+    Column("moderation_failure", Text, nullable=False, server_default="hold", comment="hold, block or allow"),
+    Column("hold_max_s", DOUBLE_PRECISION, nullable=False, server_default=text("3600")),
+    Column("reply_max_age_s", DOUBLE_PRECISION, nullable=False, server_default=text("86400")),
+    Column("prompt", Text, nullable=False, server_default="", comment="own instructions; empty for ours"),
+    Column("assessment_policy", JSONB, nullable=False, server_default=EMPTY_OBJECT),
+    Column("fallback_texts", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="language -> text"),
+    Column("changed_by", Text, nullable=False, server_default=text("current_user")),
+    Column("changed_at", Timestamp, nullable=False, server_default=func.now()),
+    CheckConstraint("version > 0", name="version_positive"),
+    CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
+    CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
+    comment="one row per change of an account's settings",
+)
+
+ai_decisions: Final = Table(
+    "ai_decisions",
+    metadata,
+    Column("created_at", Timestamp, primary_key=True, comment="the time inside id"),
+    Column("id", Uuid, primary_key=True, comment="UUIDv7 made by the worker"),
+    Column("user_id", Text, nullable=False, comment="the account"),
+    Column("event_id", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("conversation_id", Text, nullable=False),
+    Column("author_id", Text, nullable=False),
+    Column("scope", Text, nullable=False, comment="chat or comment"),
+    Column("decision", Text, nullable=False, comment="ignore, respond or escalate"),
+    Column("confidence", DOUBLE_PRECISION, nullable=False, comment="0..1, see docs/architecture.md"),
+    Column("reason_code", Text, nullable=False, comment="a member of worker.policy.Reason"),
+    Column("reason", Text, nullable=False, comment="one sentence for a reviewer"),
+    Column("matched_rule", Text, comment="openai_moderation:<category>, flagged_keyword:<word>, ..."),
+    Column("message_text", Text, nullable=False, comment="first 500 characters"),
+    Column("snapshot_json", JSONB, nullable=False, comment="stages, spans, attempts, tokens, versions"),
+    Column("degraded", Boolean, nullable=False, comment="something that should have been consulted was not"),
+    CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
+    CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
+    CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),
+    Index("ix_ai_decisions_account", "user_id", "created_at", "id"),
+    Index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at"),
+    comment="the audit: one row per accepted event, append-only",
+    postgresql_partition_by="RANGE (created_at)",
+)
+
+event_keys: Final = Table(
+    "event_keys",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("event_id", Text, primary_key=True),
+    Column("entry_id", Text, nullable=False, comment="the stream entry that was decided"),
+    Column("decision_id", Uuid, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    Index("ix_event_keys_created_at", "created_at"),
+    comment="idempotency: which events have their decision",
+)
+
+duplicates: Final = Table(
+    "duplicates",
+    metadata,
+    Column("entry_id", Text, primary_key=True, comment="a further stream entry of an event already decided"),
+    Column("user_id", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    comment="entries that repeated an event id; they changed nothing",
+)
+
+dead_letters: Final = Table(
+    "dead_letters",
+    metadata,
+    Column("entry_id", Text, primary_key=True),
+    Column("created_at", Timestamp, nullable=False),
+    Column(
+        "reason_code", Text, nullable=False, comment="not_json, not_utf8, invalid, too_large, poison, ..."
+    ),
+    Column("field", Text, nullable=False),
+    Column("expected", Text, nullable=False),
+    Column("got", Text, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False, comment="of the whole payload"),
+    Column("raw", LargeBinary, nullable=False, comment="the payload's first bytes"),
+    Index("ix_dead_letters_created_at", "created_at"),
+    comment="payloads that cannot become an event",
+)
+
+messages: Final = Table(
+    "messages",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("conversation_id", Text, nullable=False),
+    Column("message_id", Text, nullable=False, comment="the author's message; a reply carries the same"),
+    Column("decision_id", Uuid, nullable=False),
+    Column("role", Text, nullable=False, comment="user or assistant"),
+    Column("text", Text, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    CheckConstraint("role IN ('user', 'assistant')", name="role_known"),
+    Index("ix_messages_conversation", "user_id", "conversation_id", "id"),
+    comment="the stored history a prompt is built from",
+)
+
+quarantine: Final = Table(
+    "quarantine",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("conversation_id", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("decision_id", Uuid, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False, comment="swept after this"),
+    Index("ix_quarantine_decision_id", "decision_id"),
+    Index("ix_quarantine_expires_at", "expires_at"),
+    comment="flagged exchanges, sealed: the worker may write here and never read",
+)
+
+outbox: Final = Table(
+    "outbox",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("decision_id", Uuid, nullable=False),
+    Column("conversation_id", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
+    UniqueConstraint("user_id", "event_id"),
+    Index("ix_outbox_waiting", "id", postgresql_where=text("delivered_at IS NULL")),
+    comment="the only door to a user: approved replies",
+)
+
+documents: Final = Table(
+    "documents",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("source", Text, nullable=False, server_default=""),
+    Column("content_hash", Text, nullable=False, comment="SHA-256 of the content, hex"),
+    Column("metadata", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="labels, text to text"),
+    Column("created_at", Timestamp, nullable=False, server_default=func.now()),
+    UniqueConstraint("user_id", "content_hash"),
+    comment="what an account's replies may rest on",
+)
+
+chunks: Final = Table(
+    "chunks",
+    metadata,
+    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, comment="from 1"),
+    Column("user_id", Text, nullable=False, comment="repeated here so that every search names its account"),
+    Column("text", Text, nullable=False),
+    Column("words", TSVECTOR, Computed("to_tsvector('simple', text)", persisted=True), nullable=False),
+    Index("ix_chunks_words", "words", postgresql_using="gin"),
+    Index("ix_chunks_user_id", "user_id"),
+    comment="documents, cut to passages",
+)
+
+purged: Final = Table(
+    "purged",
+    metadata,
+    Column("table_name", Text, primary_key=True),
+    Column("rows", BigInteger, nullable=False, comment="deleted by retention since ever"),
+    comment="what retention took away, so that the conservation law can still be checked",
+)

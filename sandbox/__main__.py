@@ -1,0 +1,136 @@
+"""``python -m sandbox``: run the sandbox in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+
+from sandbox.app import make_app
+from sandbox.latency import Latency, parse_latency_option
+from sandbox.listen import listening_socket, run_server, url_of
+from sandbox.routes import Route
+from sandbox.scenario import Scenario, load_scenario
+from sandbox.state import KEEP_REQUESTS, Sandbox
+
+ABOUT = """\
+An OpenAI-compatible server on loopback that is no model: chat answers are sentences cut out of the prompt's
+passages, moderation is a word list, embeddings are hashes. Point any OpenAI client at the printed address
+with /v1 behind it; any key will do.
+"""
+
+MORE = """\
+latency    SECONDS, LOW..HIGH (uniform) or MEDIAN/P95 (lognormal), per route:
+             python -m sandbox --chat-latency 1/2.5 --moderation-latency 0.2
+
+scenario   {"seed": 7,
+            "latency": {"chat": {"median_s": 1, "p95_s": 2.5}, "moderations": 0.2},
+            "rules": [{"route": "chat", "fault": "429", "retry_after_s": 2, "probability": 0.1},
+                      {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
+
+faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
+           empty; chat also: bad_tool, refusal, flagged, keyword (value: the word), ungrounded;
+           judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
+           moderations also: flagged (value: a category)
+
+markers    inside the user's text, for this text only, first TIMES calls (all, when left out):
+             [[sandbox:ROUTE=KIND[=VALUE][:TIMES]]]    ROUTE: llm, judge, mod or emb
+             [[sandbox:llm=429:2]]      two 429 with Retry-After 2, then an answer
+             [[sandbox:llm=429=5:1]]    one 429 with Retry-After 5
+             [[sandbox:llm=keyword=FREE]]  [[sandbox:mod=500:1]]  [[sandbox:mod=flagged=hate]]
+             [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: CRITERION
+             [[sandbox:llm=delay=0.5]]  instead of the route's latency
+           several markers of one route take their calls one after the other
+
+control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules     down from now on
+           curl -X DELETE URL/control/rules/moderations                             up again
+           curl -d '{"route": "chat", "fault": "429", "times": 3}' URL/control/rules
+           curl -d '{"chat": {"median_s": 1, "p95_s": 2.5}}' URL/control/latency    (DELETE: none)
+           curl URL/control/stats            calls and outcomes per route, calls per text
+           curl 'URL/control/requests?last=5&route=chat&contains=WORD'
+           curl -X POST URL/control/reset    back to the scenario, counts at nought
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until SIGTERM or Ctrl-C; 2 when an option is wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        scenario = _scenario(options)
+        listener = listening_socket(options.host, options.port)
+    except ValueError as error:
+        print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
+        return 2
+    _announce(url_of(listener), options)
+    app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
+    run_server(app, listener, sys.stdin.fileno() if options.stop_with_stdin else None)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m sandbox",
+        description=ABOUT,
+        epilog=MORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="a loopback address; any other is refused")
+    parser.add_argument("--port", type=int, default=8099, help="0 takes a free port (default 8099)")
+    parser.add_argument(
+        "--scenario", type=Path, metavar="FILE", help="JSON file of latency and faults, see below"
+    )
+    parser.add_argument("--seed", type=int, help="of all that is drawn; overrides the scenario's")
+    for route, name in (
+        (Route.CHAT, "chat"),
+        (Route.MODERATIONS, "moderation"),
+        (Route.EMBEDDINGS, "embedding"),
+    ):
+        parser.add_argument(
+            f"--{name}-latency", dest=route, type=_latency, metavar="TIME", help=f"see below: {name} calls"
+        )
+    parser.add_argument(
+        "--keep-requests", type=int, default=KEEP_REQUESTS, metavar="N", help="bodies kept (default 1000)"
+    )
+    parser.add_argument("--ready-file", type=Path, metavar="FILE", help="written once it listens: {url, pid}")
+    parser.add_argument(
+        "--ready-fd", type=int, metavar="FD", help="the same line, to an open file descriptor"
+    )
+    parser.add_argument("--stop-with-stdin", action="store_true", help="end when standard input ends")
+    return parser
+
+
+def _latency(option: str) -> Latency:
+    try:
+        return parse_latency_option(option)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _scenario(options: argparse.Namespace) -> Scenario:
+    """The scenario of the file, with what the command line says on top."""
+    scenario = load_scenario(options.scenario) if options.scenario else Scenario()
+    chosen = {route: getattr(options, route) for route in Route if getattr(options, route, None) is not None}
+    rules = replace(scenario.rules, latency={**scenario.rules.latency, **chosen})
+    return replace(scenario, rules=rules, seed=scenario.seed if options.seed is None else options.seed)
+
+
+def _announce(url: str, options: argparse.Namespace) -> None:
+    """Say where it listens: to a person, to a file (whole or not at all), to a file descriptor."""
+    ready = orjson.dumps({"url": url, "pid": os.getpid()}) + b"\n"
+    if options.ready_file is not None:
+        unfinished = options.ready_file.with_suffix(".unfinished")
+        unfinished.write_bytes(ready)
+        unfinished.replace(options.ready_file)
+    if options.ready_fd is not None:
+        with os.fdopen(options.ready_fd, "wb") as pipe:
+            pipe.write(ready)
+    else:
+        print(f"sandbox (no model) at {url}/v1", flush=True)  # noqa: T201  # a command's message to its user
+
+
+if __name__ == "__main__":
+    sys.exit(main())

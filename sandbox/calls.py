@@ -1,0 +1,216 @@
+"""One call through an OpenAI route, from body to outcome: understand, plan, wait, then answer or go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import orjson
+from starlette.types import Receive, Send
+
+from sandbox.answers import answer
+from sandbox.chat_request import parse_chat
+from sandbox.completions import completion_body, completion_events
+from sandbox.connection import client_is_gone, reset_connection
+from sandbox.embeddings import embedding_texts, embeddings_body
+from sandbox.faults import Fault, Kind
+from sandbox.ledger import ABANDONED, BUG
+from sandbox.moderation import moderation_body, moderation_inputs
+from sandbox.routes import BadRequest, Route
+from sandbox.state import Sandbox
+
+MOST_BODY_BYTES = 20 * 1024 * 1024
+HANG_S = 3600.0
+"""A call that hangs ends after this, or when the client gives up."""
+
+LOG = logging.getLogger("sandbox")
+JSON = b"application/json"
+EVENTS = b"text/event-stream; charset=utf-8"
+UNFINISHED = b'{"id": "sandbox-malformed", "object": "chat.completion", "choices": [{"index": 0, "mess'
+ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What is sent for a call that is answered: one body, or the pieces of a stream."""
+
+    outcome: str
+    pieces: Iterable[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as understood: its route, the text it is about, and how to answer it, given its number."""
+
+    route: Route
+    about: str
+    reply: Callable[[Fault | None, int], Reply]
+    content_type: bytes = JSON
+
+
+async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Send) -> None:
+    """Answer one call and count it; a body that the real API would not take is counted as 400."""
+    body = await _read_body(receive)
+    if body is None:
+        error = BadRequest(f"body: expected at most {MOST_BODY_BYTES} bytes")
+        await _refuse(sandbox, route, b"", error, send)
+        return
+    try:
+        call = _understood(route, body)
+    except BadRequest as error:
+        await _refuse(sandbox, route, body, error, send)
+        return
+    record, seen = sandbox.ledger.begin(call.route, call.about, body)
+    outcome = ABANDONED
+    try:
+        planned = sandbox.plan_call(record, call.about, seen)
+        if planned.delay_s > 0:
+            await asyncio.sleep(planned.delay_s)
+        if not client_is_gone(send):
+            outcome = await _perform(call, planned.fault, record.number, receive, send)
+    except BadRequest as error:
+        outcome = "400"
+        await _send_error(send, 400, str(error), param=error.param)
+    except Exception:
+        outcome = BUG
+        LOG.exception("the sandbox itself failed")
+        raise
+    finally:
+        sandbox.ledger.end(record, outcome)
+
+
+async def _perform(call: Call, fault: Fault | None, number: int, receive: Receive, send: Send) -> str:
+    """Carry out what was planned; returns the outcome that is counted."""
+    match fault:
+        case Fault(kind=Kind.STATUS):
+            await _send_error(
+                send, fault.status, f"sandbox fault: {fault.status}", retry_after_s=fault.retry_after_s
+            )
+        case Fault(kind=Kind.HANG):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HANG_S):
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+        case Fault(kind=Kind.RESET):
+            await _send_start(send, 200, call.content_type, length=10 * len(UNFINISHED))
+            await send({"type": "http.response.body", "body": UNFINISHED, "more_body": True})
+            await reset_connection(send)
+        case Fault(kind=Kind.MALFORMED):
+            body = b"data: " + UNFINISHED + b"\n\n" if call.content_type is EVENTS else UNFINISHED
+            await _send_whole(send, 200, call.content_type, body)
+        case _:
+            reply = call.reply(fault, number)
+            await _send_reply(send, call.content_type, reply)
+            return reply.outcome
+    return fault.outcome
+
+
+def _understood(route: Route, body: bytes) -> Call:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"We could not parse the JSON body of your request: {error}") from error
+    if not isinstance(document, dict):
+        raise BadRequest("body: expected a JSON object")
+    match route:
+        case Route.CHAT | Route.JUDGE:
+            return _chat_call(document)
+        case Route.MODERATIONS:
+            inputs = moderation_inputs(document)
+            return Call(
+                route=route,
+                about="\n".join(item.about for item in inputs),
+                reply=lambda fault, number: _json_reply(moderation_body(inputs, fault, number), fault),
+            )
+        case Route.EMBEDDINGS:
+            texts = embedding_texts(document)
+            return Call(
+                route=route,
+                about="\n".join(texts),
+                reply=lambda fault, _: _json_reply(embeddings_body(document, texts, fault), fault),
+            )
+
+
+def _chat_call(document: dict[str, object]) -> Call:
+    request = parse_chat(document)
+
+    def reply(fault: Fault | None, number: int) -> Reply:
+        said = answer(request, fault)
+        if request.stream:
+            events = completion_events(request, said, number)
+            return Reply(outcome=said.outcome, pieces=events)
+        body = orjson.dumps(completion_body(request, said, number))
+        return Reply(outcome=said.outcome, pieces=(body,))
+
+    content_type = EVENTS if request.stream else JSON
+    return Call(route=request.route, about=request.about, reply=reply, content_type=content_type)
+
+
+def _json_reply(document: dict[str, object], fault: Fault | None) -> Reply:
+    outcome = "answered" if fault is None else fault.outcome
+    return Reply(outcome=outcome, pieces=(orjson.dumps(document),))
+
+
+async def _refuse(sandbox: Sandbox, route: Route, body: bytes, error: BadRequest, send: Send) -> None:
+    record, _ = sandbox.ledger.begin(route, "", body)
+    sandbox.ledger.end(record, "400")
+    await _send_error(send, 400, str(error), param=error.param)
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """The whole body, or None when it is over ``MOST_BODY_BYTES``; the rest is read and dropped."""
+    pieces: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size <= MOST_BODY_BYTES:
+            pieces.append(piece)
+        more = message.get("more_body", False)
+    return b"".join(pieces) if size <= MOST_BODY_BYTES else None
+
+
+async def _send_reply(send: Send, content_type: bytes, reply: Reply) -> None:
+    if isinstance(reply.pieces, tuple):
+        await _send_whole(send, 200, content_type, b"".join(reply.pieces))
+        return
+    await _send_start(send, 200, content_type)
+    for piece in reply.pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_error(
+    send: Send, status: int, message: str, *, param: str | None = None, retry_after_s: float | None = None
+) -> None:
+    """An error object as the OpenAI API writes it."""
+    kind = ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    error = {"message": message, "type": kind, "param": param, "code": None}
+    headers = () if retry_after_s is None else ((b"retry-after", f"{retry_after_s:g}".encode()),)
+    await _send_whole(send, status, JSON, orjson.dumps({"error": error}), headers)
+
+
+async def _send_whole(
+    send: Send, status: int, content_type: bytes, body: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
+    await _send_start(send, status, content_type, length=len(body), headers=headers)
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _send_start(
+    send: Send,
+    status: int,
+    content_type: bytes,
+    *,
+    length: int | None = None,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:
+    sent = [(b"content-type", content_type), *headers]
+    if length is not None:
+        sent.append((b"content-length", b"%d" % length))
+    await send({"type": "http.response.start", "status": status, "headers": sent})

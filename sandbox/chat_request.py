@@ -1,0 +1,136 @@
+"""What a chat request asks: the question, the passages it may rest on, the tools it may call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sandbox.extractive import NumberedPassage, numbered_passages
+from sandbox.faults import without_markers
+from sandbox.routes import BadRequest, Route
+
+JUDGE_LINE = "HUSHGATE-JUDGE:"
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+Message: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """A chat request as the sandbox understands it.
+
+    Attributes:
+        about: the last user message as sent, markers included, or all text when there is none; calls are
+            planned and counted under it.
+        question: the same without markers.
+        passages: those of the system messages and of tool results, in order.
+        tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
+        tools_used: names of the tools already called since the last user message.
+        forced_tool: the tool that ``tool_choice`` demands, or None.
+        judge: all text of a prompt with a ``HUSHGATE-JUDGE:`` line, else None.
+        schema: the JSON schema of ``response_format``, ``{}`` for any JSON object, None for free text.
+        prompt_words: words in all messages: the approximation of prompt tokens.
+    """
+
+    about: str
+    question: str
+    passages: tuple[NumberedPassage, ...] = ()
+    tools: tuple[str, ...] = ()
+    tools_used: frozenset[str] = frozenset()
+    forced_tool: str | None = None
+    judge: str | None = None
+    schema: Mapping[str, object] | None = None
+    prompt_words: int = 0
+    stream: bool = False
+    stream_usage: bool = False
+
+    @property
+    def route(self) -> Route:
+        """``judge`` for a judge prompt, so that it counts and fails apart from answers."""
+        return Route.CHAT if self.judge is None else Route.JUDGE
+
+
+def parse_chat(body: Mapping[str, object]) -> ChatRequest:
+    """The request in a JSON body; BadRequest when ``model`` or ``messages`` are not what the API takes."""
+    if not isinstance(body.get("model"), str):
+        raise BadRequest("model: expected a string: you must provide a model", param="model")
+    messages = _messages(body.get("messages"))
+    texts = [_content(message) for message in messages]
+    last_user = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
+    whole = "\n\n".join(texts)
+    about = texts[last_user] if last_user >= 0 else whole
+    stream_options = body.get("stream_options")
+    return ChatRequest(
+        about=about,
+        question=without_markers(about),
+        passages=tuple(_passages(messages, texts, last_user)),
+        tools=() if body.get("tool_choice") == "none" else _tool_names(body.get("tools")),
+        tools_used=frozenset(_tools_used(messages[last_user + 1 :])),
+        forced_tool=_forced_tool(body.get("tool_choice")),
+        judge=whole if any(line.startswith(JUDGE_LINE) for line in whole.splitlines()) else None,
+        schema=_schema(body.get("response_format")),
+        prompt_words=sum(len(text.split()) for text in texts),
+        stream=body.get("stream") is True,
+        stream_usage=isinstance(stream_options, Mapping) and stream_options.get("include_usage") is True,
+    )
+
+
+def _messages(value: object) -> Sequence[Message]:
+    if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
+        raise BadRequest("messages: expected a list of at least one message object", param="messages")
+    for at, message in enumerate(value):
+        if message.get("role") not in SYSTEM_ROLES | {"user", "assistant", "tool"}:
+            raise BadRequest(
+                f"messages[{at}].role: expected system, developer, user, assistant or tool, "
+                f"got {message.get('role')!r}",
+                param="messages",
+            )
+    return value
+
+
+def _content(message: Message) -> str:
+    """The text of a message whose content is a string, a list of parts or null."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def _passages(messages: Sequence[Message], texts: Sequence[str], last_user: int) -> Iterator[NumberedPassage]:
+    """Passages of system messages, and of tool results that belong to the last question."""
+    for at, message in enumerate(messages):
+        if message.get("role") in SYSTEM_ROLES or (message.get("role") == "tool" and at > last_user):
+            yield from numbered_passages(texts[at])
+
+
+def _tool_names(tools: object) -> tuple[str, ...]:
+    functions = (
+        [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    )
+    return tuple(
+        str(function["name"]) for function in functions if isinstance(function, dict) and "name" in function
+    )
+
+
+def _tools_used(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        calls = message.get("tool_calls")
+        if isinstance(calls, list):
+            yield from _tool_names(calls)
+
+
+def _forced_tool(choice: object) -> str | None:
+    function = choice.get("function") if isinstance(choice, dict) else None
+    return str(function["name"]) if isinstance(function, dict) and "name" in function else None
+
+
+def _schema(response_format: object) -> Mapping[str, object] | None:
+    if not isinstance(response_format, dict) or response_format.get("type") == "text":
+        return None
+    wrapper = response_format.get("json_schema")
+    schema = wrapper.get("schema") if isinstance(wrapper, dict) else None
+    return schema if isinstance(schema, dict) else {}

@@ -1,0 +1,37 @@
+"""What ASGI cannot say: break a connection with a TCP reset, and ask whether the client is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+
+from starlette.types import Send
+
+LINGER_NONE = struct.pack("ii", 1, 0)
+"""``struct linger`` that makes close() send RST and drop what is unsent."""
+
+FLUSH_S = 0.02
+"""Time for bytes already written to reach the client before the reset overtakes them."""
+
+
+async def reset_connection(send: Send) -> None:
+    """Break the client's connection with RST after what was already sent."""
+    transport = getattr(_cycle(send), "transport", None)
+    if transport is None:
+        raise TypeError(f"expected uvicorn's own send with a transport, got {send!r}")
+    await asyncio.sleep(FLUSH_S)
+    peer = transport.get_extra_info("socket")
+    if peer is not None:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NONE)
+    transport.abort()
+
+
+def client_is_gone(send: Send) -> bool:
+    """Whether the client closed the connection before the answer was ready."""
+    return bool(getattr(_cycle(send), "disconnected", False))
+
+
+def _cycle(send: Send) -> object:
+    # uvicorn passes the bound method of its request cycle; goes when ASGI has an extension for aborting.
+    return getattr(send, "__self__", None)

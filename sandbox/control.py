@@ -1,0 +1,156 @@
+"""The control routes: set faults and latency while the sandbox runs, and read what it counted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from sandbox.ledger import Record
+from sandbox.listen import is_loopback
+from sandbox.routes import ROUTE_NAMES, Route
+from sandbox.scenario import latencies_json, parse_latencies, rules_json
+from sandbox.state import Sandbox
+
+Handler: TypeAlias = Callable[[Sandbox, Request], Awaitable[object]]
+NEWEST_TEXTS = 1000
+"""Texts listed in the statistics unless ``texts=N`` asks for more or fewer."""
+
+NEWEST_REQUESTS = 100
+"""Requests listed unless ``last=N`` asks for more or fewer."""
+
+
+def control_routes(sandbox: Sandbox) -> list[Path]:
+    """The routes under ``/control``; every one refuses a Host or Origin that is not loopback."""
+    return [
+        _path(sandbox, "/control/rules", _rules, "GET", "POST", "DELETE"),
+        _path(sandbox, "/control/rules/{name}", _rules, "DELETE"),
+        _path(sandbox, "/control/latency", _latency, "GET", "POST", "DELETE"),
+        _path(sandbox, "/control/stats", _stats, "GET"),
+        _path(sandbox, "/control/requests", _requests, "GET"),
+        _path(sandbox, "/control/reset", _reset, "POST"),
+    ]
+
+
+async def _rules(sandbox: Sandbox, request: Request) -> object:
+    if request.method == "POST":
+        document = orjson.loads(await request.body())
+        listed = document.get("rules", document) if isinstance(document, dict) else document
+        return rules_json(sandbox.add_rules(listed).faults)
+    if request.method == "DELETE":
+        name = request.path_params.get("name")
+        sandbox.drop_rules(ROUTE_NAMES.get(name, name) if name else None)
+    return rules_json(sandbox.rules.faults)
+
+
+async def _latency(sandbox: Sandbox, request: Request) -> object:
+    if request.method == "POST":
+        sandbox.set_latency(parse_latencies(orjson.loads(await request.body())))
+    if request.method == "DELETE":
+        sandbox.drop_latency()
+    return latencies_json(sandbox.rules.latency)
+
+
+async def _stats(sandbox: Sandbox, request: Request) -> object:
+    ledger = sandbox.ledger
+    text = request.query_params.get("text")
+    if text is not None:
+        return _counts(ledger.calls_about(text))
+    listed = islice(reversed(ledger.texts.items()), _number(request, "texts", NEWEST_TEXTS))
+    return {
+        "calls": {str(route): ledger.calls[route] for route in Route},
+        "outcomes": {str(route): dict(counts) for route, counts in ledger.outcomes.items()},
+        "in_flight": {str(route): ledger.in_flight[route] for route in Route},
+        "in_flight_peak": {str(route): ledger.in_flight_peak[route] for route in Route},
+        "texts": {key: _counts(by_route) for key, by_route in listed},
+        "texts_known": len(ledger.texts),
+        "texts_forgotten": ledger.texts_forgotten,
+    }
+
+
+async def _requests(sandbox: Sandbox, request: Request) -> object:
+    """The newest request bodies, newest first; ``route`` and ``contains`` choose among all that are kept."""
+    name = request.query_params.get("route")
+    contains = request.query_params.get("contains", "")
+    if name is not None and name not in ROUTE_NAMES:
+        raise ValueError(f"route: expected one of {', '.join(ROUTE_NAMES)}, got {name!r}")
+    chosen = (
+        record
+        for record in sandbox.ledger.newest()
+        if (name is None or record.route is ROUTE_NAMES[name]) and _contains(record, contains)
+    )
+    listed = [_record_json(record) for record in islice(chosen, _number(request, "last", NEWEST_REQUESTS))]
+    return {"count": len(listed), "requests": listed}
+
+
+async def _reset(sandbox: Sandbox, _: Request) -> object:
+    sandbox.reset()
+    return {"reset": True}
+
+
+def json_response(document: object, status: int = 200) -> Response:
+    """A response with a JSON body."""
+    return Response(orjson.dumps(document), status_code=status, media_type="application/json")
+
+
+def _path(sandbox: Sandbox, path: str, handler: Handler, *methods: str) -> Path:
+    async def guarded(request: Request) -> Response:
+        stranger = _stranger(request)
+        if stranger is not None:
+            return json_response({"error": f"Host and Origin: expected loopback, got {stranger!r}"}, 403)
+        try:
+            return json_response(await handler(sandbox, request))
+        except ValueError as error:
+            return json_response({"error": str(error)}, 400)
+
+    return Path(path, guarded, methods=methods)
+
+
+def _stranger(request: Request) -> str | None:
+    """The Host or Origin that is not loopback: then a page in a browser is asking, not a program here."""
+    origin = request.headers.get("origin")
+    named = [urlsplit(f"//{request.headers.get('host', '')}").hostname]
+    named += [] if origin is None else [urlsplit(origin).hostname]
+    return next((name or "" for name in named if not is_loopback(name or "")), None)
+
+
+def _counts(by_route: Mapping[Route, int]) -> dict[str, int]:
+    return {str(route): number for route, number in by_route.items()}
+
+
+def _contains(record: Record, text: str) -> bool:
+    """Whether a text is in a request body, however the client escaped it in JSON."""
+    if not text:
+        return True
+    return text.encode() in record.body or orjson.dumps(text)[1:-1] in orjson.dumps(_body(record))
+
+
+def _record_json(record: Record) -> dict[str, object]:
+    return {
+        "number": record.number,
+        "route": record.route,
+        "text_key": record.key,
+        "outcome": record.outcome,
+        "body": _body(record),
+    }
+
+
+def _body(record: Record) -> object:
+    """The body as JSON, or as text when it is none."""
+    try:
+        return orjson.loads(record.body)
+    except orjson.JSONDecodeError:
+        return record.body.decode("utf-8", "replace")
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    word = request.query_params.get(name, str(default))
+    if not word.isdecimal():
+        raise ValueError(f"{name}: expected a whole number, got {word!r}")
+    return int(word)

@@ -1,0 +1,89 @@
+"""What the sandbox remembers of its calls: counts, and the last request bodies in a bounded ring."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sandbox.routes import Route, text_key
+
+MOST_TEXTS = 50_000
+"""Texts counted one by one; the oldest is forgotten first. About 15 MB when full."""
+
+MOST_RING_BYTES = 64 * 1024 * 1024
+"""Bytes of request bodies kept in all: whole bodies only, since a cut one could prove nothing."""
+
+IN_FLIGHT = "in_flight"
+ABANDONED = "abandoned"
+BUG = "sandbox_bug"
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """One call in the ring; ``outcome`` is filled in at its end."""
+
+    number: int
+    route: Route
+    key: str
+    body: bytes
+    outcome: str = IN_FLIGHT
+
+
+class Ledger:
+    """Counts calls and keeps the newest request bodies; everything in it is bounded."""
+
+    def __init__(self, keep_requests: int) -> None:
+        self._keep_requests = keep_requests
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again from nothing; calls that are still running are no longer counted."""
+        self.number = 0
+        self.calls: Counter[Route] = Counter()
+        self.in_flight: Counter[Route] = Counter()
+        self.in_flight_peak: Counter[Route] = Counter()
+        self.outcomes: dict[Route, Counter[str]] = {route: Counter() for route in Route}
+        self.texts: dict[str, dict[Route, int]] = {}
+        self.texts_forgotten = 0
+        self._ring: deque[Record] = deque()
+        self._ring_bytes = 0
+
+    def begin(self, route: Route, about: str, body: bytes) -> tuple[Record, int]:
+        """Count a call; returns its record and how many calls of this route about this text came before."""
+        key = text_key(about)
+        by_route = self.texts.setdefault(key, {})
+        seen = by_route.get(route, 0)
+        by_route[route] = seen + 1
+        if len(self.texts) > MOST_TEXTS:
+            del self.texts[next(iter(self.texts))]
+            self.texts_forgotten += 1
+        self.number += 1
+        self.calls[route] += 1
+        running = self.in_flight[route] + 1
+        self.in_flight[route] = running
+        self.in_flight_peak[route] = max(self.in_flight_peak[route], running)
+        record = Record(number=self.number, route=route, key=key, body=body)
+        self._keep(record)
+        return record, seen
+
+    def end(self, record: Record, outcome: str) -> None:
+        """Count how a call ended."""
+        record.outcome = outcome
+        if self.in_flight[record.route]:
+            self.in_flight[record.route] -= 1
+        self.outcomes[record.route][outcome] += 1
+
+    def calls_about(self, text: str) -> dict[Route, int]:
+        """Calls per route about exactly this text, markers included."""
+        return self.texts.get(text_key(text), {})
+
+    def newest(self) -> Iterator[Record]:
+        """The calls kept in the ring, newest first."""
+        return reversed(self._ring)
+
+    def _keep(self, record: Record) -> None:
+        self._ring.append(record)
+        self._ring_bytes += len(record.body)
+        while self._ring and (len(self._ring) > self._keep_requests or self._ring_bytes > MOST_RING_BYTES):
+            self._ring_bytes -= len(self._ring.popleft().body)

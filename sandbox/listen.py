@@ -1,0 +1,93 @@
+"""Open the listening socket, on loopback or not at all, and run the server on it until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import resource
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+BACKLOG = 4096
+"""Connections that may wait to be accepted: a load run opens thousands at once."""
+
+KEEP_ALIVE_S = 600
+"""Longer than any client keeps an idle connection, so that the sandbox never closes one under a request."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket listening on a loopback address; port 0 means any free port. ValueError for any other."""
+    if not is_loopback(host):
+        raise ValueError(
+            f"host: expected a loopback address (127.0.0.1, ::1 or localhost), got {host!r}. "
+            "The sandbox has no authentication and is no model: it is never served to other machines"
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    address = "127.0.0.1" if host == "localhost" else host
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+    except OSError as error:
+        listener.close()
+        raise ValueError(f"port: cannot listen on {address}:{port}: {error.strerror}") from error
+    listener.listen(BACKLOG)
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """``http://host:port`` of a listening socket, without a path."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run_server(app: ASGIApp, listener: socket.socket, stop_when_readable: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, or until the given file descriptor reaches its end."""
+    _allow_many_connections()
+    config = uvicorn.Config(
+        app,
+        interface="asgi3",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=0,
+    )
+    server = uvicorn.Server(config)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(server, listener, stop_when_readable))
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket, stop_when_readable: int | None) -> None:
+    if stop_when_readable is not None:
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            loop.remove_reader(stop_when_readable)
+            server.should_exit = True
+
+        loop.add_reader(stop_when_readable, stop)
+    await server.serve(sockets=[listener])
+
+
+def _allow_many_connections() -> None:
+    """Raise the soft limit of open files to the hard one: 1,024 is common and too few."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,177 @@
+"""Run a sandbox as a child process, and talk to its control routes: the Python side for demo and tests."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+START_S = 20.0
+"""A sandbox that does not listen by then has failed; it takes about half a second on an idle machine."""
+
+STOP_S = 5.0
+"""After SIGTERM; a sandbox that is still there then is killed."""
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class SandboxError(RuntimeError):
+    """The sandbox did not start, or refused a control request; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxHandle:
+    """A running sandbox. Use it in a ``with`` block, or call ``stop``.
+
+    Attributes:
+        url: ``http://127.0.0.1:PORT``, for ``/control`` and ``/healthz``.
+        pid: of the server process, a child of this one.
+    """
+
+    url: str
+    pid: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def base_url(self) -> str:
+        """What an OpenAI client takes as ``base_url``: with ``/v1``."""
+        return f"{self.url}/v1"
+
+    def stop(self) -> None:
+        """End the process by its pid and wait for it; harmless when it has ended already."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def add_rule(self, route: str, fault: str, **more: object) -> str:
+        """Make calls go wrong from now on; returns the rule's id.
+
+        ``more``: ``times``, ``probability``, ``contains``, ``value``, ``retry_after_s``.
+        """
+        rules = self.control("POST", "rules", {"route": route, "fault": fault, **more})["rules"]
+        return str(rules[0]["rule_id"])  # type: ignore[index]  # one rule in, one rule out
+
+    def drop_rules(self, name: str | None = None) -> None:
+        """Take back a rule by its id, all rules of a route, or all rules."""
+        self.control("DELETE", f"rules/{name}" if name else "rules")
+
+    def set_latency(self, **latency: object) -> None:
+        """Latency per route from now on: ``chat=1.0`` or ``chat={"median_s": 1, "p95_s": 2.5}``."""
+        self.control("POST", "latency", latency)
+
+    def stats(self) -> Mapping[str, object]:
+        """Calls, outcomes and calls in flight per route, and calls per text key."""
+        return self.control("GET", "stats")
+
+    def calls(self, route: str) -> int:
+        """How many calls of a route were made since the start or the last reset."""
+        counts = self.stats()["calls"]
+        return int(counts[route]) if isinstance(counts, dict) else 0
+
+    def calls_about(self, text: str) -> Mapping[str, object]:
+        """Calls per route whose text was exactly this one; a route that had none is absent."""
+        return self.control("GET", f"stats?{urllib.parse.urlencode({'text': text})}")
+
+    def requests(self, *, last: int = 100, route: str = "", contains: str = "") -> list[Mapping[str, object]]:
+        """The newest requests, newest first, each with ``number, route, text_key, outcome, body``."""
+        query = {"last": last, "contains": contains} | ({"route": route} if route else {})
+        found = self.control("GET", f"requests?{urllib.parse.urlencode(query)}")["requests"]
+        return found if isinstance(found, list) else []
+
+    def reset(self) -> None:
+        """Back to the scenario as started; all counts at nought."""
+        self.control("POST", "reset", {})
+
+    def control(self, method: str, path: str, body: object = None) -> Mapping[str, object]:
+        """One call of ``/control/<path>``; SandboxError with the sandbox's own message when it says no."""
+        data = None if body is None else orjson.dumps(body)
+        request = urllib.request.Request(f"{self.url}/control/{path}", data=data, method=method)  # noqa: S310  # our own http address
+        try:
+            with DIRECT.open(request, timeout=10) as response:
+                document: Mapping[str, object] = orjson.loads(response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                raise SandboxError(f"{method} /control/{path}: {error.read().decode()}") from error
+        return document
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Never through a proxy: the sandbox is on this machine."""
+
+
+def start(
+    port: int = 0, scenario: Mapping[str, object] | Path | None = None, *, options: tuple[str, ...] = ()
+) -> SandboxHandle:
+    """Start a sandbox as a child process and return once it listens.
+
+    The child ends with this process, whatever ends it: its standard input is a pipe held here.
+
+    Args:
+        port: 0 takes a free one.
+        scenario: a JSON object as ``python -m sandbox --help`` shows, or a file of one.
+        options: more words of the command line, such as ``("--chat-latency", "0.5")``.
+
+    Raises:
+        SandboxError: it did not start; the message holds what it wrote.
+    """
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
+        words = [sys.executable, "-m", "sandbox", "--port", str(port), "--stop-with-stdin", *options]
+        if scenario is not None:
+            words += ["--scenario", str(_scenario_file(scenario, Path(folder)))]
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end, "rb") as ready:
+            process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+                [*words, "--ready-fd", str(write_end)],
+                cwd=PROJECT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                pass_fds=(write_end,),
+            )
+            os.close(write_end)
+            line = ready.readline() if select.select([ready], [], [], START_S)[0] else b""
+        if not line:
+            _give_up(process)
+            errors.seek(0)
+            raise SandboxError(f"sandbox did not start: {errors.read().decode(errors='replace').strip()}")
+    return SandboxHandle(url=orjson.loads(line)["url"], pid=process.pid, process=process)
+
+
+def _scenario_file(scenario: Mapping[str, object] | Path, folder: Path) -> Path:
+    if isinstance(scenario, Path):
+        return scenario.resolve()
+    path = folder / "scenario.json"
+    path.write_bytes(orjson.dumps(dict(scenario)))
+    return path
+
+
+def _give_up(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()

@@ -1,0 +1,55 @@
+"""The Celery application: ``celery -A tasks.app worker`` hosts the engine, beat asks for the sweeps."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from celery import Celery
+from celery.signals import setup_logging
+
+from tasks import consumer, logs, telemetry
+from tasks.maintenance import SCHEDULE
+from worker import __version__
+from worker.settings import Settings, load
+
+QUEUE: Final = "hushgate"
+
+
+def application(settings: Settings) -> Celery:
+    """A Celery app over these settings.
+
+    Every task here is idempotent and short; what is hot never passes through the broker.
+    """
+    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publishing"])
+    celery.conf.update(
+        broker_url=settings.redis_url.get_secret_value(),
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # an outage of Redis must not end the worker
+        task_default_queue=QUEUE,
+        task_ignore_result=True,
+        task_acks_late=True,  # a killed worker's task runs again; all are idempotent
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1,
+        worker_pool="threads",  # tasks only wait for the engine's loop
+        worker_concurrency=4,
+        worker_hijack_root_logger=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        beat_schedule=SCHEDULE,
+        beat_schedule_filename=settings.beat_file,
+        enable_utc=True,
+    )
+    celery.steps["worker"].add(consumer.EngineStep)
+    celery.hushgate_settings = settings
+    return celery
+
+
+@setup_logging.connect(weak=False)
+def _configure_logging(**_signal: object) -> None:
+    logs.configure(app.hushgate_settings.log_level)
+
+
+app: Final = application(load())
+telemetry.configure(
+    app.hushgate_settings.sentry_dsn.get_secret_value() if app.hushgate_settings.sentry_dsn else None,
+    release=f"hushgate@{__version__}",
+)

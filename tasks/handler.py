@@ -1,0 +1,193 @@
+"""One entry, from its grant to the row that says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final, TypeVar
+
+import structlog
+
+from db import dead_letters, decisions
+from db.dead_letters import DeadLetter
+from db.decisions import Recorded
+from db.pool import Pool
+from tasks import telemetry
+from tasks.accounts import Rulebooks
+from tasks.stream import Grant
+from worker.errors import PayloadRejected, StorageUnavailable
+from worker.generation import RetryPolicy
+from worker.model import Decision, StageOutcome
+from worker.payload import EARLIEST, Arrival, parse, received_at
+from worker.pipeline import Case, decide
+from worker.policy import ERROR_CLASS, Reason
+from worker.ports import Ports
+
+log = structlog.get_logger(__name__)
+
+FAILURES_BEFORE_POISON: Final = 3
+LONGEST_PAUSE_S: Final = 5.0
+
+Value = TypeVar("Value")
+
+
+class Gate:
+    """Closed while Postgres does not answer, so that nothing is admitted that cannot be recorded."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+
+    def failed(self, error: StorageUnavailable) -> None:
+        """Close, and say so once."""
+        if self.is_open:
+            log.error("storage_unavailable", error=error.kind)
+        self.is_open = False
+
+    def worked(self) -> None:
+        """Open again."""
+        if not self.is_open:
+            log.info("storage_available")
+        self.is_open = True
+
+
+class Handler:
+    """Runs entries; returns only when the outcome is stored.
+
+    Args:
+        pool: the hot path's connections.
+        rulebooks: accounts with their rules.
+        ports: what the engine needs from outside.
+        retry: when model calls are repeated.
+        gate: told whether Postgres answers.
+        replied: called after a commit that put a reply into the outbox.
+        max_starts: hand-outs after which an entry is poison.
+        payload_bytes: largest payload that may become an event.
+    """
+
+    def __init__(
+        self,
+        *,
+        pool: Pool,
+        rulebooks: Rulebooks,
+        ports: Ports,
+        retry: RetryPolicy,
+        gate: Gate,
+        replied: Callable[[], None],
+        max_starts: int,
+        payload_bytes: int,
+    ) -> None:
+        self._pool = pool
+        self._rulebooks = rulebooks
+        self._ports = ports
+        self._retry = retry
+        self._gate = gate
+        self._replied = replied
+        self._max_starts = max_starts
+        self._payload_bytes = payload_bytes
+
+    async def __call__(self, grant: Grant) -> None:
+        """Decide one entry, or bury it; a bug is tried again and then buried as poison."""
+        if grant.starts > self._max_starts:
+            await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
+            return
+        for failures in range(1, FAILURES_BEFORE_POISON + 1):
+            try:
+                await self._run(grant)
+            except Exception as error:  # a bug must not stop the lane
+                log.exception("handler_failed", entry_id=grant.entry_id, failures=failures, exc_info=error)
+                telemetry.report(error)
+                await self._ports.clock.sleep(min(LONGEST_PAUSE_S, 0.5 * 2**failures))
+                last = type(error).__name__
+            else:
+                return
+        await self._bury_poison(grant, f"{last} in each of {FAILURES_BEFORE_POISON} runs")
+
+    async def _run(self, grant: Grant) -> None:
+        arrival = Arrival(
+            entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=self._received_at(grant)
+        )
+        try:
+            event = parse(grant.payload, arrival, most_bytes=self._payload_bytes)
+        except PayloadRejected as error:
+            await self._bury(grant, error)
+            return
+        if (seen := await self._stored(lambda: decisions.already(self._pool, event))) is not None:
+            log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=seen)
+            return
+        book = await self._stored(lambda: self._rulebooks.get(event.user_id))
+        case = Case(event=event, account=book.account, rules=book.rules, retry=self._retry)
+        decision = await self._stored(lambda: decide(case, self._ports))
+        recorded = await self._stored(lambda: decisions.record(self._pool, decision))
+        _say(decision, recorded, grant.starts)
+        if recorded is Recorded.NEW and decision.reply is not None:
+            self._replied()
+
+    async def _stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
+        """The value of a call that needs Postgres; waits, as long as it takes, while Postgres is away."""
+        pause_s = 0.25
+        while True:
+            try:
+                value = await call()
+            except StorageUnavailable as error:
+                self._gate.failed(error)
+                await self._ports.clock.sleep(pause_s)
+                pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
+            else:
+                self._gate.worked()
+                return value
+
+    async def _bury(self, grant: Grant, why: PayloadRejected) -> None:
+        letter = DeadLetter(
+            entry_id=grant.entry_id,
+            payload=grant.payload,
+            size_bytes=max(grant.size_bytes, 0),
+            why=why,
+            at=self._ports.clock.now(),
+        )
+        await self._stored(lambda: dead_letters.bury(self._pool, letter))
+        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=why.field)
+
+    async def _bury_poison(self, grant: Grant, what_happened: str) -> None:
+        why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)
+        await self._bury(grant, why)
+
+    def _received_at(self, grant: Grant) -> datetime:
+        """When Redis took the entry; now, when a publisher chose an id that is no time."""
+        at = received_at(grant.entry_id)
+        return at if at >= EARLIEST else self._ports.clock.now()
+
+
+def _say(decision: Decision, recorded: Recorded, starts: int) -> None:
+    """The one canonical line of an event, and a named one for each silent failure, block and retry."""
+    event = decision.event
+    ids = {
+        "user_id": event.user_id,
+        "event_id": event.event_id,
+        "entry_id": event.entry_id,
+        "decision_id": str(decision.decision_id),
+    }
+    for attempt in decision.attempts:
+        if attempt.outcome != "completed":
+            log.warning(
+                "attempt_failed", stage=attempt.stage, number=attempt.number, kind=attempt.outcome, **ids
+            )
+    error_class = ERROR_CLASS.get(Reason(decision.reason_code))
+    if error_class is not None:
+        log.info("silent_failure", error_class=error_class, reason_code=decision.reason_code, **ids)
+    log.info(
+        "event_decided",
+        decision=decision.verdict,
+        reason_code=decision.reason_code,
+        matched_rule=decision.matched_rule,
+        confidence=round(decision.confidence, 4),
+        degraded=decision.degraded,
+        recorded=recorded,
+        starts=starts,
+        rules_version=decision.rules_version,
+        attempts=len(decision.attempts),
+        tokens=decision.tokens.prompt + decision.tokens.completion,
+        stages={stage.stage: stage.duration_ms for stage in decision.stages},
+        failed_stages=[stage.stage for stage in decision.stages if stage.outcome is StageOutcome.FAILED],
+        waited_ms=round((decision.decided_at - event.received_at).total_seconds() * 1000),
+        **ids,
+    )

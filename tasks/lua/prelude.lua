@@ -1,0 +1,102 @@
+-- Shared by every script. KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
+-- Every other key lives under the hash tag {stream}, so all of them share the stream's cluster slot.
+--   workers          set    ids of workers that ever sent a heartbeat and were not buried
+--   hb:<worker>      string heartbeat, expires
+--   lane:<lane>      zset   padded entry ids that wait or run, in stream order
+--   owner            hash   lane -> "<worker> <token>"
+--   owned:<worker>   set    lanes of one worker
+--   ready            set    lanes that hold entries and have no owner
+--   starts           hash   entry id -> how often it was handed to a worker
+--   token            string counter that fences one ownership from the next
+--   vanished         string counter of entries that somebody else deleted from the stream
+local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
+local prefix = '{' .. stream .. '}:'
+local owner_key, ready_key, starts_key = prefix .. 'owner', prefix .. 'ready', prefix .. 'starts'
+
+local function padded(id)
+  local ms, seq = string.match(id, '^(%d+)%-(%d+)$')
+  return string.rep('0', 20 - #ms) .. ms .. '-' .. string.rep('0', 20 - #seq) .. seq
+end
+
+local function unpadded(member)
+  local ms, seq = string.match(member, '^0*(%d+)%-0*(%d+)$')
+  return ms .. '-' .. seq
+end
+
+local function lane_key(lane)
+  return prefix .. 'lane:' .. lane
+end
+
+local liveness = {[me] = true}
+local function alive(worker)
+  if liveness[worker] == nil then
+    liveness[worker] = redis.call('EXISTS', prefix .. 'hb:' .. worker) == 1
+  end
+  return liveness[worker]
+end
+
+local function owner_of(lane)
+  local value = redis.call('HGET', owner_key, lane)
+  if not value then return nil end
+  return string.match(value, '^(.*) %d+$'), value
+end
+
+local function disown(lane, worker)
+  redis.call('HDEL', owner_key, lane)
+  redis.call('SREM', prefix .. 'owned:' .. worker, lane)
+end
+
+local function own(lane)
+  local value = me .. ' ' .. redis.call('INCR', prefix .. 'token')
+  redis.call('HSET', owner_key, lane, value)
+  redis.call('SADD', prefix .. 'owned:' .. me, lane)
+  return value
+end
+
+local function field_data(fields)
+  for i = 1, #fields, 2 do
+    if fields[i] == 'data' then return fields[i + 1] end
+  end
+  return nil
+end
+
+-- Appends the lane's head to out as {id, lane, ownership, starts, size, data}; gives the lane up when empty.
+-- data is cut at keep_bytes; size is the true one, -1 when the entry has no field `data`.
+local function take(lane, ownership, keep_bytes, out)
+  while true do
+    local member = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
+    if not member then
+      disown(lane, me)
+      return false
+    end
+    local id = unpadded(member)
+    local row = redis.call('XRANGE', stream, id, id)[1]
+    if row then
+      local data = field_data(row[2])
+      local size = data and #data or -1
+      local kept = data or cjson.encode(row[2])
+      out[#out + 1] = {id, lane, ownership, redis.call('HINCRBY', starts_key, id, 1), size,
+                       string.sub(kept, 1, keep_bytes)}
+      return true
+    end
+    redis.call('ZREM', lane_key(lane), member)
+    redis.call('XACK', stream, group, id)
+    redis.call('HDEL', starts_key, id)
+    redis.call('INCR', prefix .. 'vanished')
+  end
+end
+
+-- The lane of an entry: one per account and conversation; an entry whose payload cannot tell runs alone.
+local function lane_of(id, data, lane_bytes)
+  if data and #data <= lane_bytes then
+    local ok, body = pcall(cjson.decode, data)
+    if ok and type(body) == 'table' then
+      if type(body.specversion) == 'string' and type(body.data) == 'table' then body = body.data end
+      local account, conversation = body.user_id, body.conversation_id
+      if type(account) == 'string' and type(conversation) == 'string' then
+        return redis.sha1hex(account .. '\0' .. conversation)
+      end
+    end
+  end
+  return '!' .. id
+end

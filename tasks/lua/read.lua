@@ -1,0 +1,41 @@
+-- READ: take over released lanes, then read new entries and admit them, in one step.
+-- ARGV[3] most grants wanted, ARGV[4] bytes of payload handed out, ARGV[5] largest payload parsed for its lane.
+-- Returns {grants, entries read from the stream, the stream's last generated id}.
+local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local grants = {}
+
+while #grants < wanted do
+  local lane = redis.call('SPOP', ready_key)
+  if not lane then break end
+  local worker = owner_of(lane)
+  if not worker or not alive(worker) then
+    if worker then disown(lane, worker) end
+    take(lane, own(lane), keep_bytes, grants)
+  end
+end
+
+local read = 0
+if #grants < wanted then
+  local reply = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', wanted - #grants, 'STREAMS', stream, '>')
+  local rows = reply and reply[1] and reply[1][2] or {}
+  read = #rows
+  for _, row in ipairs(rows) do
+    local lane = lane_of(row[1], field_data(row[2]), lane_bytes)
+    redis.call('ZADD', lane_key(lane), 0, padded(row[1]))
+    local worker = owner_of(lane)
+    if not worker or not alive(worker) then
+      if worker then disown(lane, worker) end
+      take(lane, own(lane), keep_bytes, grants)
+      redis.call('SREM', ready_key, lane)
+    end
+  end
+end
+
+local last = '0-0'
+if read == 0 and #grants == 0 then
+  local info = redis.call('XINFO', 'STREAM', stream)
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then last = info[i + 1] end
+  end
+end
+return {grants, read, last}

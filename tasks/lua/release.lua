@@ -1,0 +1,17 @@
+-- RELEASE: give lanes back unfinished. ARGV[3..] alternate lane and ownership; '*' as ownership means "mine".
+-- The head's start does not count: nothing went wrong with it. Returns how many lanes were given back.
+local released = 0
+for i = 3, #ARGV, 2 do
+  local lane, ownership = ARGV[i], ARGV[i + 1]
+  local worker, value = owner_of(lane)
+  if worker == me and (ownership == '*' or ownership == value) then
+    disown(lane, me)
+    local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
+    if head then
+      redis.call('HINCRBY', starts_key, unpadded(head), -1)
+      redis.call('SADD', ready_key, lane)
+    end
+    released = released + 1
+  end
+end
+return released

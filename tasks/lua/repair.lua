@@ -1,0 +1,24 @@
+-- REPAIR: walk old pending entries and put back what has no lane or whose lane has no living owner.
+-- ARGV[3] exclusive start id or '-', ARGV[4] entries per call, ARGV[5] least idle time in ms, ARGV[6] lane_bytes.
+-- Returns {last id seen or '', entries put back}.
+local start, count, idle, lane_bytes = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
+local last, mended = '', 0
+for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, start, '+', count)) do
+  local id = pending[1]
+  last = id
+  local row = redis.call('XRANGE', stream, id, id)[1]
+  if row then
+    local lane = lane_of(id, field_data(row[2]), lane_bytes)
+    local added = redis.call('ZADD', lane_key(lane), 'NX', 0, padded(id))
+    local worker = owner_of(lane)
+    if not worker or not alive(worker) then
+      if worker then disown(lane, worker) end
+      if redis.call('SADD', ready_key, lane) == 1 or added == 1 then mended = mended + 1 end
+    end
+  else
+    redis.call('XACK', stream, group, id)
+    redis.call('HDEL', starts_key, id)
+    redis.call('INCR', prefix .. 'vanished')
+  end
+end
+return {last, mended}

@@ -1,0 +1,196 @@
+"""The composition root: settings in, a running worker's parts out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import structlog
+import uvloop
+from redis.asyncio import Redis
+
+from db import accounts
+from db.conversations import PostgresConversations
+from db.documents import PostgresRetriever
+from db.pool import Pool, checkout, pool
+from tasks.accounts import Rulebooks
+from tasks.deliver import Relay
+from tasks.engine import Engine, EngineLimits
+from tasks.handler import Gate, Handler
+from tasks.stream import Lanes, connect
+from worker.adapters import openai_client
+from worker.adapters.openai_chat import OpenAIChat
+from worker.adapters.openai_moderation import OpenAIModerator
+from worker.adapters.system_clock import SystemClock
+from worker.errors import StorageUnavailable
+from worker.generation import RetryPolicy
+from worker.ports import Clock, Ports
+from worker.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+Value = TypeVar("Value")
+PROBE_S: Final = 1.0
+
+
+def worker_id() -> str:
+    """Unique per process start: host, process id and a random tail."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything of one worker that lives inside its event loop."""
+
+    engine: Engine
+    relay: Relay
+    rulebooks: Rulebooks
+    gate: Gate
+    pool: Pool
+    redis: Redis
+
+
+def ports(settings: Settings, source: Pool, clock: Clock) -> Ports:
+    """The adapters that a deployment's settings ask for."""
+    connections = settings.in_flight + 50
+    moderator = None
+    if settings.openai_moderation_enabled:
+        key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+        moderator = OpenAIModerator(
+            openai_client.client(settings.openai_base_url, key, connections=connections),
+            model=settings.moderation_model,
+            timeout_s=settings.moderation_timeout_s,
+        )
+    key = settings.openrouter_api_key.get_secret_value() if settings.openrouter_api_key else None
+    return Ports(
+        clock=clock,
+        moderator=moderator,
+        model=OpenAIChat(
+            openai_client.client(settings.openrouter_base_url, key, connections=connections),
+            model=settings.llm_model,
+            max_tokens=settings.llm_max_tokens,
+        ),
+        retriever=PostgresRetriever(source),
+        conversations=PostgresConversations(source),
+    )
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    """When model calls are repeated in this deployment."""
+    return RetryPolicy(
+        attempts=settings.llm_attempts,
+        first_wait_s=settings.llm_first_wait_s,
+        longest_wait_s=settings.llm_longest_wait_s,
+        timeout_s=settings.llm_timeout_s,
+        tool_rounds=settings.llm_tool_rounds,
+    )
+
+
+async def parts(settings: Settings, worker: str) -> Parts:
+    """Build one worker; nothing is connected yet but the pool's first connection."""
+    clock = SystemClock()
+    source = pool(settings.database_url.get_secret_value(), size=settings.db_pool, application=worker)
+    await source.open()
+    redis = connect(settings.redis_url.get_secret_value())
+    gate = Gate()
+    rulebooks = Rulebooks(
+        lambda user_id: accounts.newest(source, user_id), lambda ids: accounts.versions(source, ids)
+    )
+    relay = Relay(source, redis, stream=settings.reply_stream, now=clock.now)
+    handler = Handler(
+        pool=source,
+        rulebooks=rulebooks,
+        ports=ports(settings, source, clock),
+        retry=retry_policy(settings),
+        gate=gate,
+        replied=relay.nudge,
+        max_starts=settings.max_starts,
+        payload_bytes=settings.payload_bytes,
+    )
+    engine = Engine(
+        Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes),
+        handler,
+        EngineLimits(
+            in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
+        ),
+        may_admit=lambda: gate.is_open,
+    )
+    return Parts(engine=engine, relay=relay, rulebooks=rulebooks, gate=gate, pool=source, redis=redis)
+
+
+class Runtime:
+    """A worker's event loop on a thread of its own, so that Celery's threads can hand it coroutines."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="hushgate", daemon=True)
+        self._parts: Parts | None = None
+        self._keepers: list[asyncio.Task[None]] = []
+        self._engine_run: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the loop and connect; with the engine when the settings say so."""
+        self._thread.start()
+        self.call(self._start())
+
+    def call(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """The value of a coroutine, run on the worker's loop; called from any other thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def nudge(self) -> None:
+        """Ask the relay to look for waiting replies; callable from any thread."""
+        self._loop.call_soon_threadsafe(self.parts.relay.nudge)
+
+    @property
+    def parts(self) -> Parts:
+        """What runs inside the loop."""
+        if self._parts is None:
+            raise RuntimeError("the runtime is not started")
+        return self._parts
+
+    def stop(self) -> None:
+        """Drain the engine, deliver what waits, close connections, end the thread."""
+        self.call(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+
+    async def _start(self) -> None:
+        name = worker_id()
+        self._parts = await parts(self._settings, name)
+        jobs = [self._parts.relay.run(), self._parts.rulebooks.refresh_forever(), self._probe_storage()]
+        self._keepers = [asyncio.create_task(job) for job in jobs]
+        self._parts.relay.nudge()
+        if self._settings.engine_enabled:
+            self._engine_run = asyncio.create_task(self._parts.engine.run())
+            log.info("engine_started", worker=name, stream=self._settings.stream)
+
+    async def _stop(self) -> None:
+        if self._engine_run is not None:
+            self.parts.engine.drain()
+            await asyncio.gather(self._engine_run, return_exceptions=True)
+            log.info("engine_stopped")
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        await self.parts.pool.close(timeout=5)
+        await self.parts.redis.aclose()
+
+    async def _probe_storage(self) -> None:
+        """Open the gate again when Postgres is back and nothing in flight would notice."""
+        while True:
+            await asyncio.sleep(PROBE_S)
+            if self.parts.gate.is_open:
+                continue
+            try:
+                async with checkout(self.parts.pool) as connection:
+                    await connection.execute("SELECT 1")
+            except StorageUnavailable:
+                continue
+            self.parts.gate.worked()

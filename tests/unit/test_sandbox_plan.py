@@ -1,0 +1,216 @@
+"""What happens to a call of the sandbox, as pure values: markers, rules, latency, scenario."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+
+from sandbox.faults import Facts, Fault, Kind, Plan, Rules, plan, spent, without_markers
+from sandbox.latency import Fixed, Lognormal, Uniform, latency_json, parse_latency_option, seconds
+from sandbox.routes import BadRequest, Route
+from sandbox.scenario import parse_rules, parse_scenario, rule_json
+
+TOO_MANY = Fault(kind=Kind.STATUS, status=429, retry_after_s=2.0)
+
+
+def planned(text: str, *, route: Route = Route.CHAT, seen: int = 0, rules: Rules | None = None) -> Plan:
+    return plan(Facts(route=route, text=text, seen=seen), rules or Rules(), random.Random(1))
+
+
+def outcomes(text: str, calls: int, route: Route = Route.CHAT) -> list[str]:
+    faults = [planned(text, route=route, seen=seen).fault for seen in range(calls)]
+    return ["ok" if fault is None else fault.outcome for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("marker", "fault"),
+    [
+        ("llm=429", TOO_MANY),
+        ("llm=429=0.5", Fault(kind=Kind.STATUS, status=429, retry_after_s=0.5)),
+        ("llm=503=7", Fault(kind=Kind.STATUS, status=503, retry_after_s=7.0)),
+        ("llm=500", Fault(kind=Kind.STATUS, status=500)),
+        ("chat=401", Fault(kind=Kind.STATUS, status=401)),
+        ("llm=timeout", Fault(kind=Kind.HANG)),
+        ("llm=hang", Fault(kind=Kind.HANG)),
+        ("llm=reset", Fault(kind=Kind.RESET)),
+        ("llm=malformed", Fault(kind=Kind.MALFORMED)),
+        ("llm=empty", Fault(kind=Kind.EMPTY)),
+        ("llm=bad_tool", Fault(kind=Kind.BAD_TOOL)),
+        ("llm=refusal", Fault(kind=Kind.REFUSAL)),
+        ("llm=flagged", Fault(kind=Kind.FLAGGED)),
+        ("llm=keyword=FREE MONEY", Fault(kind=Kind.KEYWORD, value="FREE MONEY")),
+        ("llm=ungrounded", Fault(kind=Kind.UNGROUNDED)),
+    ],
+)
+def test_a_marker_names_a_fault(marker: str, fault: Fault) -> None:
+    """Each word of a marker means one fault."""
+    assert planned(f"hello [[sandbox:{marker}]]").fault == fault
+
+
+def test_a_counted_marker_stops_after_its_calls() -> None:
+    """``429:2`` fails the first two calls about a text and no more."""
+    assert outcomes("hi [[sandbox:llm=429:2]]", 4) == ["429", "429", "ok", "ok"]
+
+
+def test_an_uncounted_marker_never_stops() -> None:
+    """A marker without a count hits every call."""
+    assert outcomes("hi [[sandbox:llm=500]]", 3) == ["500", "500", "500"]
+
+
+def test_markers_of_one_route_take_their_calls_in_turn() -> None:
+    """A second marker begins where the first one ends."""
+    text = "hi [[sandbox:llm=429:2]] there [[sandbox:llm=malformed:1]]"
+
+    assert outcomes(text, 4) == ["429", "429", "malformed", "ok"]
+
+
+def test_a_marker_concerns_its_own_route_only() -> None:
+    """A moderation marker leaves chat calls alone, and the other way round."""
+    text = "hi [[sandbox:mod=500:1]] [[sandbox:llm=429:1]]"
+
+    assert (outcomes(text, 2, Route.MODERATIONS), outcomes(text, 2)) == (["500", "ok"], ["429", "ok"])
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "[[sandbox:llm=42]]",
+        "[[sandbox:llm=nonsense]]",
+        "[[sandbox:nowhere=500]]",
+        "[[sandbox:llm]]",
+        "[[sandbox:llm=429:zero]]",
+        "[[sandbox:llm=429:0]]",
+        "[[sandbox:llm=keyword]]",
+        "[[sandbox:llm=delay=nan]]",
+        "[[sandbox:mod=bad_tool]]",
+        "[[sandbox:judge=score=2]]",
+        "[[sandbox:llm=500",
+    ],
+)
+def test_a_marker_that_means_nothing_is_refused(marker: str) -> None:
+    """A typo cannot pass unseen: the call is a bad request."""
+    with pytest.raises(BadRequest, match=r"\[\[sandbox:"):
+        planned(f"hi {marker}")
+
+
+def test_a_text_without_its_markers_is_what_the_author_meant() -> None:
+    """Markers are cut out before the text is answered."""
+    assert without_markers("When do you open? [[sandbox:llm=429:2]]") == "When do you open?"
+
+
+def test_a_delay_marker_replaces_the_latency_of_the_route() -> None:
+    """``delay`` is for this text only, and takes the place of what the route would wait."""
+    rules = Rules(latency={Route.CHAT: Fixed(seconds=9.0)})
+
+    assert planned("hi [[sandbox:llm=delay=0.25]]", rules=rules).delay_s == 0.25
+
+
+def test_the_first_rule_that_applies_wins() -> None:
+    """Rules are read in order; route and text must both fit."""
+    rules = Rules(
+        faults=parse_rules(
+            [
+                {"route": "mod", "fault": "500"},
+                {"route": "llm", "fault": "429", "contains": "refund"},
+                {"route": "llm", "fault": "503"},
+            ],
+            prefix="r",
+            first=1,
+        )
+    )
+
+    assert [planned(text, rules=rules).rule_id for text in ("refund", "hours")] == ["r2", "r3"]
+
+
+def test_a_marker_comes_before_a_rule() -> None:
+    """What a text asks for itself is nearer than what all calls get, and spends no rule."""
+    rules = Rules(faults=parse_rules({"route": "llm", "fault": "500"}, prefix="r", first=1))
+
+    assert planned("[[sandbox:llm=429]]", rules=rules) == Plan(fault=TOO_MANY)
+
+
+def test_a_counted_rule_is_gone_when_it_is_spent() -> None:
+    """Each hit takes one from ``times``; the last takes the rule."""
+    rules = Rules(faults=parse_rules({"route": "llm", "fault": "500", "times": 2}, prefix="r", first=1))
+    once = spent(rules, "r1")
+
+    assert ([rule.times for rule in once.faults], spent(once, "r1").faults) == ([1], ())
+
+
+def test_a_rule_hits_its_share_of_the_calls() -> None:
+    """``probability`` 0.25 hits about a quarter of 4,000 calls, the same ones for the same seed."""
+    rules = Rules(
+        faults=parse_rules({"route": "llm", "fault": "500", "probability": 0.25}, prefix="r", first=1)
+    )
+    rng = random.Random(7)
+    hits = sum(plan(Facts(route=Route.CHAT, text=""), rules, rng).fault is not None for _ in range(4000))
+
+    assert 900 < hits < 1100
+
+
+def test_a_lognormal_latency_has_the_median_and_p95_it_names() -> None:
+    """Over 20,000 draws both stay within 5 % of what was asked."""
+    rng = random.Random(3)
+    draws = sorted(seconds(Lognormal(median_s=1.0, p95_s=2.5), rng) for _ in range(20_000))
+
+    assert [statistics.median(draws), draws[19_000]] == pytest.approx([1.0, 2.5], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("option", "latency"),
+    [
+        ("0.2", Fixed(seconds=0.2)),
+        ("0.1..0.3", Uniform(low_s=0.1, high_s=0.3)),
+        ("1/2.5", Lognormal(median_s=1.0, p95_s=2.5)),
+    ],
+)
+def test_a_latency_option_names_a_distribution(option: str, latency: Fixed | Uniform | Lognormal) -> None:
+    """One word of the command line per distribution."""
+    assert parse_latency_option(option) == latency
+
+
+@pytest.mark.parametrize("option", ["", "fast", "-1", "3..1", "2/1", "0/1", "inf", "4000"])
+def test_a_latency_option_that_means_nothing_is_refused(option: str) -> None:
+    """Negative, endless and reversed latencies are errors of the caller."""
+    with pytest.raises(ValueError, match="expected SECONDS"):
+        parse_latency_option(option)
+
+
+def test_a_scenario_is_read_whole() -> None:
+    """Seed, latency and rules come out as they were written."""
+    rule = {"route": "chat", "fault": "429", "retry_after_s": 3.0, "contains": "x", "probability": 0.5}
+    scenario = parse_scenario({"seed": 7, "latency": {"mod": {"low_s": 1, "high_s": 2}}, "rules": [rule]})
+
+    assert (
+        scenario.seed,
+        {route: latency_json(value) for route, value in scenario.rules.latency.items()},
+        [rule_json(made) for made in scenario.rules.faults],
+    ) == (
+        7,
+        {Route.MODERATIONS: {"low_s": 1.0, "high_s": 2.0}},
+        [{"rule_id": "s1", **rule, "times": None}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ([], "scenario"),
+        ({"sede": 7}, "scenario"),
+        ({"seed": "x"}, "seed"),
+        ({"latency": {"chat": "slow"}}, "latency"),
+        ({"latency": {"nowhere": 1}}, "latency"),
+        ({"rules": [{"route": "chat"}]}, "fault"),
+        ({"rules": [{"fault": "500"}]}, "route"),
+        ({"rules": [{"route": "chat", "fault": "500", "times": 0}]}, "times"),
+        ({"rules": [{"route": "chat", "fault": "500", "probability": 2}]}, "probability"),
+        ({"rules": [{"route": "chat", "fault": "500", "often": 2}]}, "rule"),
+        ({"rules": [{"route": "embeddings", "fault": "refusal"}]}, "fault"),
+    ],
+)
+def test_a_scenario_that_means_nothing_is_refused_by_field(document: object, field: str) -> None:
+    """The message begins with the field that is wrong."""
+    with pytest.raises(ValueError, match=f"^{field}: "):
+        parse_scenario(document)

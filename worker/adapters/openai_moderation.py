@@ -1,0 +1,77 @@
+"""``worker.ports.Moderator`` over an OpenAI-compatible moderation endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+from openai import AsyncOpenAI, OpenAIError
+from openai.types import ModerationMultiModalInputParam
+
+from worker.adapters.openai_client import failure
+from worker.errors import ModerationRejected, ModerationUnavailable
+from worker.model import ModerationScores
+
+
+class OpenAIModerator:
+    """Asks for scores; a verdict that is not whole is no verdict.
+
+    Args:
+        client: from ``openai_client.client``.
+        model: name of the moderation model.
+        timeout_s: limit of one call.
+    """
+
+    def __init__(self, client: AsyncOpenAI, *, model: str, timeout_s: float) -> None:
+        self._client = client
+        self._model = model
+        self._timeout_s = timeout_s
+
+    async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
+        """The highest score per category over text and images; one call an image, as the API wants."""
+        inputs: list[str | list[ModerationMultiModalInputParam]] = [text]
+        if image_urls:
+            inputs = [
+                _with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)
+            ]
+        verdicts = await asyncio.gather(*(self._one(each) for each in inputs))
+        return ModerationScores(
+            scores={name: max(v.scores.get(name, 0.0) for v in verdicts) for name in verdicts[0].scores},
+            flagged=frozenset().union(*(verdict.flagged for verdict in verdicts)),
+            model=verdicts[0].model,
+        )
+
+    async def _one(self, asked: str | list[ModerationMultiModalInputParam]) -> ModerationScores:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._client.moderations.create(input=asked, model=self._model)
+            result = answer.results[0]
+            scores = {name: float(score) for name, score in _by_alias(result.category_scores).items()}
+            flags = _by_alias(result.categories)
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, IndexError) as error:
+            raise _translated(error) from error
+        if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
+            raise ModerationUnavailable("the verdict has no usable scores", kind="malformed")
+        flagged = frozenset(name for name, flag in flags.items() if flag)
+        return ModerationScores(scores=scores, flagged=flagged, model=str(answer.model))
+
+
+def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:
+    image: ModerationMultiModalInputParam = {"type": "image_url", "image_url": {"url": url}}
+    return [{"type": "text", "text": text}, image] if text is not None else [image]
+
+
+def _by_alias(block: object) -> dict[str, float]:
+    """Category -> value under the API's own names, such as ``hate/threatening``; nulls left out."""
+    values = block.model_dump(by_alias=True)  # type: ignore[attr-defined]  # any pydantic model of the SDK
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _translated(error: Exception) -> ModerationUnavailable | ModerationRejected:
+    known = failure(error)
+    if known is None:
+        return ModerationUnavailable(f"{type(error).__name__}: {error}"[:300], kind="malformed")
+    if known.status in (400, 413, 422):
+        return ModerationRejected(known.message)
+    return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)

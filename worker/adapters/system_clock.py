@@ -1,0 +1,30 @@
+"""``worker.ports.Clock`` over the machine's clock."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from uuid import UUID
+
+import uuid_utils
+
+
+class SystemClock:
+    """Real time and real identifiers."""
+
+    def now(self) -> datetime:
+        """The wall clock, UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after ``seconds``."""
+        await asyncio.sleep(seconds)
+
+    def new_id(self, at: datetime) -> UUID:
+        """A UUIDv7 whose time is ``at``, to the millisecond."""
+        return UUID(int=uuid_utils.uuid7(nanoseconds=int(at.timestamp() * 1_000_000) * 1000).int)

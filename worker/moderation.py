@@ -1,0 +1,55 @@
+"""What moderation scores mean for an account, and how long to wait when there are none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.model import Account, FailurePolicy, Finding, Json, ModerationScores, Severity
+
+FIRST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 10.0
+ATTEMPTS_WITHOUT_HOLD: Final = 3
+
+
+def finding(scores: ModerationScores, account: Account, *, stage: str) -> Finding | None:
+    """The worst category over the account's threshold, or that the API flagged where it has none."""
+    over = [
+        (score, category)
+        for category, score in scores.scores.items()
+        if (category in scores.flagged if (limit := _limit(account, category)) is None else score >= limit)
+    ]
+    if not over:
+        return None
+    score, category = max(over)
+    limit = _limit(account, category)
+    ground = "flagged by the API" if limit is None else f"threshold {limit}"
+    return Finding(
+        stage=stage,
+        code="openai_moderation",
+        severity=Severity.BLOCK,
+        matched_rule=f"openai_moderation:{category}",
+        evidence=f"OpenAI Moderation: {category} ({score:.3f}, {ground})",
+        score=score,
+    )
+
+
+def margins(scores: ModerationScores, account: Account) -> dict[str, Json]:
+    """The three highest scores with the threshold in force, for the stage trace; near misses stay visible."""
+    highest = sorted(scores.scores.items(), key=lambda item: -item[1])[:3]
+    return {category: {"score": score, "threshold": _limit(account, category)} for category, score in highest}
+
+
+def pause_s(account: Account, attempt: int, age_s: float, retry_after_s: float | None) -> float | None:
+    """Seconds to wait before asking again after failed ``attempt`` (from 1); None to stop asking.
+
+    A hold asks until the event is ``hold_max_s`` old; block and allow ask three times in all. Pauses are
+    0.5 s doubling to 10 s, and never shorter than the API asked for.
+    """
+    backoff = max(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempt - 1, 10)), retry_after_s or 0.0)
+    if account.moderation_failure is FailurePolicy.HOLD:
+        return min(backoff, account.hold_max_s - age_s) if age_s < account.hold_max_s else None
+    return backoff if attempt < ATTEMPTS_WITHOUT_HOLD and backoff <= LONGEST_PAUSE_S else None
+
+
+def _limit(account: Account, category: str) -> float | None:
+    return account.moderation_thresholds.get(category)

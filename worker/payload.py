@@ -1,0 +1,280 @@
+"""The edge of the engine: raw bytes in, an Event or a PayloadRejected out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+)
+
+from worker.errors import PayloadRejected
+from worker.model import Event, Scope
+
+ID_CHARS: Final = 255
+TEXT_CHARS: Final = 20_000
+ATTACHMENTS: Final = 16
+DEPTH: Final = 32
+EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
+FUTURE_SKEW: Final = timedelta(days=1)
+
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
+ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("an RFC 3339 string")  # noqa: TRY004  # pydantic collects ValueError
+    return value
+
+
+Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
+
+
+class EventPayload(BaseModel):
+    """One chat message or comment, as publishers send it; fields it does not name are ignored.
+
+    The JSON Schema in ``docs/event.schema.json`` is generated from this class.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, title="Hushgate event")
+
+    event_id: Identifier | None = Field(
+        default=None, description="Idempotency key, unique per account; the stream entry id when absent."
+    )
+    user_id: Identifier = Field(description="The account whose inbox it is.")
+    scope: Annotated[Scope, Field(strict=False)] = Field(description="Where the author wrote.")
+    conversation_id: Identifier = Field(description="Events of one conversation are decided in order.")
+    message_id: Identifier = Field(description="The platform's id of this message or comment.")
+    author_id: Identifier = Field(description="Who wrote it.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = (
+        Field(description="What was written.")
+    )
+    created_at: Rfc3339 = Field(
+        description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."
+    )
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = (
+        Field(default=None, description="BCP 47 tag, when the publisher knows it.")
+    )
+    attachments: Annotated[list[ImageUrl], Field(max_length=ATTACHMENTS)] = Field(
+        default_factory=list, description="URLs of images that belong to the message."
+    )
+    metadata: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="The publisher's own object; kept with the decision, never interpreted.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What is known of a payload before it is parsed.
+
+    Attributes:
+        entry_id: its stream entry.
+        size_bytes: true size; -1 when the entry has no field ``data``.
+        received_at: when Redis took the entry, UTC.
+    """
+
+    entry_id: str
+    size_bytes: int
+    received_at: datetime
+
+
+def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
+    """The event in a payload, plain or as CloudEvents 1.0 structured JSON.
+
+    Raises:
+        PayloadRejected: it cannot be an event; the error names the field, the expectation and what came.
+    """
+    if arrival.size_bytes < 0:
+        raise PayloadRejected(
+            code="missing_data", field="data", expected="a stream field named data", got="none"
+        )
+    if arrival.size_bytes > most_bytes:
+        raise PayloadRejected(
+            code="too_large",
+            field="data",
+            expected=f"at most {most_bytes} bytes",
+            got=f"{arrival.size_bytes} bytes",
+        )
+    body = _json_object(payload)
+    if "specversion" in body:
+        body = _unwrapped(body)
+    _check_depth(body)
+    return _event(_validated(body), arrival)
+
+
+def received_at(entry_id: str) -> datetime:
+    """When Redis took the entry: the milliseconds before the dash; 1970 when a publisher chose its own id."""
+    milliseconds = min(int(entry_id.partition("-")[0]), 253_402_300_799_000)
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def _json_object(payload: bytes) -> dict[str, Any]:
+    try:
+        text = payload.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PayloadRejected(
+            code="not_utf8",
+            field="data",
+            expected="UTF-8",
+            got=f"byte {payload[error.start]:#04x} at {error.start}",
+        ) from error
+    try:
+        body = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise PayloadRejected(
+            code="not_json", field="data", expected="one JSON object", got=_shown(str(error))
+        ) from error
+    if not isinstance(body, dict):
+        raise PayloadRejected(
+            code="not_object", field="data", expected="one JSON object", got=f"a JSON {type(body).__name__}"
+        )
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The event inside a CloudEvents 1.0 envelope; its id and time stand in for ours where we have none."""
+    if envelope["specversion"] != "1.0":
+        raise PayloadRejected(
+            code="invalid", field="specversion", expected="'1.0'", got=_shown(repr(envelope["specversion"]))
+        )
+    for name in ("id", "source", "type"):
+        if not isinstance(envelope.get(name), str) or not envelope[name]:
+            raise PayloadRejected(
+                code="invalid",
+                field=name,
+                expected="a non-empty string",
+                got=_shown(repr(envelope.get(name))),
+            )
+    inner = envelope.get("data")
+    if not isinstance(inner, dict):
+        raise PayloadRejected(
+            code="invalid", field="data.data", expected="a JSON object", got=f"a {type(inner).__name__}"
+        )
+    defaults = {"event_id": envelope["id"], "created_at": envelope.get("time")}
+    return {name: value for name, value in defaults.items() if value is not None} | inner
+
+
+def _check_depth(body: dict[str, Any]) -> None:
+    level: list[Any] = [body]
+    for _ in range(DEPTH):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise PayloadRejected(
+        code="too_deep", field="data", expected=f"at most {DEPTH} levels of nesting", got="more levels"
+    )
+
+
+def _children(node: Any) -> list[Any]:  # noqa: ANN401  # any JSON value
+    values = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _validated(body: dict[str, Any]) -> EventPayload:
+    try:
+        return EventPayload.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise PayloadRejected(
+            code="invalid",
+            field=".".join(str(part) for part in first["loc"]) or "data",
+            expected=_expectation(first["msg"]),
+            got=_got(first),
+        ) from error
+
+
+def _expectation(message: str) -> str:
+    """Pydantic's message without its subject, so that it reads after the word "expected"."""
+    if message == "Field required":
+        return "a value, the field is required"
+    message = re.sub(r"^(Value error, |Input should be )", "", message)
+    return re.sub(r"^(Input|String|List) should ", r"a \1 to ", message).replace("a Input", "a value")
+
+
+def _got(error: Any) -> str:  # noqa: ANN401  # pydantic's ErrorDetails
+    if error["type"] == "missing":
+        return "nothing"
+    value = error["input"]
+    if isinstance(value, str) and len(value) > 60:
+        return f"{len(value)} characters"
+    return _shown(json.dumps(value, default=str))
+
+
+def _shown(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "?", text)[:120]
+
+
+def _event(payload: EventPayload, arrival: Arrival) -> Event:
+    _check_time(payload.created_at, arrival.received_at)
+    _check_encodable(payload)
+    return Event(
+        event_id=payload.event_id or arrival.entry_id,
+        entry_id=arrival.entry_id,
+        user_id=payload.user_id,
+        scope=payload.scope,
+        conversation_id=payload.conversation_id,
+        message_id=payload.message_id,
+        author_id=payload.author_id,
+        text=payload.text,
+        created_at=payload.created_at.astimezone(UTC),
+        received_at=arrival.received_at,
+        language=payload.language,
+        attachments=tuple(payload.attachments),
+        metadata=payload.metadata,
+    )
+
+
+def _check_time(created_at: datetime, received: datetime) -> None:
+    latest = max(received, EARLIEST) + FUTURE_SKEW
+    if not EARLIEST <= created_at <= latest:
+        raise PayloadRejected(
+            code="invalid",
+            field="created_at",
+            expected=f"a time from {EARLIEST:%Y-%m-%d} to one day after its arrival",
+            got=created_at.isoformat(),
+        )
+
+
+def _check_encodable(payload: EventPayload) -> None:
+    """Postgres takes neither NUL nor lone surrogates, wherever they hide."""
+    for text in _texts(payload.metadata):
+        if re.search(r"[\x00\ud800-\udfff]", text):
+            raise PayloadRejected(
+                code="invalid",
+                field="metadata",
+                expected="text without NUL and lone surrogates",
+                got=_shown(text),
+            )
+
+
+def _texts(node: JsonValue) -> Iterator[str]:
+    match node:
+        case str():
+            yield node
+        case dict():
+            for key, value in node.items():
+                yield key
+                yield from _texts(value)
+        case list():
+            for value in node:
+                yield from _texts(value)
+        case _:
+            return

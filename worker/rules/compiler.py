@@ -1,0 +1,93 @@
+"""Compiling: from stored strings to a set that matches; broken rules are reported, never fatal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import daachorse
+
+from worker.errors import RuleRejected
+from worker.rules.compiled import CompiledRules, Parts
+from worker.rules.forms import forms
+from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.regexes import MAX_REGEXES, compile_regex
+from worker.rules.syntax import parse_rule
+
+
+def compile_rules(
+    keywords: Sequence[str],
+    phrases: Sequence[str] = (),
+    *,
+    allow: Sequence[str] = (),
+    version: int,
+    level: Level = Level.DEFAULT,
+) -> CompiledRules:
+    """The rules of one account at one version, ready to match.
+
+    ``allow`` lists texts that cancel hits inside them; a keyword written ``... {allow}`` is the same.
+    """
+    written = [(rule, RuleKind.KEYWORD) for rule in keywords]
+    written += [(rule, RuleKind.PHRASE) for rule in phrases]
+    written += [(_as_allowed(rule), RuleKind.PHRASE) for rule in allow]
+    problems: list[RuleProblem] = []
+    rules = list(_working(dict.fromkeys(written), problems))
+    return CompiledRules(_parts(rules), version=version, level=level, problems=tuple(problems))
+
+
+def _as_allowed(rule: str) -> str:
+    body = rule.rstrip()
+    if body.endswith("}") and "{" in body:
+        return body if Switch.ALLOW in body[body.rindex("{") :] else f"{body[:-1]}, {Switch.ALLOW}}}"
+    return f"{body} {{{Switch.ALLOW}}}"
+
+
+def _working(
+    written: Iterable[tuple[str, RuleKind]], problems: list[RuleProblem]
+) -> Iterator[tuple[Rule, RuleKind]]:
+    regexes = 0
+    for text, kind in written:
+        try:
+            rule = parse_rule(text, kind)
+            if rule.kind is RuleKind.REGEX:
+                regexes += 1
+                if regexes > MAX_REGEXES:
+                    raise RuleRejected(text, f"expected at most {MAX_REGEXES} regexes in one set")
+                compile_regex(rule)
+        except RuleRejected as error:
+            problems.append(
+                RuleProblem(level=ProblemLevel.ERROR, rule=error.rule, code="broken", message=error.reason)
+            )
+            continue
+        yield rule, kind
+
+
+def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
+    table: dict[bytes, list[int]] = {}
+    literals: list[int] = []
+    regexes: list[int] = []
+    for number, (rule, _) in enumerate(rules):
+        if rule.kind is RuleKind.REGEX:
+            regexes.append(number)
+            continue
+        made = list(forms(rule))
+        for form in made:
+            table.setdefault(form, []).append(number)
+        if not made:
+            literals.append(number)
+    return Parts(
+        written=[(rule.written, kind) for rule, kind in rules],
+        forms=list(table.values()),
+        automaton=_automaton(list(table)),
+        literals=literals,
+        regexes=regexes,
+    )
+
+
+def _automaton(patterns: list[bytes]) -> bytes:
+    """The serialised automaton: the forms, then three of each letter, which tell of stretched words."""
+    letters = sorted({letter for pattern in patterns for letter in pattern.decode()} - {" "}) or ["a"]
+    runs = (
+        [run for letter in letters if (run := letter.encode() * 3) not in patterns] if patterns else [b"aaa"]
+    )
+    automaton = daachorse.DoubleArrayAhoCorasick([*patterns, *runs])
+    return bytes(automaton.serialize())

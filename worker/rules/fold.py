@@ -1,0 +1,132 @@
+"""What each character folds to: within its script, as a look-alike, and with signs read as letters.
+
+All three folds are coarse on purpose: ``l`` and ``i`` share a letter, digits become letters. What a fold
+finds is only a candidate; ``verify`` compares it with the original characters.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+
+SEPARATOR = " "
+
+
+class Fold(StrEnum):
+    """Which reading of a text: as written, by looks, by looks with signs as letters."""
+
+    NATIVE = "native"
+    LOOKS = "looks"
+    SIGNS = "signs"
+
+
+LEET: dict[str, str] = {
+    "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
+    "@": "a", "$": "s", "!": "i", "|": "il", "+": "t", "(": "c", "€": "e", "£": "l", "¥": "y", "¢": "c",
+    "¡": "i", "§": "s", "°": "o", "©": "c", "®": "r",
+}  # fmt: skip
+"""Letters each digit or sign may stand for; the substitutions named in the leet literature (Leet, Wikipedia)
+that are one sign wide. The first letter is the one the fold writes."""
+
+LEET_OTHER: dict[str, str] = {"ч": "4", "ح": "7", "خ": "5", "ع": "3", "ق": "2", "ط": "6"}
+"""Digits that stand for letters of other scripts: Cyrillic leet and the Arabic chat alphabet."""
+
+_COARSE = str.maketrans("l0123456789", "ioizeasgtbg")
+ASCII_SIGNS = "@$!|+("
+
+
+def _resource(name: str) -> list[list[str]]:
+    text = (files("worker.rules") / "data" / name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
+
+
+@cache
+def _script_ranges() -> tuple[list[int], list[str]]:
+    rows = _resource("scripts.tsv")
+    return [int(first, 16) for first, _, _ in rows], [code for _, _, code in rows]
+
+
+@cache
+def script(char: str) -> str:
+    """Unicode script code of a character, such as ``Latn``; ``Zyyy`` common, ``Zinh`` inherited."""
+    if char.isascii():
+        return "Latn" if char.isalpha() else "Zyyy"
+    firsts, codes = _script_ranges()
+    return codes[bisect_right(firsts, ord(char)) - 1]
+
+
+def _default(point: int) -> str:
+    char = chr(point)
+    if script(char) == "Hani" and unicodedata.category(char)[0] == "L":
+        return f" {char} "
+    return char if unicodedata.category(char)[0] in "LM" else SEPARATOR
+
+
+class FoldTable(dict[int, "str | None"]):
+    """A ``str.translate`` table that fills itself: only what texts really hold is kept in memory."""
+
+    def __init__(self, known: dict[int, str]) -> None:
+        super().__init__(known)
+
+    def __missing__(self, point: int) -> str:
+        """The default for a code point Unicode's data has nothing special about."""
+        value = self[point] = _default(point)
+        return value
+
+
+def _load() -> dict[Fold, FoldTable]:
+    native, looks, signs = {ord("l"): "i"}, {ord("l"): "i"}, {ord("l"): "i"}
+    for code, own, look in _resource("fold.tsv"):
+        point = int(code, 16)
+        native[point] = own.translate(_COARSE)
+        looked = (look or own).translate(_COARSE)
+        signs[point] = looked
+        looks[point] = native[point] if own == SEPARATOR else looked
+    for letter, digit in LEET_OTHER.items():
+        looks[ord(letter)] = signs[ord(letter)] = digit.translate(_COARSE)
+    for sign, letters in LEET.items():
+        if not sign.isdigit():
+            signs[ord(sign)] = letters[0].translate(_COARSE)
+    return {Fold.NATIVE: FoldTable(native), Fold.LOOKS: FoldTable(looks), Fold.SIGNS: FoldTable(signs)}
+
+
+TABLES = _load()
+
+
+def _ascii_bytes(fold: Fold) -> bytes:
+    return bytes(ord((TABLES[fold][point] or " ")[0]) if point < 128 else 32 for point in range(256))
+
+
+ASCII_TABLES = {fold: _ascii_bytes(fold) for fold in Fold}
+"""256-byte tables for ``bytes.translate``: the fast path of ASCII texts (every ASCII character folds to one)."""
+
+
+@cache
+def natural(char: str) -> str:
+    """Case and compatibility forms folded, accents kept: what ``exact_accents`` compares."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", char).casefold())
+
+
+@cache
+def base(char: str) -> str:
+    """The letter of its own script without case and accents, not coarse (``l`` stays ``l``)."""
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
+    return "".join(c for c in decomposed if unicodedata.category(c) not in {"Mn", "Me"} or not _is_accent(c))
+
+
+def _is_accent(mark: str) -> bool:
+    return TABLES[Fold.NATIVE][ord(mark)] == ""
+
+
+def is_letter(char: str, fold: Fold = Fold.NATIVE) -> bool:
+    """Whether the fold reads a letter or digit there, not a separator, an accent or something invisible."""
+    return bool((TABLES[fold][ord(char)] or "").strip())
+
+
+def is_separator(char: str, fold: Fold = Fold.NATIVE) -> bool:
+    """Whether the fold reads a gap between words there."""
+    folded = TABLES[fold][ord(char)]
+    return bool(folded) and not str(folded).strip()

@@ -1,0 +1,130 @@
+"""The nouns of the rule matcher: rules as written, hits, problems; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How hard the matcher looks: ``strict`` adds masked letters, splits, glued phrases and one typo."""
+
+    DEFAULT = "default"
+    STRICT = "strict"
+
+
+class RuleKind(StrEnum):
+    """What a rule is; ``flagged_<kind>:<rule>`` is its label in ``ai_decisions.matched_rule``."""
+
+    KEYWORD = "keyword"
+    PHRASE = "phrase"
+    REGEX = "regex"
+
+
+class Switch(StrEnum):
+    """What a rule may say about itself in braces, such as ``hora {exact_accents}``."""
+
+    EXACT_ACCENTS = "exact_accents"
+    NO_LEET = "no_leet"
+    NO_SPACING = "no_spacing"
+    CASE = "case"
+    SUBSTRING = "substring"
+    ALLOW = "allow"
+    STARTS = "starts"
+    ENDS = "ends"
+    FULL = "full"
+    FULL_EXACT = "full_exact"
+
+
+class How(StrEnum):
+    """How a rule matched; a hit joins several with ``+`` in this order."""
+
+    EXACT = "exact"
+    CASE = "case"
+    WIDTH = "width"
+    ACCENT = "accent"
+    VARIANT = "variant"
+    HOMOGLYPH = "homoglyph"
+    LEET = "leet"
+    REPEAT = "repeat"
+    INVISIBLE = "invisible"
+    SEPARATED = "separated"
+    GLUED = "glued"
+    MASKED = "masked"
+    TYPO = "typo"
+    REGEX = "regex"
+
+
+class ProblemLevel(StrEnum):
+    """An error refuses the rule set, a warning shows."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule, parsed.
+
+    Attributes:
+        written: as the account wrote it, switches included; the label of its hits.
+        core: the letters to look for, without switches, wildcards and edge punctuation.
+        kind: keyword, phrase or regex.
+        open_start: True when letters may stand before the match (``*suf``, ``*any*``).
+        open_end: True when letters may follow the match (``pre*``, ``*any*``).
+        prefix: punctuation that must stand right before the match, such as ``#``.
+        suffix: punctuation that must stand right after it.
+    """
+
+    written: str
+    core: str
+    kind: RuleKind
+    switches: frozenset[Switch] = frozenset()
+    open_start: bool = False
+    open_end: bool = False
+    prefix: str = ""
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One place where a rule matched.
+
+    Attributes:
+        rule: the rule as written.
+        version: of the rule set that matched.
+        start: first code point of the match in the original text.
+        end: one past the last.
+        text: ``original[start:end]``.
+        how: members of ``How`` joined with ``+``, such as ``leet+separated``.
+    """
+
+    rule: str
+    kind: RuleKind
+    version: int
+    start: int
+    end: int
+    text: str
+    how: str
+
+    @property
+    def label(self) -> str:
+        """The name stored with a decision, such as ``flagged_keyword:spam``."""
+        return f"flagged_{self.kind}:{self.rule}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleProblem:
+    """What is wrong or doubtful about one rule.
+
+    Attributes:
+        code: stable word, such as ``too_short``.
+        message: one sentence that says what is wrong and how to mend it.
+        share: 0..1, share of recent messages it fires on, for ``fires_often``; else None.
+    """
+
+    level: ProblemLevel
+    rule: str
+    code: str
+    message: str
+    share: float | None = None

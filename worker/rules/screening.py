@@ -1,0 +1,27 @@
+"""Rule hits as findings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.model import Finding, Severity, Span
+from worker.rules import CompiledRules
+
+MOST_FINDINGS: Final = 20
+
+
+def findings(rules: CompiledRules, text: str, *, stage: str) -> tuple[Finding, ...]:
+    """The hits in a text as findings, earliest first, at most 20."""
+    hits = sorted(rules.match(text), key=lambda hit: (hit.start, -hit.end))
+    return tuple(
+        Finding(
+            stage=stage,
+            code=f"flagged_{hit.kind}",
+            severity=Severity.BLOCK,
+            matched_rule=f"flagged_{hit.kind}:{hit.rule}",
+            evidence=f"Flagged {hit.kind} detected: {hit.rule!r} ({hit.how})"[:300],
+            how=str(hit.how),
+            span=Span(start=hit.start, end=hit.end),
+        )
+        for hit in hits[:MOST_FINDINGS]
+    )

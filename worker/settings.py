@@ -1,0 +1,218 @@
+"""The environment as one frozen object; every problem is reported together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from worker.errors import ConfigurationError
+
+HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
+OPENROUTER: Final = "https://openrouter.ai/api/v1"
+SCHEMES: Final = {
+    "database_url": ("postgresql://", "postgres://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+}
+
+
+class Settings(BaseSettings):
+    """What a Hushgate process reads from its environment and from ``.env``, once, at start."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_file=".env", env_ignore_empty=True, case_sensitive=True
+    )
+
+    database_url: SecretStr = Field(
+        alias="DATABASE_URL", description="Postgres 15 or later: postgresql://user:password@host:5432/name"
+    )
+    redis_url: SecretStr = Field(
+        alias="REDIS_URL", description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0"
+    )
+    openai_moderation_enabled: bool = Field(
+        default=True, alias="OPENAI_MODERATION_ENABLED", description="False switches moderation off for all."
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        alias="OPENAI_API_KEY",
+        description="Key of the moderation API.",
+    )
+    openai_base_url: HttpUrl = Field(
+        default="https://api.openai.com/v1",
+        alias="OPENAI_BASE_URL",
+        description="Where the moderation API lives.",
+    )
+    openrouter_base_url: HttpUrl = Field(
+        default=OPENROUTER,
+        alias="OPENROUTER_BASE_URL",
+        description="Any OpenAI-compatible endpoint: OpenRouter, vLLM, Ollama, the sandbox.",
+    )
+    openrouter_api_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        alias="OPENROUTER_API_KEY",
+        description="Key of the language model's endpoint.",
+    )
+    sentry_dsn: SecretStr | None = Field(
+        default=None, alias="SENTRY_DSN", description="Errors go here; never prompts, texts or locals."
+    )
+
+    stream: str = Field(
+        default="hushgate:events", alias="HUSHGATE_STREAM", pattern=r"^[^{}\s]+$", description="Event stream."
+    )
+    reply_stream: str = Field(
+        default="hushgate:replies",
+        alias="HUSHGATE_REPLY_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Replies.",
+    )
+    engine_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_ENGINE_ENABLED",
+        description="False: this worker runs Celery tasks only.",
+    )
+    in_flight: int = Field(
+        default=1000,
+        ge=1,
+        le=20_000,
+        alias="HUSHGATE_IN_FLIGHT",
+        description="Events decided at once a process.",
+    )
+    heartbeat_ttl_s: float = Field(
+        default=10.0,
+        ge=1,
+        le=300,
+        alias="HUSHGATE_HEARTBEAT_TTL_S",
+        description="Recovery time after a crash.",
+    )
+    drain_s: float = Field(
+        default=25.0,
+        ge=0,
+        le=600,
+        alias="HUSHGATE_DRAIN_S",
+        description="How long SIGTERM waits for what runs.",
+    )
+    max_starts: int = Field(
+        default=10,
+        ge=2,
+        le=1000,
+        alias="HUSHGATE_MAX_STARTS",
+        description="Hand-outs before an entry is poison.",
+    )
+    payload_bytes: int = Field(
+        default=262_144,
+        ge=1024,
+        le=16_777_216,
+        alias="HUSHGATE_PAYLOAD_BYTES",
+        description="Largest payload.",
+    )
+    db_pool: int = Field(
+        default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections a process."
+    )
+
+    llm_model: str = Field(
+        default="openai/gpt-4.1-mini", min_length=1, alias="HUSHGATE_LLM_MODEL", description="Model to ask."
+    )
+    llm_attempts: int = Field(
+        default=3,
+        ge=1,
+        le=10,
+        alias="HUSHGATE_LLM_ATTEMPTS",
+        description="Tries per completion (seed 004: 3).",
+    )
+    llm_first_wait_s: float = Field(
+        default=2.0, ge=0, le=60, alias="HUSHGATE_LLM_FIRST_WAIT_S", description="Doubled after each failure."
+    )
+    llm_longest_wait_s: float = Field(
+        default=60.0,
+        ge=0,
+        le=600,
+        alias="HUSHGATE_LLM_LONGEST_WAIT_S",
+        description="Longest Retry-After obeyed.",
+    )
+    llm_timeout_s: float = Field(
+        default=30.0, gt=0, le=600, alias="HUSHGATE_LLM_TIMEOUT_S", description="Limit of one attempt."
+    )
+    llm_max_tokens: int = Field(
+        default=512, ge=16, le=32_768, alias="HUSHGATE_LLM_MAX_TOKENS", description="Longest answer paid for."
+    )
+    llm_tool_rounds: int = Field(
+        default=2, ge=0, le=10, alias="HUSHGATE_LLM_TOOL_ROUNDS", description="Rounds of tools per event."
+    )
+    moderation_model: str = Field(
+        default="omni-moderation-latest", alias="HUSHGATE_MODERATION_MODEL", description="Moderation model."
+    )
+    moderation_timeout_s: float = Field(
+        default=10.0, gt=0, le=120, alias="HUSHGATE_MODERATION_TIMEOUT_S", description="Limit of one call."
+    )
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", alias="HUSHGATE_LOG_LEVEL", description="User text appears in no level above DEBUG."
+    )
+    beat_file: str = Field(
+        default="celerybeat-schedule", alias="HUSHGATE_BEAT_FILE", description="Where beat keeps its times."
+    )
+    keep_keys_days: int = Field(
+        default=0,
+        ge=0,
+        alias="HUSHGATE_KEEP_KEYS_DAYS",
+        description="Days idempotency keys live; 0 for ever.",
+    )
+    keep_decisions_months: int = Field(
+        default=0, ge=0, alias="HUSHGATE_KEEP_DECISIONS_MONTHS", description="Months of audit; 0 for ever."
+    )
+
+    @field_validator("database_url", "redis_url")
+    @classmethod
+    def _scheme_is_known(cls, url: SecretStr, info: ValidationInfo) -> SecretStr:
+        schemes = SCHEMES[str(info.field_name)]
+        if not url.get_secret_value().startswith(schemes):
+            raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
+        return url
+
+    @field_validator("openai_api_key")
+    @classmethod
+    def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if key is None and info.data.get("openai_moderation_enabled", True):
+            raise ValueError("expected a key, or OPENAI_MODERATION_ENABLED=false")
+        return key
+
+    @field_validator("openrouter_api_key")
+    @classmethod
+    def _openrouter_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if key is None and info.data.get("openrouter_base_url") == OPENROUTER:
+            raise ValueError("expected a key, or OPENROUTER_BASE_URL of a server that needs none")
+        return key
+
+
+def load() -> Settings:
+    """The settings of this process.
+
+    Raises:
+        ConfigurationError: one line for every problem, naming variable, expectation and what came.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = [_line(problem) for problem in error.errors(include_url=False)]
+        raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from error
+
+
+def _line(problem: object) -> str:
+    assert isinstance(problem, dict)  # noqa: S101  # pydantic's ErrorDetails is a dict
+    name = ".".join(str(part) for part in problem["loc"])
+    name = ALIASES.get(name, name)
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "missing":
+        return f"  {name}: expected a value, got nothing"
+    value = problem["input"]
+    shown = "a secret" if name in SECRETS and value is not None else repr(value)
+    return f"  {name}: {message}, got {shown}"
+
+
+ALIASES: Final = {name: str(field.alias) for name, field in Settings.model_fields.items()}
+SECRETS: Final = frozenset(
+    str(field.alias) for field in Settings.model_fields.values() if "SecretStr" in str(field.annotation)
+)

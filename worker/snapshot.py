@@ -1,0 +1,43 @@
+"""The part of a decision that is kept as JSON: everything a reviewer needs to see how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from worker.model import Decision, Finding
+from worker.policy import ERROR_CLASS, Reason
+
+
+def snapshot(decision: Decision) -> dict[str, Any]:
+    """A decision's trace as plain JSON values; spans are code points of the original text."""
+    event = decision.event
+    error_class = ERROR_CLASS.get(Reason(decision.reason_code))
+    return {
+        "entry_id": event.entry_id,
+        "received_at": event.received_at.isoformat(),
+        "created_at": event.created_at.isoformat(),
+        "language": event.language,
+        "attachments": list(event.attachments),
+        "metadata": dict(event.metadata),
+        "rules_version": decision.rules_version,
+        "error_class": error_class,
+        "stages": [asdict(stage) for stage in decision.stages],
+        "findings": [_finding(finding) for finding in decision.findings],
+        "attempts": [asdict(attempt) for attempt in decision.attempts],
+        "passages": [
+            {"id": each.passage_id, "title": each.title, "similarity": each.similarity}
+            for each in decision.passages
+        ],
+        "tokens": asdict(decision.tokens),
+        "models": dict(decision.models),
+        "prompt_hash": decision.prompt_hash,
+        "assessment": asdict(decision.assessment) if decision.assessment else None,
+        "quarantined": decision.quarantine,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    values = asdict(finding)
+    span = values.pop("span")
+    return values | {"span": [span["start"], span["end"]] if span else None}
