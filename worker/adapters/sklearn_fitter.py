@@ -1,7 +1,8 @@
-"""Fits coefficients with SciPy and certifies thresholds with MAPIE: the offline extra ``calibrate``."""
+"""Fits coefficients with SciPy and certifies thresholds with MAPIE: the extra ``calibrate``."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
@@ -13,7 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from worker.assessment.training import Goal
 
 _STRENGTH = 0.1
-"""Inverse strength of the L2 penalty on standardised weights; AUROC moves by under 0.002 between 0.03 and 0.3."""
+"""Inverse strength of the L2 penalty on standardised weights; from 0.03 to 0.3 AUROC moves by under 0.002."""
+
+
+def _candidates(confidences: np.ndarray) -> np.ndarray:
+    """Seventeen thresholds that send 10 to 90 percent of the replies, strictest first; no label is looked at."""
+    return np.unique(np.quantile(confidences, np.linspace(0.1, 0.9, 17)))[::-1]
 
 
 class SklearnFitter:
@@ -53,17 +59,18 @@ class SklearnFitter:
         self, confidences: Sequence[float], ungrounded: Sequence[bool], goal: Goal
     ) -> float | None:
         """The threshold that sends most of those at which MAPIE certifies the risk."""
-        grid = np.linspace(0.0, 0.99, 100)
+        column = np.asarray(confidences, dtype=float).reshape(-1, 1)
         controller = BinaryClassificationController(
             predict_function=lambda rows: np.column_stack([1.0 - rows[:, 0], rows[:, 0]]),
             risk="precision",
             target_level=1.0 - goal.risk,
             confidence_level=goal.certainty,
             best_predict_param_choice="recall",
-            list_predict_params=grid[::-1],
-            fwer_method="fixed_sequence",
+            list_predict_params=_candidates(column),
+            fwer_method="bonferroni_holm",
         )
-        column = np.asarray(confidences, dtype=float).reshape(-1, 1)
-        controller.calibrate(column, 1 - np.asarray(ungrounded, dtype=int))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MAPIE warns when none is certified; the answer None says so
+            controller.calibrate(column, 1 - np.asarray(ungrounded, dtype=int))
         best = controller.best_predict_param
         return None if best is None else float(best)

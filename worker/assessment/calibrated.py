@@ -12,7 +12,14 @@ from worker.assessment.coefficients import Coefficients, Model, shipped_model
 from worker.assessment.judge import Answer, Aspect, JudgeOutcome, Question
 from worker.assessment.language import language_for, mixed_script_words, text_for, wrong_language
 from worker.assessment.outcomes import check_policy, name_of, undecided_reasons
-from worker.assessment.signals import EvidenceKind, Grounds, covers, grounds_of, lexical_signals
+from worker.assessment.signals import (
+    EvidenceKind,
+    Grounds,
+    covers,
+    grounds_of,
+    has_bare_fact,
+    lexical_signals,
+)
 from worker.assessment.values import Action, Case, Tier
 from worker.assessment.wordlists import folded, pattern_of
 from worker.assessment.words import normalised, sentences
@@ -27,8 +34,8 @@ FALLBACKS: Mapping[str, str] = MappingProxyType(
 )
 _INSTRUCTION = (
     "Is the statement fully supported by the context? Reply with the probability that every fact in it "
-    "follows from the context: one number between 0.0 (not supported or contradicted) and 1.0 (fully supported), "
-    "and nothing else."
+    "follows from the context: one number between 0.0 (not supported or contradicted) and 1.0 (fully "
+    "supported), and nothing else."
 )
 
 
@@ -183,8 +190,8 @@ def _tier(look: CheapLook, policy: CalibratedPolicy) -> Tier:
     send_at, reject_below = _thresholds(look, policy)
     if look.confidence < reject_below:
         return Tier.LOW
-    uncited = policy.require_citations and not look.citations.cited
-    return Tier.HIGH if look.confidence >= send_at and not uncited else Tier.MEDIUM
+    held = has_bare_fact(look.signals) or (policy.require_citations and not look.citations.cited)
+    return Tier.HIGH if look.confidence >= send_at and not held else Tier.MEDIUM
 
 
 def _questions(case: Case, policy: CalibratedPolicy, grounds: Grounds) -> tuple[Question, ...]:
@@ -283,6 +290,7 @@ def _reasons(case: Case, look: CheapLook) -> tuple[str, ...]:
     }
     noted = (
         ("missing_words", "words of the draft do not occur in the passages"),
+        ("bare_sentences", "no fact of some sentence occurs in the passages"),
         ("unsupported_numbers", "numbers of the draft do not occur in the passages"),
         ("unsupported_times", "times of day of the draft do not occur in the passages"),
         ("unsupported_names", "names of the draft do not occur in the passages"),

@@ -38,7 +38,7 @@ class Figures:
         auroc: 0..1, chance that an ungrounded reply gets less confidence than a grounded one.
         f1: of "not sent" as the finding "ungrounded".
         best_f1: the same at the best threshold on confidence, which only these rows know.
-        aurc: 0..1, mean share of ungrounded replies over all coverages, most confident first; lower is better.
+        aurc: 0..1, mean share of ungrounded replies over all coverages, most confident first.
         coverage_at: risk -> share of replies that can be sent with at most that share ungrounded among them.
         false_reject: 0..1, share of grounded replies held back when 90 % of the ungrounded are.
         calibration_error: 0..1, mean gap between confidence and share grounded over ten equal steps.

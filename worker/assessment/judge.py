@@ -102,6 +102,8 @@ def read_answer(raw: str | float) -> Answer:
         number = _number(raw.strip())
         if isinstance(number, JudgeOutcome):
             return Answer(outcome=number, detail=raw.strip()[:120])
+    elif isinstance(raw, bool):
+        return Answer(outcome=JudgeOutcome.WORD, detail=str(raw))
     else:
         number = float(raw)
     if math.isnan(number):
@@ -125,8 +127,8 @@ def _number(text: str) -> float | JudgeOutcome:
 def _score_of_object(text: str) -> float | JudgeOutcome:
     try:
         score = json.loads(text)["score"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return JudgeOutcome.PROSE
     if isinstance(score, bool) or not isinstance(score, int | float):
         return JudgeOutcome.WORD
-    return float(score)
+    return float(min(score, 2))  # an integer of a thousand digits is out of range, not an overflow

@@ -67,13 +67,15 @@ def default_policy(name: str) -> Policy:
 def parse_policy(data: Json) -> Policy:
     """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
 
+    An account that says nothing (``{}``) has the default design, ``calibrated``.
+
     Raises:
         PolicyRejected: with one line for each field that is not what it must be.
     """
     if not isinstance(data, dict):
         raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
     fields = dict(data)
-    name = fields.pop("name", None)
+    name = fields.pop("name", next(iter(DESIGNS)))
     if not isinstance(name, str) or name not in DESIGNS:
         raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
     if "ethics_guard" in fields:

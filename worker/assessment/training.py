@@ -8,7 +8,7 @@ from typing import Protocol
 
 from worker.assessment.coefficients import Coefficients, Model
 from worker.assessment.evaluation import Outcome, auroc
-from worker.assessment.signals import EvidenceKind
+from worker.assessment.signals import EvidenceKind, has_bare_fact
 
 TRAINED_SIGNALS = (
     "missing_words",
@@ -129,7 +129,11 @@ def _fitted(
 ) -> tuple[Coefficients, dict[str, object]]:
     held_out = cross_validated(examples, fitter)
     labels = [example.ungrounded for example in examples]
-    send_at = fitter.send_threshold(held_out, labels, goal)
+    sendable = [
+        0.0 if has_bare_fact(example.signals) else confidence
+        for example, confidence in zip(examples, held_out, strict=True)
+    ]
+    send_at = fitter.send_threshold(sendable, labels, goal)
     reject_below = reject_threshold(held_out, labels, goal)
     intercept, weights = _fit(examples, fitter)
     certified = 1.0 if send_at is None else send_at
@@ -140,8 +144,8 @@ def _fitted(
         reject_below=min(reject_below, certified),
     )
     outcomes = [
-        Outcome(confidence=c, ungrounded=label, sent=c >= certified, judged=False)
-        for c, label in zip(held_out, labels, strict=True)
+        Outcome(confidence=c, ungrounded=label, sent=s >= certified, judged=False)
+        for c, s, label in zip(held_out, sendable, labels, strict=True)
     ]
     sent = [o for o in outcomes if o.sent]
     return coefficients, {
