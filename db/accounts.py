@@ -40,7 +40,7 @@ async def versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
 
 
 def _account(row: dict[str, Any]) -> Account:
-    for name in ("flagged_keywords", "flagged_phrases", "allowed"):
+    for name in ("flagged_keywords", "flagged_phrases", "allowed", "languages"):
         row[name] = tuple(row[name])
     row["moderation_failure"] = FailurePolicy(row["moderation_failure"])
     return Account(**row)

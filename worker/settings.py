@@ -154,6 +154,16 @@ class Settings(Connections):
     llm_tool_rounds: int = Field(
         default=2, ge=0, le=10, alias="HUSHGATE_LLM_TOOL_ROUNDS", description="Rounds of tools per event."
     )
+    judge_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_JUDGE_ENABLED",
+        description="False: what a confidence policy would ask a judge is unavailable.",
+    )
+    judge_model: str = Field(
+        default="",
+        alias="HUSHGATE_JUDGE_MODEL",
+        description="Model of the judge; HUSHGATE_LLM_MODEL if empty.",
+    )
     moderation_model: str = Field(
         default="omni-moderation-latest", alias="HUSHGATE_MODERATION_MODEL", description="Moderation model."
     )

@@ -14,12 +14,67 @@ BREAK_CONTEXT = 24
 """Characters on either side that the word breaker sees: a dictionary word of Han or Thai is far shorter."""
 
 JOSA = frozenset(
-    "은 는 이 가 을 를 의 에 도 만 로 으로 와 과 랑 이랑 야 아 여 이여 께 께서 에게 에서 한테 부터 까지 처럼 보다 마다 "
-    "조차 밖에 나 이나 라도 이라도 들 들이 들은 들을 들의 들아 같은 같이 하고 라고 이라고 이다 다 입니다 이야 이네 네 놈 년".split()
+    [
+        "은",
+        "는",
+        "이",
+        "가",
+        "을",
+        "를",
+        "의",
+        "에",
+        "도",
+        "만",
+        "로",
+        "으로",
+        "와",
+        "과",
+        "랑",
+        "이랑",
+        "야",
+        "아",
+        "여",
+        "이여",
+        "께",
+        "께서",
+        "에게",
+        "에서",
+        "한테",
+        "부터",
+        "까지",
+        "처럼",
+        "보다",
+        "마다",
+        "조차",
+        "밖에",
+        "나",
+        "이나",
+        "라도",
+        "이라도",
+        "들",
+        "들이",
+        "들은",
+        "들을",
+        "들의",
+        "들아",
+        "같은",
+        "같이",
+        "하고",
+        "라고",
+        "이라고",
+        "이다",
+        "다",
+        "입니다",
+        "이야",
+        "이네",
+        "네",
+        "놈",
+        "년",
+    ]
 )
 """Particles and endings that may follow a Korean noun inside the same written word."""
 
-JOSA_SHORT = frozenset("는 가 은 를 을 의".split())
+JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 """The same after a noun of one syllable, where others form new words too often."""
 
 _CONTRACTION = re.compile(r"['’]t\b", re.IGNORECASE)
