@@ -13,7 +13,6 @@ import sqlalchemy as sa
 import typer
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
-from redis.exceptions import ResponseError
 from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -30,7 +29,7 @@ from db import accounts, audit
 from db.documents import add_text
 from db.pool import pool
 from tasks.publish import publish_many
-from tasks.stream import connect
+from tasks.stream import backlog, connect
 from worker.account_settings import changed
 
 WORKERS: Final = 2
@@ -114,6 +113,7 @@ async def _prepare(running: Fleet) -> None:
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:
     """Publish at the rate asked for, watch until nothing is left, then gather the report."""
     client = connect(running.stack.redis_url)
+    await _workers_ready(client)
     start, _ = await _stream(client)
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     deadline = time.monotonic() + len(payloads) / rate + PATIENCE_S
@@ -161,13 +161,17 @@ async def _view(connection: AsyncConnection, client: AsyncRedis, run: str, start
     return View(unfinished=unfinished, waiting=waiting, shown=Group(bars, line))
 
 
+async def _workers_ready(client: AsyncRedis) -> None:
+    """Wait until every worker has sent its first heartbeat."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (await backlog(client, EVENTS))["workers"] < WORKERS and time.monotonic() < deadline:  # noqa: ASYNC110  # another process sets it
+        await asyncio.sleep(0.1)
+
+
 async def _stream(client: AsyncRedis) -> tuple[int, int]:
     """Entries the event stream ever took, and those it still holds."""
-    try:
-        info = await client.xinfo_stream(EVENTS)
-    except ResponseError:
-        return 0, 0
-    return int(info["entries-added"]), int(info["length"])
+    figures = await backlog(client, EVENTS)
+    return figures["accepted"], figures["unfinished"]
 
 
 def _show(result: Report) -> None:
