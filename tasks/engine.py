@@ -152,7 +152,7 @@ class Engine:
         if self._reply_lost:
             await self._lanes.prepare()
             await self._beat()
-            await self._lanes.release_unknown(frozenset(self._running))
+            await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
             self._reply_lost = False
         free = self._limits.in_flight - self.in_flight
         result = await self._lanes.read(min(free, READ_BATCH))
