@@ -1,4 +1,4 @@
-"""``python -m tasks.health worker|beat``: whether this container does its work; for container health checks."""
+"""``python -m tasks.health worker|beat``: whether this container works; for container health checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def worker_problem(redis: Redis, stream: str, host: str) -> str | None:
 
 
 def beat_problem(schedule: Path, now: float) -> str | None:
-    """What is wrong with beat, or None when its file (or a side file of it) is fresh; ``now`` in Unix seconds."""
+    """What is wrong with beat, or None when its file or a side file is fresh; ``now`` in Unix seconds."""
     written = [file.stat().st_mtime for file in schedule.parent.glob(f"{schedule.name}*")]
     if not written:
         return f"{schedule} is not there"

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,10 @@ import jsonschema
 import pytest
 import yaml
 from redis import Redis
+from redis.backoff import ConstantBackoff
+from redis.exceptions import BusyLoadingError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.retry import Retry
 
 from cli.stack import Stack
 from sandbox.__main__ import _parser as sandbox_options
@@ -172,10 +175,8 @@ def test_redis_starts_as_the_compose_file_says() -> None:
         )
         try:
             redis = answering(port)
-            settings = {
-                name: redis.config_get(name)[name] for name in ("appendonly", "appendfsync", "maxmemory")
-            }
-            settings |= redis.config_get("maxmemory-policy")
+            names = ("appendonly", "appendfsync", "maxmemory", "maxmemory-policy")
+            settings = {name: redis.config_get(name)[name] for name in names}
             command_line = Path(f"/proc/{child.pid}/cmdline").read_bytes()
             redis.close()
         finally:
@@ -192,25 +193,14 @@ def test_redis_starts_as_the_compose_file_says() -> None:
 
 
 def answering(port: int) -> Redis:
-    """A client whose server answers, with the password."""
-    redis = Redis(port=port, password="s3cr3t", decode_responses=True)
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            redis.ping()
-        except OSError:
-            time.sleep(0.05)
-        except Exception as error:
-            if "Connection" not in type(error).__name__ and "Loading" not in type(error).__name__:
-                raise
-            time.sleep(0.05)
-        else:
-            return redis
-    raise TimeoutError(port)
+    """A client with the password that waits, up to 10 s, for its server to answer."""
+    patience = Retry(ConstantBackoff(0.05), 200)
+    failures: list[type[Exception]] = [RedisConnectionError, BusyLoadingError]
+    return Redis(port=port, password="s3cr3t", decode_responses=True, retry=patience, retry_on_error=failures)
 
 
 def test_nothing_starts_before_what_it_needs() -> None:
-    """Servers healthy, then migrations done, then workers; the sandbox is waited for only when it is there."""
+    """Servers healthy, then migrations, then workers; the sandbox is waited for only when it is there."""
     needs = {
         name: {other: terms["condition"] for other, terms in service.get("depends_on", {}).items()}
         for name, service in services().items()
@@ -248,7 +238,8 @@ def test_no_secret_has_a_default() -> None:
 def test_every_variable_is_a_setting_or_documented() -> None:
     """No name in the file is a mystery: our settings, or a row of the runbook's table."""
     names = {match[1] for match in VARIABLE.finditer(COMPOSE.read_text())}
-    documented = set(re.findall(r"^\| `(\w+)` \|", RUNBOOK.read_text(), flags=re.MULTILINE))
+    section = RUNBOOK.read_text().split("## Variables of the Compose file\n")[1].split("\n## ")[0]
+    documented = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
 
     assert names - set(ALIASES.values()) <= documented
     assert documented <= names
@@ -271,7 +262,7 @@ def test_sandbox_is_told_no_secret() -> None:
 
 
 def test_console_script_of_the_image_is_ours() -> None:
-    """The image's entry point is the script that pyproject.toml declares, and the services' words follow it."""
+    """The image's entry point is the script of pyproject.toml, and the services' words follow it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     commands = {name: services()[name]["command"] for name in ("migrate", "worker")}
 
@@ -318,7 +309,7 @@ def test_sandbox_stays_on_loopback_unless_told(capsys: pytest.CaptureFixture[str
 
 
 def test_dockerfile_passes_the_linter() -> None:
-    """hadolint finds nothing, and no rule is switched off."""
+    """Hadolint finds nothing, and no rule is switched off."""
     hadolint = Path(sys.executable).parent / "hadolint"
     text = DOCKERFILE.read_text()
     done = subprocess.run(
@@ -407,8 +398,8 @@ def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
 
 def test_worker_is_healthy_while_its_heartbeat_lives() -> None:
     """A heartbeat of this host is health; another host's, an expired one or no Redis is not."""
-    with Stack(database_url="postgresql://unused") as stack:
-        redis = Redis.from_url(stack.redis_url)
+    with Stack(database_url="postgresql://unused") as own:
+        redis = Redis.from_url(own.redis_url)
         redis.sadd("{hushgate:events}:workers", "here:7:abc", "there:7:abc", "hereabouts:7:abc")
         redis.set("{hushgate:events}:hb:there:7:abc", 1)
         redis.set("{hushgate:events}:hb:hereabouts:7:abc", 1)
@@ -416,7 +407,7 @@ def test_worker_is_healthy_while_its_heartbeat_lives() -> None:
         redis.set("{hushgate:events}:hb:here:7:abc", 1)
         beating = worker_problem(redis, "hushgate:events", "here")
         redis.close()
-        stack.kill_redis()
+        own.kill_redis()
         down = worker_problem(redis, "hushgate:events", "here")
         redis.close()
 
@@ -434,3 +425,14 @@ def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
     assert missing == f"{schedule} is not there"
     assert beat_problem(schedule, now=1000 + BEAT_FRESH_S - 1) is None
     assert beat_problem(schedule, now=1000 + BEAT_FRESH_S + 1) == f"{schedule} was last written 61 s ago"
+
+
+def test_runbook_explains_every_log_event() -> None:
+    """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
+    named = re.compile(r"\blog\.(?:info|warning|error|exception)\(\s*\"(\w+)\"")
+    files = [file for package in ("worker", "tasks", "db") for file in (ROOT / package).rglob("*.py")]
+    logged = {name for file in files for name in named.findall(file.read_text())}
+    section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]
+    explained = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
+
+    assert explained == logged
