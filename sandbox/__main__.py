@@ -12,7 +12,7 @@ import orjson
 
 from sandbox.app import make_app
 from sandbox.latency import Latency, parse_latency_option
-from sandbox.listen import listening_socket, run_server, url_of
+from sandbox.listen import is_any, is_loopback, listening_socket, run_server, url_of
 from sandbox.routes import Route
 from sandbox.scenario import Scenario, load_scenario
 from sandbox.state import KEEP_REQUESTS, Sandbox
@@ -61,7 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         scenario = _scenario(options)
-        listener = listening_socket(options.host, options.port)
+        may_listen = is_any if options.any_interface else is_loopback
+        listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
         print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
         _tell_parent(options.ready_fd, {"error": str(error)})
@@ -80,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address; any other is refused")
+    parser.add_argument(
+        "--any-interface",
+        action="store_true",
+        help="allow any --host: only inside a container whose port is not published",
+    )
     parser.add_argument("--port", type=int, default=8099, help="0 takes a free port (default 8099)")
     parser.add_argument(
         "--scenario", type=Path, metavar="FILE", help="JSON file of latency and faults, see below"
