@@ -1,4 +1,4 @@
-"""Writes ``worker/rules/data/*.tsv`` from Unicode's data as ICU carries it: ``python -m tools.fold_table``."""
+"""Writes ``worker/rules/data/*.tsv`` from Unicode's data in ICU: ``python -m tools.fold_table``."""
 
 from __future__ import annotations
 
@@ -110,10 +110,11 @@ def homoglyph(point: int, own: str) -> str:
     char = chr(point)
     if point < 0x80 or not own or icu.script(point) in SPACELESS:
         return own
-    if own.isascii() and own != " ":
-        return own
     if char in NOT_LETTERS:
         return own
+    if own.isascii() and own != " ":
+        look = _ascii_look(char) if icu.script(point) == "Latn" else ""
+        return look if len(look) == 1 and len(own) == 1 else own
     folded = own.strip()
     for near in (
         char,

@@ -15,7 +15,7 @@ from worker.rules.boundary import bounded
 from worker.rules.fold import TABLES, Fold
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import compile_regex, spans
-from worker.rules.scan import candidates
+from worker.rules.scan import Reading, candidates
 from worker.rules.syntax import parse_rule
 from worker.rules.verify import compare
 
@@ -84,9 +84,9 @@ class CompiledRules:
         """Every hit in the text, in order; at most ``MAX_HITS``."""
         found: Found = {}
         forms = self._parts.forms
-        for fold, start, end, form in candidates(self._automaton, len(forms), text):
+        for reading, start, end, form in candidates(self._automaton, len(forms), text):
             for number in forms[form]:
-                self._consider(found, number, fold, text, start, end)
+                self._consider(found, number, reading, text, (start, end))
             if len(found) >= MAX_HITS:
                 break
         self._look_for_literals(found, text)
@@ -94,11 +94,13 @@ class CompiledRules:
             found.update(((number, s, e), frozenset({How.REGEX})) for s, e in spans(regex, text, MAX_HITS))
         return self._hits(found, text) if found else ()
 
-    def _consider(self, found: Found, number: int, fold: Fold, text: str, start: int, end: int) -> None:
+    def _consider(
+        self, found: Found, number: int, reading: Reading, text: str, place: tuple[int, int]
+    ) -> None:
         """Adds the candidate to what was found when it really is the rule and stands where a word does."""
-        rule = self._rule(number)
-        hows = compare(rule, fold, text, start, end, self.level)
-        if hows is None or not bounded(rule, fold, text, start, end):
+        rule, (start, end) = self._rule(number), place
+        hows = compare(rule, reading.fold, reading.text, place, self.level)
+        if hows is None or not bounded(rule, reading.fold, text, place):
             return
         if Switch.ALLOW in rule.switches and not hows <= _NATURAL:
             return

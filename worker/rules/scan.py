@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 from worker.rules.stream import Stream, collapse, joined, trace
 
-_SIGNS = re.compile(rb"[@$|+]|!\w|\w!|\w\(\w")
+_SIGNS = re.compile(rb"[@$+]|[!|(]\w|\w!")
+_EDGE_SIGNS = re.compile(r"!+(?![\w@$+])|(?<![\w@$+])[(|]+|[(|]+(?![\w@$+])")
+"""Signs that only punctuate where they stand: exclamation marks at the end of a word, bars and brackets
+at its edges. Inside a word they may be letters."""
+_LAST_EXCLAIM = re.compile(r"(?<=\w)!(?![\w!])")
+"""One exclamation mark at the end of a word: punctuation nearly always, an ``i`` when a rule ends in one."""
 _SPACED = re.compile(rb" \S \S \S ")
 
 
@@ -20,8 +26,16 @@ class Automaton(Protocol):
         """All matches, in order of their ends."""
 
 
-Candidate = tuple[Fold, int, int, int]
-"""Fold, first and one-past-last index in the original text, form number."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a text: a fold, and the text with signs blanked that only punctuate (same length)."""
+
+    fold: Fold
+    text: str
+
+
+Candidate = tuple[Reading, int, int, int]
+"""Reading, first and one-past-last index in the original text, form number."""
 
 
 def candidates(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
@@ -34,52 +48,56 @@ def candidates(automaton: Automaton, first_run: int, text: str) -> Iterator[Cand
 
 def _ascii(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
     raw = text.encode()
-    for fold in (Fold.NATIVE, Fold.SIGNS):
-        if fold is Fold.SIGNS and not _SIGNS.search(raw):
-            return
-        chars = b" " + raw.translate(ASCII_TABLES[fold]) + b" "
-        if b"  " in chars:
-            chars = b" " + b" ".join(chars.split()) + b" "
-        yield from _read(automaton, first_run, text, fold, chars)
+    yield from _read(automaton, first_run, Reading(Fold.NATIVE, text), _ascii_chars(raw, Fold.NATIVE))
+    if _SIGNS.search(raw):
+        for reading in _sign_readings(text):
+            chars = _ascii_chars(reading.text.encode(), Fold.SIGNS)
+            yield from _read(automaton, first_run, reading, chars)
+
+
+def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
+    chars = b" " + raw.translate(ASCII_TABLES[fold]) + b" "
+    return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
+
+
+def _sign_readings(text: str) -> Iterator[Reading]:
+    yield Reading(Fold.SIGNS, _EDGE_SIGNS.sub(lambda found: " " * len(found[0]), text))
+    if _LAST_EXCLAIM.search(text):
+        yield Reading(Fold.SIGNS, text)
 
 
 def _unicode(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
     seen: list[str] = []
-    for fold in Fold:
-        chars = f" {' '.join(text.translate(TABLES[fold]).split())} "
+    readings = (Reading(Fold.NATIVE, text), Reading(Fold.LOOKS, text), *_sign_readings(text))
+    for reading in readings:
+        chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
             seen.append(chars)
-            yield from _read(automaton, first_run, text, fold, chars.encode("utf-8", "replace"))
+            yield from _read(automaton, first_run, reading, chars.encode("utf-8", "replace"))
 
 
-def _read(automaton: Automaton, first_run: int, text: str, fold: Fold, chars: bytes) -> Iterator[Candidate]:
+def _read(automaton: Automaton, first_run: int, reading: Reading, chars: bytes) -> Iterator[Candidate]:
     found = automaton.find_overlapping(chars)
     spaced = _SPACED.search(chars) is not None or not chars.isascii()
     if not found and not spaced:
         return
-    stream = trace(text, fold)
+    stream = trace(reading.text, reading.fold)
     runs = bool(found) and any(number >= first_run for _, _, number in found)
-    yield from _located(found, first_run, stream, chars)
-    streams = [stream]
-    if runs:
-        streams.append(collapse(stream))
-        yield from _reread(automaton, first_run, streams[-1])
+    streams = [stream, collapse(stream)] if runs else [stream]
     if spaced:
-        for base in streams:
-            for reading in joined(base, text):
-                yield from _reread(automaton, first_run, reading)
-                if runs:
-                    yield from _reread(automaton, first_run, collapse(reading))
-
-
-def _reread(automaton: Automaton, first_run: int, stream: Stream) -> Iterator[Candidate]:
-    chars = stream.chars.encode("utf-8", "replace")
-    yield from _located(automaton.find_overlapping(chars), first_run, stream, chars)
+        streams += [read for base in tuple(streams) for read in joined(base, reading.text)]
+        if runs:
+            streams += [collapse(read) for read in streams[2:]]
+    for number, other in enumerate(streams):
+        raw = other.chars.encode("utf-8", "replace") if number else chars
+        hits = automaton.find_overlapping(raw) if number else found
+        for start, end, form in _located(hits, first_run, other, raw):
+            yield reading, start, end, form
 
 
 def _located(
     found: list[tuple[int, int, int]], first_run: int, stream: Stream, chars: bytes
-) -> Iterator[Candidate]:
+) -> Iterator[tuple[int, int, int]]:
     """The candidates with their place in the original; byte offsets become indexes of the stream."""
     offsets = None if chars.isascii() else _char_offsets(chars)
     for begin, end, number in found:
@@ -90,7 +108,7 @@ def _located(
             first += 1
         while stream.chars[last - 1] == " ":
             last -= 1
-        yield stream.fold, stream.starts[first], stream.ends[last - 1] + 1, number
+        yield stream.starts[first], stream.ends[last - 1] + 1, number
 
 
 def _char_offsets(chars: bytes) -> list[int]:

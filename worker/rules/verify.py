@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from worker.rules.fold import LEET, LEET_OTHER, TABLES, Fold, base, natural, script
 from worker.rules.model import How, Level, Rule, Switch
@@ -26,6 +26,8 @@ MIN_LEET = 3
 """Fewest letters of a word that may be matched through leet."""
 MIN_CAPITAL_I = 4
 """Fewest letters of a word in which a capital I among small letters may stand for l."""
+MIN_STRETCH = 3
+"""Fewest equal letters in a row that count as stretching: a doubled letter alone makes other words."""
 _CLAUSE_END = frozenset("。！？，、；：\n\r")
 
 
@@ -44,13 +46,6 @@ class Unit:
     char: str
     at: int
     gap: str = ""
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What the comparison of a candidate with its rule noticed."""
-
-    hows: set[How] = field(default_factory=set)
 
 
 def units(text: str, fold: Fold, start: int = 0, end: int | None = None) -> Iterator[Unit]:
@@ -82,8 +77,9 @@ def spaceless(char: str) -> bool:
     return _SPACELESS.match(char) is not None
 
 
-def compare(rule: Rule, fold: Fold, text: str, start: int, end: int, level: Level) -> set[How] | None:
-    """How ``text[start:end]`` is the rule, or None when it is not."""
+def compare(rule: Rule, fold: Fold, text: str, place: tuple[int, int], level: Level) -> set[How] | None:
+    """How ``text[start:end]`` at that place is the rule, or None when it is not."""
+    start, end = place
     wanted, found = rule_units(rule.core, fold), list(units(text, fold, start, end))
     hows: set[How] = set()
     if not _runs_agree(wanted, found, hows, level) or not _gaps_agree(wanted, found, hows, level):
@@ -120,15 +116,41 @@ def _switches_allow(rule: Rule, hows: set[How], matched: str) -> bool:
 def _runs_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
     if len(wanted) == len(found):
         return all(_letter_agrees(w, f, found, hows) for w, f in zip(wanted, found, strict=True))
-    want_runs = [list(run) for _, run in groupby(wanted, lambda unit: unit.letter)]
-    find_runs = [list(run) for _, run in groupby(found, lambda unit: unit.letter)]
-    if [run[0].letter for run in want_runs] != [run[0].letter for run in find_runs]:
+    pairs = _paired_runs(wanted, found, _exact_letter) or _paired_runs(wanted, found, _coarse_letter)
+    if pairs is None:
         return False
-    longest = max((len(f) for w, f in zip(want_runs, find_runs, strict=True) if len(f) > len(w)), default=0)
-    if longest < 3 and level is Level.DEFAULT:
+    if level is Level.DEFAULT and max(map(_stretch, pairs), default=0) < MIN_STRETCH:
         return False
     hows.add(How.REPEAT)
-    return all(_run_agrees(w, f, found, hows) for w, f in zip(want_runs, find_runs, strict=True))
+    return all(_run_agrees(want, find, found, hows) for want, find in pairs)
+
+
+def _exact_letter(unit: Unit) -> str:
+    """Tells ``i`` from ``l`` where the text does; ``1`` and ``|`` stay either."""
+    return base(unit.char) if unit.letter == "i" else unit.letter
+
+
+def _coarse_letter(unit: Unit) -> str:
+    return unit.letter
+
+
+def _paired_runs(
+    wanted: Sequence[Unit], found: Sequence[Unit], key: Callable[[Unit], str]
+) -> list[tuple[list[Unit], list[Unit]]] | None:
+    """The runs of one letter in rule and text side by side, or None when they differ."""
+    want_runs = [(letter, list(run)) for letter, run in groupby(wanted, key)]
+    find_runs = [(letter, list(run)) for letter, run in groupby(found, key)]
+    if [letter for letter, _ in want_runs] != [letter for letter, _ in find_runs]:
+        return None
+    return [(want, find) for (_, want), (_, find) in zip(want_runs, find_runs, strict=True)]
+
+
+def _stretch(pair: tuple[list[Unit], list[Unit]]) -> int:
+    """How often the text repeats one character where the rule has fewer; 0 where it does not."""
+    wanted, found = pair
+    if len(found) <= len(wanted):
+        return 0
+    return max(len(list(run)) for _, run in groupby(found, lambda unit: base(unit.char)))
 
 
 def _run_agrees(wanted: list[Unit], found: list[Unit], whole: list[Unit], hows: set[How]) -> bool:
@@ -256,7 +278,7 @@ def _word_state(word: list[Unit]) -> str:
         return _syllable_state(word)
     joined = all(
         unit.gap or unit.letter == before.letter or unit.at == before.at or not unit.letter.isalnum()
-        for before, unit in zip(word, word[1:], strict=False)
+        for before, unit in pairwise(word)
     )
     letters = len({unit.at for unit in word})
     return "spaced" if joined and letters >= MIN_SEPARATED else "partial"
@@ -267,7 +289,7 @@ def _syllable_state(word: list[Unit]) -> str:
     hangul = [unit for unit in word if script(unit.char) == "Hang"]
     if not hangul:
         return "spaced"
-    first = {}
+    first: dict[int, Unit] = {}
     for unit in word:
         first.setdefault(unit.at, unit)
     return "spaced" if all(unit.gap for unit in list(first.values())[1:]) else "partial"
