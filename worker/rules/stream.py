@@ -19,7 +19,8 @@ _INDIC_MARKS = "".join(
 )
 _VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d"
 _SINGLE = rf"[^ \0{SPACELESS_RANGES}](?:[{_VIRAMAS}][^ {_INDIC_MARKS}]|[{_INDIC_MARKS}])*"
-_SPACED = re.compile(rf"(?<= ){_SINGLE}(?: {_SINGLE})+(?= )")
+SPACED = re.compile(rf"(?<= ){_SINGLE}(?: {_SINGLE}){{2,}}(?= )")
+"""Three or more single letters (with their Indic signs) in a row."""
 ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоוהήηο")
 """Words of one letter that may stand before spaced letters (``a s l u t`` holds ``slut``): articles,
 prepositions and pronouns of the Latin, Cyrillic and Greek languages we know."""
@@ -77,10 +78,10 @@ def joined(stream: Stream, text: str) -> list[Stream]:
 
     The readings differ in what they do with one-letter words at the edges and with wider gaps inside.
     """
-    regions = [found.span() for found in _SPACED.finditer(stream.chars)]
+    regions = [found.span() for found in SPACED.finditer(stream.chars)]
     if not regions:
         return []
-    readings = {}
+    readings: dict[tuple[int, ...], None] = {}
     for by_gap in (False, True):
         for before in (False, True):
             for after in (False, True):
