@@ -16,12 +16,14 @@ from worker.rules.origin import Origin
 from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
-_SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w!))")
-_EDGE_SIGNS = re.compile(r"!+(?![\w@$+])|(?<![\w@$+])[(|]+|[(|]+(?![\w@$+])")
+_SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
+_EDGE_SIGNS = re.compile(r"!+(?![\w@$+(|!])|(?<![\w@$+(|!])[(|]+|[(|]+(?![\w@$+(|!])")
 """Signs that only punctuate where they stand: exclamation marks at the end of a word, bars and brackets
 at its edges. Inside a word they may be letters."""
-_LAST_EXCLAIM = re.compile(r"!(?<=\w!)(?![\w!])")
-"""One exclamation mark at the end of a word: punctuation nearly always, an ``i`` when a rule ends in one."""
+_DOUBTFUL = re.compile(r"(?<![!|])[!|](?![\w!|])|(?<![\w!|])\|(?=\w)")
+"""One mark or bar at the edge of a word or by itself: punctuation nearly always, else an ``i`` or ``l``."""
+_SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
+"""A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 _SPACED_BYTES = re.compile(rb" \S \S \S ")
 _RUN = re.compile(r"([^ ])\1+")
 
@@ -97,9 +99,10 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
 
 
 def _sign_readings(text: str) -> Iterator[Reading]:
-    yield Reading(Fold.SIGNS, _EDGE_SIGNS.sub(lambda found: " " * len(found[0]), text))
-    if _LAST_EXCLAIM.search(text):
-        yield Reading(Fold.SIGNS, text)
+    parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
+    yield Reading(Fold.SIGNS, _EDGE_SIGNS.sub(lambda found: " " * len(found[0]), parted))
+    if _DOUBTFUL.search(text):
+        yield Reading(Fold.SIGNS, parted)
 
 
 def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
@@ -185,9 +188,9 @@ def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iter
     """The candidates of one window once its letters are joined and its runs collapsed."""
     plain = trace(text, fold)
     streams = [collapse(plain)] if stretched else []
-    streams += [reading for stream in (plain, *streams) for reading in joined(stream, text)]
-    if stretched:
-        streams += [collapse(stream) for stream in streams[1:]]
+    parted = [reading for stream in (plain, *streams) for reading in joined(stream, text)]
+    streams += parted
+    streams += [collapse(stream) for stream in parted if _RUN.search(stream.chars)]
     for stream in streams:
         found = matcher.automaton.find_overlapping(stream.chars.encode("utf-8", "replace"))
         for start, end, number in _char_places(stream.chars, found):
