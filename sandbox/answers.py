@@ -76,6 +76,10 @@ def _wrong_answer(request: ChatRequest, fault: Fault) -> Answer:
         case Kind.BAD_TOOL:
             tool = request.tools[0] if request.tools else SEARCH_TOOL
             return Answer(outcome=outcome, tool=tool, arguments='{"query": "unfinished')
+        case Kind.TOOL_LOOP:
+            return Answer(
+                outcome=outcome, tool=SEARCH_TOOL, arguments=_json({"query": request.question[:500]})
+            )
         case Kind.KEYWORD:
             honest = _honest_answer(request)
             return honest if honest.tool else Answer(outcome=outcome, text=f"{honest.text} {fault.value}")
