@@ -33,6 +33,7 @@ GREETINGS = "hello hi hey good morning afternoon evening day greetings howdy hol
 GREETING_WORDS = frozenset(GREETINGS.split())
 THANKS = "thanks thank thx cheers great ok okay perfect merci gracias danke bye goodbye much"
 THANKS_WORDS = frozenset(THANKS.split())
+FILLERS = frozenset({"lot", "very", "help", "all", "again"})
 MOST_SMALL_TALK_WORDS = 6
 
 WANTS_HUMAN = re.compile(
@@ -139,7 +140,7 @@ def _small_talk(question: str) -> str | None:
     if not words or len(words) > MOST_SMALL_TALK_WORDS:
         return None
     said = set(words)
-    if not said <= GREETING_WORDS | THANKS_WORDS | STOPWORDS:
+    if not said <= GREETING_WORDS | THANKS_WORDS | FILLERS | STOPWORDS:
         return None
     if said & THANKS_WORDS:
         return WELCOME

@@ -25,6 +25,7 @@ from tasks.engine import Engine, EngineLimits
 from tasks.handler import Gate, Handler
 from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
+from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
@@ -37,6 +38,7 @@ log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
 PROBE_S: Final = 1.0
+JUDGE_TOKENS: Final = 64  # a number, or a short JSON object with one
 
 
 def worker_id() -> str:
@@ -68,14 +70,13 @@ def ports(settings: Settings, source: Pool, clock: Clock) -> Ports:
             timeout_s=settings.moderation_timeout_s,
         )
     key = settings.openrouter_api_key.get_secret_value() if settings.openrouter_api_key else None
+    client = openai_client.client(settings.openrouter_base_url, key, connections=connections)
+    judging = OpenAIChat(client, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS)
     return Ports(
         clock=clock,
         moderator=moderator,
-        model=OpenAIChat(
-            openai_client.client(settings.openrouter_base_url, key, connections=connections),
-            model=settings.llm_model,
-            max_tokens=settings.llm_max_tokens,
-        ),
+        model=OpenAIChat(client, model=settings.llm_model, max_tokens=settings.llm_max_tokens),
+        judge=ModelJudge(judging, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
         retriever=PostgresRetriever(source),
         conversations=PostgresConversations(source),
     )
