@@ -1,4 +1,4 @@
-"""Values the assessment tests share: passages, policies as published, and judges that answer from a script."""
+"""Values the assessment tests share: passages, assessed drafts, and a judge that answers from a script."""
 
 from __future__ import annotations
 

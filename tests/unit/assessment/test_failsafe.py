@@ -50,7 +50,7 @@ def test_penalties_are_those_of_seed_000(draft: str, penalties: tuple[float, ...
 
 def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
     """Seed 000: max(0, min(1, 1.0 - penalties))."""
-    worst = "I'm not sure, maybe; uncertain, unclear, ambiguous; partial, limited, incomplete; error, failed, unable"
+    worst = "I'm not sure, maybe; uncertain, unclear, ambiguous; partial, limited, incomplete; failed, unable"
 
     assert rule_score("A complete and certain answer" + LONG).score == 1.0
     assert rule_score(worst).score == 0.0
@@ -75,7 +75,7 @@ def test_the_judges_score_weighs_half(judged: float, confidence: float, action: 
     policy = FailsafePolicy(trigger_on_category=False)
     found = assessed(draft, policy, scores={Aspect.CONFIDENCE: judged})
 
-    assert (found.confidence, found.action) == (pytest.approx(confidence), action)
+    assert (round(found.confidence, 9), found.action) == (confidence, action)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_trigger_3_is_a_best_score_below_0_3(best: float, expected: str) -> None
 def test_trigger_3_minds_class_and_subject(subject: str, number: str, expected: str) -> None:
     """Seed 003: class and subject must match, as labels of a passage."""
     found = Evidence(
-        passages=(passage(subject=subject, **{"class": number}),),
+        passages=(replace(passage(), metadata={"subject": subject, "class": number}),),
         expected_metadata={"subject": "Mathematics", "class": "10"},
     )
 
@@ -175,7 +175,7 @@ def test_there_are_eight_rejection_reasons() -> None:
 
 
 def test_a_rejected_answer_becomes_i_dont_know() -> None:
-    """Seed 003: "I don't know based on NCERT textbooks." """
+    """Seed 003: its own sentence, with its own scope."""
     policy = SafetyPolicy(scope="NCERT textbooks")
 
     assert assessed("It is Olympus.", policy, Evidence()).fallback_text == (

@@ -135,10 +135,10 @@ def words(count: int) -> str:
 
 
 def test_an_honest_dont_know_without_context_is_no_fault() -> None:
-    """Seed 002 contradicts itself here: the confidence validator passes it, the citation trigger would not."""
+    """Seed 002 contradicts itself here: one validator passes it, the citation trigger would not."""
     found = assessed("I don't know.", POLICY, NOTHING)
 
-    assert (found.action, found.confidence) == (Action.SEND, pytest.approx(0.3))
+    assert (found.action, round(found.confidence, 9)) == (Action.SEND, 0.3)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,8 @@ def test_validation_info_has_the_published_fields() -> None:
     found = assessed(CITED, POLICY, Evidence(passages=(passage(), passage(number=1))))
 
     assert {
-        "passed": True, "reasons": [], "used_fallback": False, "confidence_score": 0.9, "context_docs_count": 2,
+        "passed": True, "reasons": [], "used_fallback": False, "confidence_score": 0.9,
+        "context_docs_count": 2,
     }.items() <= found.diagnostics.items()  # fmt: skip
 
 
@@ -214,9 +215,9 @@ def test_the_seven_metrics() -> None:
     found = metrics(replies)
 
     assert found.avg_confidence_score == pytest.approx((0.6 + 0.1 + 0.3) / 3)
-    assert (found.fallback_usage_count, found.fallback_usage_rate) == (1, pytest.approx(1 / 3))
+    assert (found.fallback_usage_count, round(found.fallback_usage_rate, 4)) == (1, 0.3333)
     assert (found.hallucination_prevented_count, found.hallucination_reduction_rate) == (1, 1.0)
-    assert (found.uncertainty_expressed_count, found.uncertainty_expression_rate) == (1, pytest.approx(1 / 3))
+    assert (found.uncertainty_expressed_count, round(found.uncertainty_expression_rate, 4)) == (1, 0.3333)
 
 
 def test_the_metrics_of_nothing_are_nought() -> None:
