@@ -8,7 +8,7 @@ from worker.assessment import default_policy, parse_policy
 from worker.assessment.calibrated import CalibratedPolicy
 from worker.assessment.coefficients import model_as_json, shipped_model
 from worker.assessment.policies import DESIGNS, design_of
-from worker.assessment.safety import SafetyPolicy
+from worker.assessment.safety_checks import SafetyPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.assessment.samples import assessed, evidence, passage
 from worker.assessment import Evidence, refuse_early
-from worker.assessment.safety import RejectionReason, SafetyPolicy
+from worker.assessment.safety_checks import RejectionReason, SafetyPolicy
 from worker.assessment.values import Action
 
 POLICY = SafetyPolicy()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.assessment.samples import assessed, evidence, passage
 from worker.assessment import Evidence, parse_policy
+from worker.assessment.validator_metrics import metrics
 from worker.assessment.validators import (
     Fault,
     ValidatorsPolicy,
@@ -13,7 +14,6 @@ from worker.assessment.validators import (
     expresses_uncertainty,
     fallback_answer,
     is_overconfident,
-    metrics,
     tier_of,
 )
 from worker.assessment.values import Action
