@@ -182,7 +182,7 @@ def _flat(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 @assess_app.command()
-def calibrate(  # noqa: PLR0917  # one parameter an option
+def calibrate(  # one parameter an option
     cases: Annotated[list[Path], typer.Option(help="Labelled rows; may be given several times.")],
     out: Annotated[Path, typer.Option(help="Where the coefficients go, as JSON.")],
     data: Annotated[str, typer.Option(help="What the rows are, for the training record.")],

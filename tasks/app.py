@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from celery import Celery
 from celery.signals import setup_logging
@@ -36,6 +36,7 @@ def application(settings: Settings) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         beat_schedule=SCHEDULE,
         beat_schedule_filename=settings.beat_file,
+        beat_sync_every=1,  # its file stays fresh, which is how tasks.health sees that it lives
         enable_utc=True,
     )
     celery.steps["worker"].add(consumer.EngineStep)

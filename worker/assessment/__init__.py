@@ -32,7 +32,7 @@ from worker.assessment.validators import ValidatorsPolicy
 from worker.assessment.values import Action, Case, Evidence, Failure, Recheck, ReplyKind, Tier
 from worker.assessment.words import legible
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Assessment
+from worker.model import Assessment, Completion
 
 __all__ = [
     "Action",
@@ -132,9 +132,10 @@ async def _answer(judge: Judge | None, question: Question) -> Answer:
     if judge is None:
         return unavailable("no judge configured")
     try:
-        return read_answer(await judge.judge(question))
+        raw = await judge.judge(question)
     except (ModelUnavailable, ModelRejected) as error:
         return unavailable(str(error))
+    return read_answer(raw.text if isinstance(raw, Completion) else raw)
 
 
 def refuse_early(*, query: str, evidence: Evidence, policy: Policy) -> Assessment | None:

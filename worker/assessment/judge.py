@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from worker.model import Prompt
+from worker.model import Completion, Prompt
 
 
 class Aspect(StrEnum):
@@ -83,8 +83,8 @@ class Judge(Protocol):
         ModelRejected: the request as such was refused.
     """
 
-    async def judge(self, question: Question) -> str | float:
-        """Return the raw answer; :func:`read_answer` decides what it is worth."""
+    async def judge(self, question: Question) -> str | float | Completion:
+        """Return the raw answer, as a completion when it cost tokens; :func:`read_answer` weighs it."""
         ...
 
 
