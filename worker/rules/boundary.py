@@ -9,7 +9,7 @@ from icu4py.breakers import WordBreaker
 
 from worker.rules.fold import ASCII_SIGNS, TABLES, Fold, script
 from worker.rules.model import How, Rule, Switch
-from worker.rules.verify import spaceless
+from worker.rules.units import spaceless
 
 BREAK_CONTEXT = 24
 """Characters on either side that the word breaker sees: a dictionary word of Han or Thai is far shorter."""

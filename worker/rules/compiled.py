@@ -13,11 +13,12 @@ import orjson
 from worker.errors import RuleRejected
 from worker.rules.boundary import bounded
 from worker.rules.fold import TABLES, Fold
+from worker.rules.innocence import fair
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import compile_regex, spans
 from worker.rules.scan import Candidate, Matcher, candidates
 from worker.rules.syntax import parse_rule
-from worker.rules.verify import fair, spelled
+from worker.rules.verify import spelled
 
 MAX_HITS = 100
 """Hits of one text; more of them say nothing new and would make a hostile text expensive."""

@@ -13,6 +13,9 @@ from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem,
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule
 
+MIN_REACH = 48
+"""Fewest characters around a sign or a stretched letter that are read again with it: room for separators."""
+
 
 def compile_rules(
     keywords: Sequence[str],
@@ -78,7 +81,7 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
         written=[(rule.written, kind) for rule, kind in rules],
         forms=list(table.values()),
         automaton=_automaton(list(table)),
-        reach=2 * max(map(len, table), default=0),
+        reach=max(MIN_REACH, 2 * max(map(len, table), default=0)),
         literals=literals,
         regexes=regexes,
     )
