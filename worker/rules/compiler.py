@@ -53,15 +53,19 @@ def _working(
             rule = parse_rule(text, kind)
             if rule.kind is RuleKind.REGEX:
                 regexes += 1
-                if regexes > MAX_REGEXES:
-                    raise RuleRejected(text, f"expected at most {MAX_REGEXES} regexes in one set")
-                compile_regex(rule)
+                _admit_regex(rule, regexes)
         except RuleRejected as error:
             problems.append(
                 RuleProblem(level=ProblemLevel.ERROR, rule=error.rule, code="broken", message=error.reason)
             )
             continue
         yield rule, kind
+
+
+def _admit_regex(rule: Rule, count: int) -> None:
+    if count > MAX_REGEXES:
+        raise RuleRejected(rule.written, f"expected at most {MAX_REGEXES} regexes in one set")
+    compile_regex(rule)
 
 
 def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:

@@ -17,6 +17,7 @@ MIN_STRETCH = 3
 
 
 def letters_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
+    """Whether the letters are the rule's, runs stretched or not; what differs is added to ``hows``."""
     if len(wanted) == len(found):
         return all(_letter_agrees(w, f, found, hows) for w, f in zip(wanted, found, strict=True))
     pairs = _paired_runs(wanted, found, _exact_letter) or _paired_runs(wanted, found, _coarse_letter)
@@ -94,7 +95,9 @@ def _letter_how(wanted: Unit, found: Unit, whole: list[Unit]) -> How | None:
     return _evasive_how(want_base, base_, found, whole)
 
 
-def _evasive_how(want: str, char: str, found: Unit, whole: list[Unit]) -> How | None:
+def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
+    want: str, char: str, found: Unit, whole: list[Unit]
+) -> How | None:
     """For letters that are not the same: leet, a look-alike, another spelling, or no match (None)."""
     if char in LEET or found.char in LEET:
         letters = LEET.get(char) or LEET[found.char]
@@ -109,7 +112,7 @@ def _evasive_how(want: str, char: str, found: Unit, whole: list[Unit]) -> How | 
         return None
     if char.isdigit():  # a digit of another script, by value or by looks
         return How.LEET if want in LEET.get(str(unicodedata.digit(char)), "") else How.HOMOGLYPH
-    return How.VARIANT if script(want[0]) == script(char[0]) else How.HOMOGLYPH
+    return How.VARIANT if script(want[:1] or " ") == script(char[:1] or " ") else How.HOMOGLYPH
 
 
 def _capital_for_l(unit: Unit, whole: list[Unit]) -> bool:
