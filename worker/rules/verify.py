@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 from worker.rules.fold import TABLES, Fold, natural
 from worker.rules.gaps import gaps_agree
 from worker.rules.innocence import leet_is_fair
 from worker.rules.letters import letters_agree
 from worker.rules.model import How, Level, Rule, Switch
 from worker.rules.units import rule_units, units
+
+_SELECTOR = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Marks that nobody sees: the grapheme joiner and variation selectors."""
 
 
 def spelled(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[How] | None:
@@ -24,7 +30,7 @@ def spelled(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[How
 
 
 def _invisible(matched: str, hows: set[How]) -> How:
-    marks = any("\u0300" <= char <= "\u036f" for char in matched)
+    marks = any(unicodedata.category(char) in {"Mn", "Me"} and not _SELECTOR.match(char) for char in matched)
     return How.ACCENT if marks or How.ACCENT in hows else How.INVISIBLE
 
 

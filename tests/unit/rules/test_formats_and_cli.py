@@ -22,7 +22,13 @@ def test_rules_survive_export_and_import(fmt: Format) -> None:
 
 def test_automoderator_lists_become_rules_of_the_same_meaning() -> None:
     """Reddit's modifiers become switches; what has no counterpart is told."""
-    text = "title+body (includes): [spam]\n---\nbody (regex): ['sp.m']\n---\n~body: [x]\n---\ntitle: [buy now, cat]\n"
+    documents = [
+        "title+body (includes): [spam]",
+        "body (regex): ['sp.m']",
+        "~body: [x]",
+        "title: [buy now, cat]",
+    ]
+    text = "\n---\n".join(documents)
     rules = read_rules(text, Format.AUTOMODERATOR)
 
     assert rules.keywords == ("spam {substring}", "/sp.m/", "cat")
@@ -40,10 +46,13 @@ def test_discord_list_keeps_its_wildcards() -> None:
 def test_cases_give_one_line_each_and_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     """A bad line becomes an error line that names line, field, expected and got; the exit code is 1."""
     cases = tmp_path / "cases.jsonl"
-    cases.write_text(
-        '{"id": 1, "keywords": ["spam"], "text": "sp@m"}\n{"id": 2, "keywords": "spam", "text": "x"}\nnot json\n'
-        '{"id": 4, "rule": "cat*", "syntax": "wildcard", "text": "Catapult"}\n'
-    )
+    rows = [
+        '{"id": 1, "keywords": ["spam"], "text": "sp@m"}',
+        '{"id": 2, "keywords": "spam", "text": "x"}',
+        "not json",
+        '{"id": 4, "rule": "cat*", "syntax": "wildcard", "text": "Catapult"}',
+    ]
+    cases.write_text("\n".join(rows))
     result = CliRunner().invoke(rules_app, ["match", "--cases", str(cases)])
     lines = [json.loads(line) for line in result.stdout.splitlines()]
 
