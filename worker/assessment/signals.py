@@ -186,6 +186,7 @@ def _novelty(
         "bare_sentences": float(sum(cover.missing >= cover.facts for cover in sentence_covers)),
         "worst_sentence": worst[0] if worst else 0.0,
         "two_worst_sentences": sum(worst) / 2,
+        "last_sentence": sentence_covers[-1].novelty if sentence_covers else 0.0,
         "mean_sentence": sum(c.novelty for c in sentence_covers) / max(1, len(sentence_covers)),
     }
 

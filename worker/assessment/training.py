@@ -15,6 +15,7 @@ TRAINED_SIGNALS = (
     "missing_share",
     "two_worst_sentences",
     "mean_sentence",
+    "last_sentence",
     "unseen_pairs",
     "unseen_pair_share",
     "unsupported_numbers",
