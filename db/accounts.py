@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from typing import Any, Final
 
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from db.pool import Pool, checkout
 from worker.model import Account, FailurePolicy
 
-COLUMNS: Final = (
-    "user_id, version, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments, flagged_keywords,"
-    " flagged_phrases, allowed, rules_on_reply, moderation_thresholds, moderation_failure, hold_max_s,"
-    " reply_max_age_s, prompt, assessment_policy, fallback_texts"
+SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
+NEWEST: Final = (
+    f"SELECT version, {', '.join(SETTABLE)} FROM ai_rules WHERE user_id = %s ORDER BY version DESC LIMIT 1"  # noqa: S608  # names of our own fields
 )
-NEWEST: Final = f"SELECT {COLUMNS} FROM ai_rules WHERE user_id = %s ORDER BY version DESC LIMIT 1"  # noqa: S608
 VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = ANY(%s) GROUP BY user_id"
+
+STORE: Final = (
+    f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"  # noqa: S608  # names of our own fields
+    f" VALUES ({', '.join('%s' for _ in SETTABLE)}, %s) RETURNING version"
+)
 
 
 async def newest(source: Pool, user_id: str) -> Account:
@@ -35,7 +40,18 @@ async def versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
 
 
 def _account(row: dict[str, Any]) -> Account:
-    for name in ("flagged_keywords", "flagged_phrases", "allowed"):
+    for name in ("flagged_keywords", "flagged_phrases", "allowed", "languages"):
         row[name] = tuple(row[name])
     row["moderation_failure"] = FailurePolicy(row["moderation_failure"])
     return Account(**row)
+
+
+async def store(source: Pool, account: Account, *, changed_by: str) -> int:
+    """Store an account's settings as its next version; the version it got."""
+    values = [getattr(account, name) for name in SETTABLE]
+    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in values]
+    shown = [list(value) if isinstance(value, tuple) else value for value in shown]
+    async with checkout(source) as connection:
+        row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
+    assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
+    return int(row[0])

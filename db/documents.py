@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-import psycopg
-
 from db.pool import Pool, checkout
 from worker.errors import RetrievalUnavailable, StorageUnavailable
 from worker.model import Passage
@@ -68,15 +66,14 @@ def _passage(row: Sequence[Any]) -> Passage:
     )
 
 
-def add_text(
-    connection: psycopg.Connection[Any], user_id: str, title: str, paragraphs: Sequence[str]
-) -> bool:
+async def add_text(source: Pool, user_id: str, title: str, paragraphs: Sequence[str]) -> bool:
     """Store a document, one chunk a paragraph; False when the account has the very same one."""
     content_hash = hashlib.sha256("\n\n".join((title, *paragraphs)).encode()).hexdigest()
-    with connection.transaction():
-        row = connection.execute(INSERT_DOCUMENT, (user_id, title, "", content_hash)).fetchone()
+    async with checkout(source) as connection, connection.transaction():
+        cursor = await connection.execute(INSERT_DOCUMENT, (user_id, title, "", content_hash))
+        row = await cursor.fetchone()
         if row is None:
             return False
         for number, paragraph in enumerate(paragraphs, 1):
-            connection.execute(INSERT_CHUNK, (row[0], number, user_id, paragraph))
+            await connection.execute(INSERT_CHUNK, (row[0], number, user_id, paragraph))
     return True

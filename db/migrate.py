@@ -15,11 +15,14 @@ LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 
 
 def engine(url: str) -> sa.Engine:
-    """A synchronous engine for migrations and people's lists; the hot path has its own pool."""
-    scheme, _, rest = url.partition("://")
-    if scheme in ("postgres", "postgresql"):
-        url = f"postgresql+psycopg://{rest}"
-    return sa.create_engine(url, poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+    """A synchronous engine: Alembic knows no other."""
+    return sa.create_engine(driver_url(url), poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+
+
+def driver_url(url: str) -> str:
+    """The URL as SQLAlchemy wants it: with the name of our driver."""
+    scheme, separator, rest = url.partition("://")
+    return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
 
 
 def upgrade(url: str) -> tuple[str | None, str]:

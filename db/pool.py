@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg.rows import TupleRow
+from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from worker.errors import StorageUnavailable
@@ -27,8 +28,11 @@ OUTAGES: Final = (
 )
 
 
-def pool(url: str, *, size: int, application: str) -> Pool:
-    """A closed pool; open it inside the loop that uses it."""
+def pool(url: str, *, size: int, application: str, role: str | None = WORKER_ROLE) -> Pool:
+    """A closed pool; open it inside the loop that uses it.
+
+    Connections give up every right that ``role`` does not have, whoever the login is; None keeps them all.
+    """
     options: dict[str, Any] = {
         "autocommit": True,
         "application_name": application,
@@ -37,15 +41,15 @@ def pool(url: str, *, size: int, application: str) -> Pool:
         "keepalives_interval": 10,
         "keepalives_count": 3,
     }
+
+    async def configure(connection: Connection) -> None:
+        if role is not None:
+            await connection.execute(SQL("SET ROLE {}").format(Identifier(role)))
+        await connection.execute("SET statement_timeout = '30s'")
+
     return AsyncConnectionPool(
-        url, kwargs=options, min_size=1, max_size=size, open=False, timeout=CHECKOUT_S, configure=_configure
+        url, kwargs=options, min_size=1, max_size=size, open=False, timeout=CHECKOUT_S, configure=configure
     )
-
-
-async def _configure(connection: Connection) -> None:
-    """Give up every right the worker does not need, whoever the login is."""
-    await connection.execute(f"SET ROLE {WORKER_ROLE}")
-    await connection.execute("SET statement_timeout = '30s'")
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ scenario   {"seed": 7,
                       {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
-           empty; chat also: bad_tool, refusal, flagged, keyword (value: the word), ungrounded;
+           empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded;
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
            moderations also: flagged (value: a category)
 
@@ -65,6 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
         print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
+        _tell_parent(options.ready_fd, {"error": str(error)})
         return 2
     _announce(url_of(listener), options)
     app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
@@ -126,16 +127,21 @@ def _scenario(options: argparse.Namespace) -> Scenario:
 
 def _announce(url: str, options: argparse.Namespace) -> None:
     """Say where it listens: to a person, to a file (whole or not at all), to a file descriptor."""
-    ready = orjson.dumps({"url": url, "pid": os.getpid()}) + b"\n"
+    ready: dict[str, object] = {"url": url, "pid": os.getpid()}
     if options.ready_file is not None:
         unfinished = options.ready_file.with_suffix(".unfinished")
-        unfinished.write_bytes(ready)
+        unfinished.write_bytes(orjson.dumps(ready) + b"\n")
         unfinished.replace(options.ready_file)
-    if options.ready_fd is not None:
-        with os.fdopen(options.ready_fd, "wb") as pipe:
-            pipe.write(ready)
-    else:
+    _tell_parent(options.ready_fd, ready)
+    if options.ready_fd is None:
         print(f"sandbox (no model) at {url}/v1", flush=True)  # noqa: T201  # a command's message to its user
+
+
+def _tell_parent(file_descriptor: int | None, message: dict[str, object]) -> None:
+    """One line of JSON to whoever waits for the start, then the end of the pipe."""
+    if file_descriptor is not None:
+        with os.fdopen(file_descriptor, "wb") as pipe:
+            pipe.write(orjson.dumps(message) + b"\n")
 
 
 if __name__ == "__main__":

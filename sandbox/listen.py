@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import resource
 import socket
@@ -79,7 +80,10 @@ def run_server(app: ASGIApp, listener: socket.socket, stop_when_readable: int | 
         timeout_graceful_shutdown=0,
     )
     server = uvicorn.Server(config)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=config.get_loop_factory()) as runner,
+    ):
         runner.run(_serve(server, listener, stop_when_readable))
 
 

@@ -183,8 +183,11 @@ class Lanes:
 
 
 async def backlog(redis: Redis, stream: str) -> dict[str, int]:
-    """The figures of a stream: accepted ever, still there, waiting in lanes, vanished."""
-    info = await redis.xinfo_stream(stream)
+    """The figures of a stream: accepted ever, still there, waiting in lanes, vanished; noughts when new."""
+    try:
+        info = await redis.xinfo_stream(stream)
+    except ResponseError:
+        info = {"entries-added": 0, "length": 0}
     vanished = await redis.get(f"{{{stream}}}:vanished")
     ready = await redis.scard(f"{{{stream}}}:ready")
     workers = await redis.scard(f"{{{stream}}}:workers")

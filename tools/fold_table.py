@@ -1,4 +1,4 @@
-"""Writes ``worker/rules/data/*.tsv`` from Unicode's data as ICU carries it: ``python -m tools.fold_table``."""
+"""Writes ``worker/rules/data/*.tsv`` from Unicode's data in ICU: ``python -m tools.fold_table``."""
 
 from __future__ import annotations
 
@@ -81,10 +81,12 @@ def native(point: int) -> str:
         return named[1].lower()
     if kind == "Nd":
         return str(icu.digit(point))
+    if kind in {"Mn", "Me"} and not _kept(char):
+        return ""
     decomposed = icu.nfkd(icu.nfkc_casefold(char))
     kept = [c for c in decomposed if _kept(c)]
     if not kept:
-        return "" if kind in {"Mn", "Me"} else " "
+        return " "
     folded = "".join(_latin(_cyrillic(c)) for c in kept).translate(ARABIC)
     if icu.script(ord(kept[0])) == "Hani":
         folded = SIMPLIFIED(folded)
@@ -96,7 +98,9 @@ def _spaced(folded: str, first: str) -> str:
     code = icu.script(ord(first))
     if code == "Hang" and len(folded) == 1:  # a jamo by itself: only a leading consonant opens a syllable
         return f" {folded}" if 0x1100 <= ord(folded) < 0x1160 else folded
-    return f" {folded} " if code in SPACELESS or ord(first) in KANA_VOICED else folded
+    if code in {"Hira", "Kana"} or ord(first) in KANA_VOICED:
+        return f" {' '.join(folded)} "
+    return f" {folded} " if code in SPACELESS else folded
 
 
 def _ascii_look(char: str) -> str:
@@ -108,12 +112,16 @@ def _ascii_look(char: str) -> str:
 def homoglyph(point: int, own: str) -> str:
     """The ASCII letters or digits it looks like by UTS 39, else its native fold."""
     char = chr(point)
-    if point < 0x80 or not own or icu.script(point) in SPACELESS:
+    if point < 0x80 or not own:
         return own
-    if own.isascii() and own != " ":
-        return own
+    if icu.script(point) in SPACELESS:
+        look = _ascii_look(char) if icu.script(point) in {"Mymr", "Khmr", "Laoo", "Hani"} else ""
+        return look if look.isalpha() else own
     if char in NOT_LETTERS:
         return own
+    if own.isascii() and own != " ":
+        look = _ascii_look(char) if icu.script(point) == "Latn" or icu.category(point) == "Nd" else ""
+        return look if len(look) == 1 else own
     folded = own.strip()
     for near in (
         char,

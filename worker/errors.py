@@ -10,13 +10,16 @@
     │   ├── PayloadRejected
     │   ├── ModerationRejected
     │   ├── ModelRejected
-    │   └── RuleRejected
+    │   ├── RuleRejected
+    │   └── PolicyRejected
     └── ConfigurationError     the deployer: nothing will work until it is mended
 
 Anything else that is raised is a bug and rises.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class HushgateError(Exception):
@@ -105,6 +108,18 @@ class RuleRejected(RejectedError):  # noqa: N818
         self.rule = rule[:120]
         self.reason = reason
         super().__init__(f"rule {self.rule!r}: {reason}")
+
+
+class PolicyRejected(RejectedError):  # noqa: N818
+    """An assessment policy cannot be used as written.
+
+    Attributes:
+        problems: one line per field: ``field: expected ..., got ...``.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
 
 
 class ConfigurationError(HushgateError):

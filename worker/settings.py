@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -17,8 +17,8 @@ SCHEMES: Final = {
 }
 
 
-class Settings(BaseSettings):
-    """What a Hushgate process reads from its environment and from ``.env``, once, at start."""
+class Connections(BaseSettings):
+    """What every command needs: where events, replies and the audit live."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -35,6 +35,28 @@ class Settings(BaseSettings):
     redis_url: SecretStr = Field(
         alias="REDIS_URL", description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0"
     )
+    stream: str = Field(
+        default="hushgate:events", alias="HUSHGATE_STREAM", pattern=r"^[^{}\s]+$", description="Event stream."
+    )
+    reply_stream: str = Field(
+        default="hushgate:replies",
+        alias="HUSHGATE_REPLY_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Replies.",
+    )
+
+    @field_validator("database_url", "redis_url")
+    @classmethod
+    def _scheme_is_known(cls, url: SecretStr, info: ValidationInfo) -> SecretStr:
+        schemes = SCHEMES[str(info.field_name)]
+        if not url.get_secret_value().startswith(schemes):
+            raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
+        return url
+
+
+class Settings(Connections):
+    """What a worker reads from its environment and from ``.env``, once, at start."""
+
     openai_moderation_enabled: bool = Field(
         default=True, alias="OPENAI_MODERATION_ENABLED", description="False switches moderation off for all."
     )
@@ -64,15 +86,6 @@ class Settings(BaseSettings):
         default=None, alias="SENTRY_DSN", description="Errors go here; never prompts, texts or locals."
     )
 
-    stream: str = Field(
-        default="hushgate:events", alias="HUSHGATE_STREAM", pattern=r"^[^{}\s]+$", description="Event stream."
-    )
-    reply_stream: str = Field(
-        default="hushgate:replies",
-        alias="HUSHGATE_REPLY_STREAM",
-        pattern=r"^[^{}\s]+$",
-        description="Replies.",
-    )
     engine_enabled: bool = Field(
         default=True,
         alias="HUSHGATE_ENGINE_ENABLED",
@@ -146,6 +159,16 @@ class Settings(BaseSettings):
     llm_tool_rounds: int = Field(
         default=2, ge=0, le=10, alias="HUSHGATE_LLM_TOOL_ROUNDS", description="Rounds of tools per event."
     )
+    judge_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_JUDGE_ENABLED",
+        description="False: what a confidence policy would ask a judge is unavailable.",
+    )
+    judge_model: str = Field(
+        default="",
+        alias="HUSHGATE_JUDGE_MODEL",
+        description="Model of the judge; HUSHGATE_LLM_MODEL if empty.",
+    )
     moderation_model: str = Field(
         default="omni-moderation-latest", alias="HUSHGATE_MODERATION_MODEL", description="Moderation model."
     )
@@ -169,14 +192,6 @@ class Settings(BaseSettings):
         default=0, ge=0, alias="HUSHGATE_KEEP_DECISIONS_MONTHS", description="Months of audit; 0 for ever."
     )
 
-    @field_validator("database_url", "redis_url")
-    @classmethod
-    def _scheme_is_known(cls, url: SecretStr, info: ValidationInfo) -> SecretStr:
-        schemes = SCHEMES[str(info.field_name)]
-        if not url.get_secret_value().startswith(schemes):
-            raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
-        return url
-
     @field_validator("openai_api_key")
     @classmethod
     def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -193,13 +208,26 @@ class Settings(BaseSettings):
 
 
 def load() -> Settings:
-    """The settings of this process.
+    """The settings of a worker.
 
     Raises:
         ConfigurationError: one line for every problem, naming variable, expectation and what came.
     """
+    return _read(Settings)
+
+
+def connections() -> Connections:
+    """The settings of a command that only looks or publishes.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
+    return _read(Connections)
+
+
+def _read(kind: type[Known]) -> Known:
     try:
-        return Settings()
+        return kind()
     except ValidationError as error:
         lines = [_line(problem) for problem in error.errors(include_url=False)]
         raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from error
@@ -221,3 +249,4 @@ ALIASES: Final = {name: str(field.alias) for name, field in Settings.model_field
 SECRETS: Final = frozenset(
     str(field.alias) for field in Settings.model_fields.values() if "SecretStr" in str(field.annotation)
 )
+Known = TypeVar("Known", bound=Connections)

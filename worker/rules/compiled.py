@@ -15,7 +15,7 @@ from worker.rules.boundary import bounded
 from worker.rules.fold import TABLES, Fold
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import compile_regex, spans
-from worker.rules.scan import candidates
+from worker.rules.scan import Matcher, Reading, candidates
 from worker.rules.syntax import parse_rule
 from worker.rules.verify import compare
 
@@ -42,6 +42,7 @@ class Parts:
         written: every working rule as written, with its kind; a rule's number is its place here.
         forms: for each form of the automaton the numbers of the rules it may be.
         automaton: the serialised automaton; patterns past ``len(forms)`` are runs of three letters.
+        reach: folded characters around stretched letters that must be seen with them.
         literals: numbers of rules without letters (emoji), looked for as they are.
         regexes: numbers of ``/regex/`` rules.
     """
@@ -49,6 +50,7 @@ class Parts:
     written: list[tuple[str, RuleKind]]
     forms: list[list[int]]
     automaton: bytes
+    reach: int
     literals: list[int]
     regexes: list[int]
 
@@ -62,7 +64,7 @@ class CompiledRules:
         problems: broken rules, which are disabled; the others work.
     """
 
-    __slots__ = ("_automaton", "_parts", "_regexes", "level", "problems", "version")
+    __slots__ = ("_matcher", "_parts", "_regexes", "level", "problems", "version")
 
     def __init__(
         self, parts: Parts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
@@ -71,7 +73,8 @@ class CompiledRules:
         self.level = level
         self.problems = problems
         self._parts = parts
-        self._automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        self._matcher = Matcher(automaton, len(parts.forms), parts.reach)
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
     def __len__(self) -> int:
@@ -84,9 +87,9 @@ class CompiledRules:
         """Every hit in the text, in order; at most ``MAX_HITS``."""
         found: Found = {}
         forms = self._parts.forms
-        for fold, start, end, form in candidates(self._automaton, len(forms), text):
+        for reading, start, end, form in candidates(self._matcher, text):
             for number in forms[form]:
-                self._consider(found, number, fold, text, start, end)
+                self._consider(found, number, reading, text, (start, end))
             if len(found) >= MAX_HITS:
                 break
         self._look_for_literals(found, text)
@@ -94,11 +97,13 @@ class CompiledRules:
             found.update(((number, s, e), frozenset({How.REGEX})) for s, e in spans(regex, text, MAX_HITS))
         return self._hits(found, text) if found else ()
 
-    def _consider(self, found: Found, number: int, fold: Fold, text: str, start: int, end: int) -> None:
+    def _consider(
+        self, found: Found, number: int, reading: Reading, text: str, place: tuple[int, int]
+    ) -> None:
         """Adds the candidate to what was found when it really is the rule and stands where a word does."""
-        rule = self._rule(number)
-        hows = compare(rule, fold, text, start, end, self.level)
-        if hows is None or not bounded(rule, fold, text, start, end):
+        rule, (start, end) = self._rule(number), place
+        hows = compare(rule, reading.fold, reading.text, place, self.level)
+        if hows is None or not bounded(rule, reading.fold, text, place):
             return
         if Switch.ALLOW in rule.switches and not hows <= _NATURAL:
             return
@@ -143,6 +148,7 @@ class CompiledRules:
                 "level": self.level,
                 "written": parts.written,
                 "forms": parts.forms,
+                "reach": parts.reach,
                 "literals": parts.literals,
                 "regexes": parts.regexes,
                 "problems": [[p.level, p.rule, p.code, p.message] for p in self.problems],
@@ -169,6 +175,7 @@ class CompiledRules:
             written=[(rule, RuleKind(kind)) for rule, kind in head["written"]],
             forms=head["forms"],
             automaton=body[8 + size :],
+            reach=head["reach"],
             literals=head["literals"],
             regexes=head["regexes"],
         )

@@ -78,6 +78,7 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
         written=[(rule.written, kind) for rule, kind in rules],
         forms=list(table.values()),
         automaton=_automaton(list(table)),
+        reach=2 * max(map(len, table), default=0),
         literals=literals,
         regexes=regexes,
     )

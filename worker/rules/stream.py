@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 
 from worker.rules.fold import TABLES, Fold
@@ -18,8 +19,11 @@ _INDIC_MARKS = "".join(
     char for point in range(0x900, 0xE00) if unicodedata.category(char := chr(point))[0] == "M"
 )
 _VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d"
-_SINGLE = rf"[^ \0{SPACELESS_RANGES}](?:[{_VIRAMAS}][^ {_INDIC_MARKS}]|[{_INDIC_MARKS}])*"
-_SPACED = re.compile(rf"(?<= ){_SINGLE}(?: {_SINGLE})+(?= )")
+_LETTER, _SIGNS = rf"[^ \0{SPACELESS_RANGES}]", rf"(?:[{_VIRAMAS}][^ {_INDIC_MARKS}]|[{_INDIC_MARKS}])*"
+SPACED = re.compile(
+    rf"(?<= )({_LETTER})\1*{_SIGNS}(?: ({_LETTER})\2*{_SIGNS})(?: ({_LETTER})\3*{_SIGNS})+(?= )"
+)
+"""Three or more single letters (repeated or with their Indic signs) in a row."""
 ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоוהήηο")
 """Words of one letter that may stand before spaced letters (``a s l u t`` holds ``slut``): articles,
 prepositions and pronouns of the Latin, Cyrillic and Greek languages we know."""
@@ -77,10 +81,10 @@ def joined(stream: Stream, text: str) -> list[Stream]:
 
     The readings differ in what they do with one-letter words at the edges and with wider gaps inside.
     """
-    regions = [found.span() for found in _SPACED.finditer(stream.chars)]
+    regions = [found.span() for found in SPACED.finditer(stream.chars)]
     if not regions:
         return []
-    readings = {}
+    readings: dict[tuple[int, ...], None] = {}
     for by_gap in (False, True):
         for before in (False, True):
             for after in (False, True):
@@ -98,22 +102,34 @@ def _dropped_spaces(
         gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
         kept = _word_gaps(gaps) if by_gap else set()
         blank = all(gap.isspace() for gap in gaps)
-        if before and blank and stream.chars[start] in ONE_LETTER_WORDS_BEFORE:
+        if before and blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE):
             kept.add(0)
         followed = end + 1 < len(stream.chars)
-        if after and blank and followed and stream.chars[end - 1] in ONE_LETTER_WORDS_AFTER:
+        if (
+            after
+            and blank
+            and (followed or _is_indic(stream.chars[end - 1]))
+            and _is_word(stream.chars[end - 1], ONE_LETTER_WORDS_AFTER)
+        ):
             kept.add(len(spaces) - 1)
         dropped += [at for number, at in enumerate(spaces) if number not in kept]
     return dropped
 
 
+def _is_word(letter: str, words: frozenset[str]) -> bool:
+    return letter in words or _is_indic(letter)
+
+
+def _is_indic(letter: str) -> bool:
+    """Indian scripts have many words of one syllable, which is one token here."""
+    return "\u0900" <= letter <= "\u0dff"
+
+
 def _word_gaps(gaps: list[str]) -> set[int]:
-    """Which gaps part words: those wider than the narrowest, or of another kind."""
-    if not gaps:
-        return set()
-    narrow = min(gaps, key=lambda gap: (sum(char.isspace() for char in gap), len(gap)))
-    limit = sum(char.isspace() for char in narrow)
-    return {at for at, gap in enumerate(gaps) if sum(char.isspace() for char in gap) > limit}
+    """Which gaps part words: those that are not like most gaps of the region."""
+    kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
+    usual = Counter(kinds).most_common(1)[0][0]
+    return {at for at, kind in enumerate(kinds) if kind != usual}
 
 
 def _without(stream: Stream, dropped: set[int]) -> Stream:

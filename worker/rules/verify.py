@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from worker.rules.fold import LEET, LEET_OTHER, TABLES, Fold, base, natural, script
 from worker.rules.model import How, Level, Rule, Switch
@@ -14,18 +15,22 @@ from worker.rules.stream import SPACELESS_RANGES
 
 _SPACELESS = re.compile(f"[{SPACELESS_RANGES}]")
 _UNITS = re.compile(
-    r"\d+(?:st|nd|rd|th|am|pm|s|k|m|b|g|h|x|d|p|l|kg|mg|ml|cl|mm|cm|km|ft|in|lb|lbs|oz|mb|gb|tb|hz|fps|bit|px)",
+    r"\d{1,4}(?:st|nd|rd|th|am|pm|s|k|m|b|g|h|x|d|p|l|kg|mg|ml|cl|mm|cm|km|ft|in|lb|lbs|oz|mb|gb|tb|hz|fps|bit|px|w|kw|wh|mah|v|a|c|f|t|y|yr|yrs|min|sec|hrs|pts|dpi)",
     re.IGNORECASE,
 )
 """Numbers with an ordinal ending or a unit (``1st``, ``5s``, ``10k``): never leet."""
-_CODE = re.compile(r"[A-Z]\d+")
-"""Road, paper and model numbers (``A55``): never leet."""
+_CODE = re.compile(r"[A-Z]{1,2}\d{1,4}")
+"""Road, paper and model numbers (``A55``, ``PS4``): never leet."""
+_PRICE = re.compile(r"[$€£¥]\d+[kmb]?n?", re.IGNORECASE)
+"""Amounts of money (``$4m``): never leet."""
 MIN_SEPARATED = 3
 """Fewest letters of an alphabetic word that may be matched spaced out: two-letter runs are initials."""
 MIN_LEET = 3
 """Fewest letters of a word that may be matched through leet."""
 MIN_CAPITAL_I = 4
 """Fewest letters of a word in which a capital I among small letters may stand for l."""
+MIN_STRETCH = 3
+"""Fewest equal letters in a row that count as stretching: a doubled letter alone makes other words."""
 _CLAUSE_END = frozenset("。！？，、；：\n\r")
 
 
@@ -44,13 +49,6 @@ class Unit:
     char: str
     at: int
     gap: str = ""
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What the comparison of a candidate with its rule noticed."""
-
-    hows: set[How] = field(default_factory=set)
 
 
 def units(text: str, fold: Fold, start: int = 0, end: int | None = None) -> Iterator[Unit]:
@@ -82,8 +80,9 @@ def spaceless(char: str) -> bool:
     return _SPACELESS.match(char) is not None
 
 
-def compare(rule: Rule, fold: Fold, text: str, start: int, end: int, level: Level) -> set[How] | None:
-    """How ``text[start:end]`` is the rule, or None when it is not."""
+def compare(rule: Rule, fold: Fold, text: str, place: tuple[int, int], level: Level) -> set[How] | None:
+    """How ``text[start:end]`` at that place is the rule, or None when it is not."""
+    start, end = place
     wanted, found = rule_units(rule.core, fold), list(units(text, fold, start, end))
     hows: set[How] = set()
     if not _runs_agree(wanted, found, hows, level) or not _gaps_agree(wanted, found, hows, level):
@@ -91,6 +90,10 @@ def compare(rule: Rule, fold: Fold, text: str, start: int, end: int, level: Leve
     if How.LEET in hows and not _leet_is_fair(found):
         return None
     if How.HOMOGLYPH in hows and not _looks_are_fair(wanted, found, text):
+        return None
+    if How.ACCENT in hows and not _accents_are_fair(rule, text, start, end):
+        return None
+    if hows & _BY_SIGNS and _in_address(text, start):
         return None
     if any(TABLES[fold][ord(char)] == "" for char in text[start:end] if char not in rule.core):
         hows.add(_invisible(text[start:end], hows))
@@ -120,15 +123,43 @@ def _switches_allow(rule: Rule, hows: set[How], matched: str) -> bool:
 def _runs_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
     if len(wanted) == len(found):
         return all(_letter_agrees(w, f, found, hows) for w, f in zip(wanted, found, strict=True))
-    want_runs = [list(run) for _, run in groupby(wanted, lambda unit: unit.letter)]
-    find_runs = [list(run) for _, run in groupby(found, lambda unit: unit.letter)]
-    if [run[0].letter for run in want_runs] != [run[0].letter for run in find_runs]:
+    pairs = _paired_runs(wanted, found, _exact_letter) or _paired_runs(wanted, found, _coarse_letter)
+    if pairs is None:
         return False
-    longest = max((len(f) for w, f in zip(want_runs, find_runs, strict=True) if len(f) > len(w)), default=0)
-    if longest < 3 and level is Level.DEFAULT:
+    if level is Level.DEFAULT and max(map(_stretch, pairs), default=0) < MIN_STRETCH:
         return False
     hows.add(How.REPEAT)
-    return all(_run_agrees(w, f, found, hows) for w, f in zip(want_runs, find_runs, strict=True))
+    return all(_run_agrees(want, find, found, hows) for want, find in pairs)
+
+
+def _exact_letter(unit: Unit) -> str:
+    """Tells ``i`` from ``l`` where the text does; ``1`` and ``|`` stay either."""
+    return base(unit.char) if unit.letter == "i" else unit.letter
+
+
+def _coarse_letter(unit: Unit) -> str:
+    return unit.letter
+
+
+def _paired_runs(
+    wanted: Sequence[Unit], found: Sequence[Unit], key: Callable[[Unit], str]
+) -> list[tuple[list[Unit], list[Unit]]] | None:
+    """The runs of one letter in rule and text side by side, or None when they differ."""
+    want_runs = [(letter, list(run)) for letter, run in groupby(wanted, key)]
+    find_runs = [(letter, list(run)) for letter, run in groupby(found, key)]
+    if [letter for letter, _ in want_runs] != [letter for letter, _ in find_runs]:
+        return None
+    return [(want, find) for (_, want), (_, find) in zip(want_runs, find_runs, strict=True)]
+
+
+def _stretch(pair: tuple[list[Unit], list[Unit]]) -> int:
+    """How often the text repeats one letter where the rule has fewer; 0 where it does not."""
+    wanted, found = pair
+    if len(found) <= len(wanted):
+        return 0
+    if found[0].letter != "i":
+        return len(found)
+    return len(found) if len({base(unit.char) for unit in found} & {"i", "l"}) <= 1 else 0
 
 
 def _run_agrees(wanted: list[Unit], found: list[Unit], whole: list[Unit], hows: set[How]) -> bool:
@@ -177,19 +208,20 @@ def _evasive_how(want: str, char: str, found: Unit, whole: list[Unit]) -> How | 
     if want in LEET:
         return None
     if want in {"i", "l"} and char in {"i", "l"}:
-        return (
-            How.HOMOGLYPH
-            if found.char == "I" and want == "l" and _capital_among_small(found, whole)
-            else None
-        )
-    if want.isdigit() or char.isdigit():
+        return How.HOMOGLYPH if want == "l" and _capital_for_l(found, whole) else None
+    if want.isdigit():
         return None
+    if char.isdigit():  # a digit of another script, by value or by looks
+        return How.LEET if want in LEET.get(str(unicodedata.digit(char)), "") else How.HOMOGLYPH
     return How.VARIANT if script(want[0]) == script(char[0]) else How.HOMOGLYPH
 
 
-def _capital_among_small(unit: Unit, whole: list[Unit]) -> bool:
-    others = [u.char for u in whole if u.char != "I"]
-    return len(whole) >= MIN_CAPITAL_I and whole[0].at != unit.at and all(c.islower() for c in others)
+def _capital_for_l(unit: Unit, whole: list[Unit]) -> bool:
+    """Whether a capital I may stand for l: in letters of another font, or among small letters."""
+    if unit.char != "I":
+        return unicodedata.normalize("NFKC", unit.char) == "I"
+    others = [other.char for other in whole if other.char != "I"]
+    return len(whole) >= MIN_CAPITAL_I and whole[0].at != unit.at and all(char.islower() for char in others)
 
 
 # ------------------------------------------------------------------ gaps
@@ -198,7 +230,8 @@ def _capital_among_small(unit: Unit, whole: list[Unit]) -> bool:
 def _gaps_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
     """Whether gaps lie where the rule has them, or part every letter of a word, or (strict) anywhere."""
     words = _words(wanted, found)
-    states = [_word_state(word) for word in words]
+    enough = len({unit.at for unit in found}) >= MIN_SEPARATED
+    states = [_word_state(word, enough=enough) for word in words]
     if "partial" in states and level is Level.DEFAULT:
         return False
     if "spaced" in states or "partial" in states:
@@ -245,7 +278,7 @@ def _words(wanted: tuple[Unit, ...], found: list[Unit]) -> list[list[Unit]]:
     return [word for word in words if word]
 
 
-def _word_state(word: list[Unit]) -> str:
+def _word_state(word: list[Unit], *, enough: bool) -> str:
     """``whole``, ``spaced`` (a gap between all letters) or ``partial``."""
     gaps = [bool(unit.gap) for unit in word[1:]]
     if not any(gaps):
@@ -256,10 +289,9 @@ def _word_state(word: list[Unit]) -> str:
         return _syllable_state(word)
     joined = all(
         unit.gap or unit.letter == before.letter or unit.at == before.at or not unit.letter.isalnum()
-        for before, unit in zip(word, word[1:], strict=False)
+        for before, unit in pairwise(word)
     )
-    letters = len({unit.at for unit in word})
-    return "spaced" if joined and letters >= MIN_SEPARATED else "partial"
+    return "spaced" if joined and enough else "partial"
 
 
 def _syllable_state(word: list[Unit]) -> str:
@@ -267,7 +299,7 @@ def _syllable_state(word: list[Unit]) -> str:
     hangul = [unit for unit in word if script(unit.char) == "Hang"]
     if not hangul:
         return "spaced"
-    first = {}
+    first: dict[int, Unit] = {}
     for unit in word:
         first.setdefault(unit.at, unit)
     return "spaced" if all(unit.gap for unit in list(first.values())[1:]) else "partial"
@@ -293,10 +325,45 @@ def _word_is_fair(word: str) -> bool:
     leet = [char for char in word if base(char) in LEET or char in LEET]
     if not leet:
         return True
-    if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word):
+    if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word):
         return False
     return len(leet) < len(word) or not any(base(char).isdigit() for char in word)
 
+
+_BY_SIGNS = frozenset({How.LEET, How.SEPARATED, How.REPEAT})
+_ADDRESS = re.compile(r"((?:[a-z]{1,9}://|www\.)[^/\s]*)/\S*|[^\s?&;]+[?&;]\w+=\S*", re.IGNORECASE)
+"""A web address with a path or a query: its identifiers are random letters and digits."""
+CONTEXT = 200
+"""Characters on either side of a match that are looked at for an address around it and for the language:
+bounded, so that many candidates in a long text stay linear."""
+_VIETNAMESE = re.compile("\\b\\w*[\u01a0\u01a1\u01af\u01b0\u0110\u0111\u1ea0-\u1ef9]\\w*")
+"""Words with letters only Vietnamese uses, in composed form."""
+
+
+def _accents_are_fair(rule: Rule, text: str, start: int, end: int) -> bool:
+    """Whether accents may be folded: in Vietnamese they are tones, and words differ by nothing else."""
+    if text.isascii() or not rule.core.isascii():
+        return True
+    around = _VIETNAMESE.findall(unicodedata.normalize("NFC", " ".join(_around(text, start, end))))
+    return len(around) < VIETNAMESE_WORDS
+
+
+def _in_address(text: str, start: int) -> bool:
+    """Whether the match stands in the path or query of a web address."""
+    window = text[max(0, start - CONTEXT) : start + CONTEXT]
+    at = min(start, CONTEXT)
+    begin = max(window.rfind(gap, 0, at) for gap in " \n\t") + 1
+    found = _ADDRESS.match(window, begin)
+    return found is not None and found.end() > at and (found[1] is None or found.end(1) <= at)
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """The text before and after a match, as far as it tells its language."""
+    return text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
+
+
+VIETNAMESE_WORDS = 2
+"""Other words with Vietnamese letters from which on a text is taken for Vietnamese."""
 
 _MODERN = {
     "Cyrl": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґў"),
@@ -306,16 +373,37 @@ _MODERN = {
 may be native; historic and minority letters inside a Latin-looking word are chosen for their looks."""
 
 
+_LIVING = frozenset(_MODERN) | {
+    "Arab",
+    "Hebr",
+    "Armn",
+    "Geor",
+    "Deva",
+    "Beng",
+    "Taml",
+    "Telu",
+    "Mlym",
+    "Thai",
+    "Mymr",
+}
+"""Scripts in daily use with letters that look Latin; a whole word of another such script (Lisu, Cherokee,
+Coptic ...) in front of a Latin rule is chosen for its looks."""
+
+
 def _looks_are_fair(wanted: tuple[Unit, ...], found: list[Unit], text: str) -> bool:
     """Whether a look-alike match is an evasion, not a native word of another script."""
-    wanted_scripts = {script(unit.char) for unit in wanted} - {"Zyyy", "Zinh"}
-    found_scripts = {script(unit.char) for unit in found} - {"Zyyy", "Zinh"}
-    if len(found_scripts) != 1 or found_scripts & wanted_scripts:
+    wanted_scripts, found_scripts = _scripts(wanted), _scripts(found)
+    if len(found_scripts) != 1 or found_scripts & wanted_scripts or not found_scripts <= _LIVING:
         return True
     other = next(iter(found_scripts))
     modern = _MODERN.get(other)
     if modern is not None and not all(unit.char.lower() in modern for unit in found):
         return True
     inside = {unit.at for unit in found}
-    around = [script(char) for at, char in enumerate(text) if at not in inside and char.isalpha()]
+    start, end = min(inside), max(inside) + 1
+    around = [script(char) for part in _around(text, start, end) for char in part if char.isalpha()]
     return sum(code in wanted_scripts for code in around) > around.count(other)
+
+
+def _scripts(found: Sequence[Unit]) -> set[str]:
+    return {script(natural(unit.char)[:1] or unit.char) for unit in found} - {"Zyyy", "Zinh"}

@@ -109,12 +109,16 @@ FUNCTIONS = (
     DECLARE
         dropped integer := 0;
         child record;
+        gone bigint;
     BEGIN
         FOR child IN
             SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
             WHERE i.inhparent = 'ai_decisions'::regclass
               AND to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
         LOOP
+            EXECUTE format('SELECT count(*) FROM %I', child.relname) INTO gone;
+            INSERT INTO purged AS p (table_name, rows) VALUES ('ai_decisions', gone)
+                ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows;
             EXECUTE format('DROP TABLE %I', child.relname);
             dropped := dropped + 1;
         END LOOP;
@@ -252,6 +256,13 @@ def upgrade() -> None:
         ),
         sa.Column("hold_max_s", sa.DOUBLE_PRECISION(), server_default=sa.text("3600"), nullable=False),
         sa.Column("reply_max_age_s", sa.DOUBLE_PRECISION(), server_default=sa.text("86400"), nullable=False),
+        sa.Column(
+            "languages",
+            sa.ARRAY(sa.Text()),
+            server_default=sa.text("'{}'::text[]"),
+            nullable=False,
+            comment="answers in; any if empty",
+        ),
         sa.Column(
             "prompt", sa.Text(), server_default="", nullable=False, comment="own instructions; empty for ours"
         ),

@@ -1,0 +1,85 @@
+"""The demo's events: real comments, written chats, duplicates and payloads that are no events."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any, Final
+
+import orjson
+
+COMMENTS_A_THREAD: Final = 10
+MARKER: Final = "[[sandbox:"
+
+MALFORMED: Final = (
+    b"this is not JSON",
+    b'{"user_id": "corner-shop", "scope": "chat"}',
+    b'{"user_id": "corner-shop", "text": "\xff\xfe"}',
+    b'{"user_id": 7, "scope": "chat", "conversation_id": "c", "message_id": "m", "author_id": "a",'
+    b' "text": "hi", "created_at": "2026-11-21T10:00:00Z"}',
+    b'{"user_id": "corner-shop", "scope": "mail", "conversation_id": "c", "message_id": "m",'
+    b' "author_id": "a", "text": "hi", "created_at": "2026-11-21T10:00:00Z"}',
+    b'{"user_id": "corner-shop", "scope": "chat", "conversation_id": "c", "message_id": "m",'
+    b' "author_id": "a", "text": "hi", "created_at": "1970-01-01T00:00:00Z"}',
+)
+
+
+def setup() -> dict[str, Any]:
+    """Accounts and documents of the demo."""
+    body: dict[str, Any] = json.loads(_text("setup.json"))
+    return body
+
+
+def payloads(*, run: str, faults: bool) -> list[bytes]:
+    """Everything the demo publishes, in order: chats among comments, a few duplicates, a few broken ones.
+
+    Args:
+        run: makes the event ids of this run its own.
+        faults: whether messages that ask the sandbox for faults are among them.
+    """
+    chats = [line for line in _lines("chats.jsonl") if faults or MARKER not in line["text"]]
+    comments = _lines("comments.jsonl")
+    events = [_comment(run, number, line) for number, line in enumerate(comments)]
+    step = max(1, len(events) // len(chats))
+    for place, (number, line) in enumerate(enumerate(chats)):
+        events.insert(place * (step + 1), _chat(run, number, line))
+    events.append(_unknown_account(run))
+    encoded = [orjson.dumps(event) for event in events]
+    encoded[100:100] = [encoded[3], encoded[7], encoded[11]]  # the same event ids again
+    encoded[60:60] = MALFORMED
+    return encoded
+
+
+def _comment(run: str, number: int, line: dict[str, str]) -> dict[str, Any]:
+    thread = f"video-{number // COMMENTS_A_THREAD + 1:02d}"
+    return _event(run, f"comment-{number}", "music-channel", "comment", thread, line["text"])
+
+
+def _chat(run: str, number: int, line: dict[str, str]) -> dict[str, Any]:
+    return _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
+
+
+def _unknown_account(run: str) -> dict[str, Any]:
+    return _event(run, "stranger", "nobody-we-know", "chat", "c00", "Is anybody there?")
+
+
+def _event(run: str, name: str, account: str, scope: str, conversation: str, text: str) -> dict[str, Any]:
+    return {
+        "event_id": f"{run}-{name}",
+        "user_id": account,
+        "scope": scope,
+        "conversation_id": f"{run}-{conversation}",
+        "message_id": f"{run}-{name}",
+        "author_id": f"author-of-{name}",
+        "text": text,
+        "created_at": datetime.now(UTC).isoformat(),
+    }
+
+
+def _lines(name: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in _text(name).splitlines()]
+
+
+def _text(name: str) -> str:
+    return (resources.files("cli") / "demo" / "data" / name).read_text(encoding="utf-8")

@@ -1,0 +1,109 @@
+"""Servers, sandbox and workers of one machine, started and ended together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from cli.stack import Stack
+from db import migrate
+from sandbox import server
+
+STOP_S: Final = 40.0
+KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+
+
+@dataclass(slots=True)
+class Fleet:
+    """What runs.
+
+    Attributes:
+        stack: Postgres and Valkey.
+        environment: what every process of the fleet reads.
+        sandboxed: True when the sandbox stands in for the model and moderation endpoints.
+        logs: folder with one file per process.
+        workers: by name.
+    """
+
+    stack: Stack
+    environment: dict[str, str]
+    sandboxed: bool
+    logs: Path
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a process of the fleet; its output goes to a file of its own."""
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
+                [sys.executable, "-m", *command], env=self.environment, stdout=log, stderr=log
+            )
+
+    def start_workers(self, count: int, *, beat: bool) -> None:
+        """Start workers, and beat where the fleet is to stay."""
+        for number in range(1, count + 1):
+            self.start_worker(f"worker-{number}")
+        if beat:
+            self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
+
+    def start_worker(self, name: str) -> None:
+        """Start one worker process."""
+        self.start(name, "celery", "-A", "tasks.app", "worker", "-n", f"{name}@%h")
+
+    def mend(self) -> tuple[str, ...]:
+        """Start again whatever died; the names."""
+        mended = list(self.stack.mend())
+        for name, process in list(self.workers.items()):
+            if process.poll() is not None:
+                command = ("beat", "--pidfile=") if name == "beat" else ("worker", "-n", f"{name}@%h")
+                self.start(name, "celery", "-A", "tasks.app", *command)
+                mended.append(name)
+        return tuple(mended)
+
+    def stop_workers(self) -> None:
+        """Ask all to drain, then wait for each; what does not end is killed by its pid."""
+        for process in self.workers.values():
+            process.terminate()
+        for process in self.workers.values():
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+
+    Args:
+        outside: the environment of the caller: DATABASE_URL, REDIS_URL and the keys in it are used.
+    """
+    environment = dict(os.environ if outside is None else outside)
+    with ExitStack() as stack:
+        servers = stack.enter_context(
+            Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
+        )
+        migrate.upgrade(servers.database_url)
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hushgate-logs-")))
+        sandboxed = not any(environment.get(key) for key in KEYS)
+        environment |= {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+            "HUSHGATE_BEAT_FILE": str(logs / "beat"),
+        }
+        if sandboxed:
+            endpoint = stack.enter_context(server.start()).base_url
+            environment |= {"OPENAI_BASE_URL": endpoint, "OPENROUTER_BASE_URL": endpoint}
+            environment |= dict.fromkeys(KEYS, "sandbox")
+        running = Fleet(stack=servers, environment=environment, sandboxed=sandboxed, logs=logs)
+        try:
+            yield running
+        finally:
+            running.stop_workers()

@@ -1,0 +1,66 @@
+"""Whether the laws held in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from redis.asyncio import Redis
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db import conservation, run_figures
+from db.conservation import Balance
+from db.run_figures import RunFigures
+from tasks.stream import backlog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A run's outcome.
+
+    Attributes:
+        figures: what Postgres says of it.
+        balance: the conservation law, over everything this deployment ever took.
+        delivered: entries of the run on the reply stream.
+        delivered_keys: distinct idempotency keys among them.
+    """
+
+    figures: RunFigures
+    balance: Balance
+    delivered: int
+    delivered_keys: int
+
+    def laws(self) -> tuple[tuple[str, bool, str], ...]:
+        """Each law with whether it held and the figures."""
+        kept, ran = self.balance, self.figures
+        return (
+            (
+                "conservation",
+                kept.holds and kept.unfinished == 0,
+                f"{kept.accepted} accepted = {kept.decided} decided + {kept.duplicates} duplicates"
+                f" + {kept.buried} dead letters + {kept.unfinished} unfinished",
+            ),
+            ("order", ran.out_of_order == 0, f"{ran.out_of_order} decisions out of order in a conversation"),
+            (
+                "silence",
+                self.delivered == self.delivered_keys == ran.approved == ran.totals["replies"],
+                f"{ran.approved} approved replies, {self.delivered} on the reply stream,"
+                f" {self.delivered - self.delivered_keys} twice",
+            ),
+        )
+
+
+async def report(connection: AsyncConnection, redis: Redis, *, run: str, streams: tuple[str, str]) -> Report:
+    """Gather everything about the events whose ids start with ``run``."""
+    events, replies = streams
+    seen = await backlog(redis, events)
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(replies))
+    keys = [key for _, fields in entries if f"/{run}-".encode() in (key := fields[b"key"])]
+    return Report(
+        figures=await run_figures.figures(connection, run),
+        balance=await conservation.balance(
+            connection, accepted=seen["accepted"], unfinished=seen["unfinished"]
+        ),
+        delivered=len(keys),
+        delivered_keys=len(set(keys)),
+    )

@@ -1,0 +1,37 @@
+"""What several commands share: where things live, and what a moment looks like."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import typer
+
+from worker.errors import ConfigurationError
+from worker.settings import Connections, connections
+
+UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def connected() -> Connections:
+    """DATABASE_URL and REDIS_URL of this shell, or a clear refusal."""
+    try:
+        return connections()
+    except ConfigurationError as error:
+        raise typer.BadParameter(f"{error}\n(`hushgate config example` prints every variable)") from error
+
+
+def moment(text: str | None) -> datetime | None:
+    """``2026-11-21T10:00Z``, ``2026-11-21``, or an age such as ``15m``, ``24h``, ``7d``."""
+    if text is None:
+        return None
+    if age := re.fullmatch(r"(\d{1,6})([smhdw])", text):
+        return datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
+        ) from error
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,0 +1,75 @@
+"""The first law as one query: every accepted entry ended exactly once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+ENDED: Final = sa.text("""
+    SELECT (SELECT count(*) FROM event_keys) AS decided,
+           (SELECT count(*) FROM duplicates) AS duplicates,
+           (SELECT count(*) FROM dead_letters) AS buried,
+           (SELECT count(*) FROM ai_decisions) AS audited,
+           (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name <> 'ai_decisions') AS purged,
+           (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'event_keys') AS purged_keys,
+           (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'ai_decisions')
+               AS purged_audit,
+           (SELECT count(*) FROM outbox WHERE delivered_at IS NULL) AS replies_waiting,
+           (SELECT count(*) FROM outbox) AS replies
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """What came in against what is known of it.
+
+    Attributes:
+        accepted: entries Redis ever took into the stream.
+        unfinished: entries still in the stream.
+        decided: events with their decision.
+        duplicates: further entries of events already decided.
+        buried: dead letters.
+        audited: rows of ``ai_decisions``.
+        purged: rows that retention took from the three tables that hold endings.
+        purged_keys: of those, decided events.
+        purged_audit: rows of ``ai_decisions`` that left with their month.
+        replies: rows of the outbox.
+        replies_waiting: of those, not yet delivered.
+    """
+
+    accepted: int
+    unfinished: int
+    decided: int
+    duplicates: int
+    buried: int
+    audited: int
+    purged: int
+    purged_keys: int
+    purged_audit: int
+    replies: int
+    replies_waiting: int
+
+    @property
+    def missing(self) -> int:
+        """Entries that left the stream without an ending; 0 when the law holds.
+
+        Below 0, entries have both an ending and a place in the stream: a worker is between its commit and
+        its FINISH, or died there and another is about to finish for it.
+        """
+        ended = self.decided + self.duplicates + self.buried + self.purged
+        return self.accepted - self.unfinished - ended
+
+    @property
+    def holds(self) -> bool:
+        """True when nothing is missing and no event was decided twice."""
+        once = self.audited + self.purged_audit == self.decided + self.purged_keys
+        return self.missing == 0 and once
+
+
+async def balance(connection: AsyncConnection, *, accepted: int, unfinished: int) -> Balance:
+    """The balance of one stream and one database, whose figures of the stream the caller has read."""
+    row = (await connection.execute(ENDED)).mappings().one()
+    return Balance(accepted=accepted, unfinished=unfinished, **row)

@@ -1,0 +1,70 @@
+"""The edge where people change an account: a JSON object in, a checked Account out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+
+from worker.assessment import parse_policy
+from worker.errors import PolicyRejected, RejectedError
+from worker.model import Account, FailurePolicy
+
+Rule = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
+
+
+class AccountRejected(RejectedError):  # noqa: N818
+    """Settings that cannot be stored; the message has one line for every problem."""
+
+
+class AccountSettings(BaseModel):
+    """Everything an account may set; what each means stands at ``worker.model.Account``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    ai_control_enabled: bool
+    ai_enabled_for_chats: bool
+    ai_enabled_for_comments: bool
+    flagged_keywords: list[Rule] = Field(max_length=100_000)
+    flagged_phrases: list[Rule] = Field(max_length=100_000)
+    allowed: list[Rule] = Field(max_length=100_000)
+    rules_on_reply: bool
+    moderation_thresholds: dict[str, Share]
+    moderation_failure: Annotated[FailurePolicy, Field(strict=False)]
+    hold_max_s: Seconds
+    reply_max_age_s: Seconds
+    languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]] = Field(max_length=100)
+    prompt: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")]
+    assessment_policy: dict[str, JsonValue]
+    fallback_texts: dict[str, str]
+
+
+def changed(current: Account, changes: Mapping[str, Any]) -> Account:
+    """The account with these settings changed, still carrying the version it came from.
+
+    Raises:
+        AccountRejected: unknown settings or values out of range, all of them named.
+    """
+    settings = {
+        name: value for name, value in asdict(current).items() if name in AccountSettings.model_fields
+    }
+    settings |= {name: list(value) for name, value in settings.items() if isinstance(value, tuple)}
+    try:
+        checked = AccountSettings.model_validate(settings | dict(changes))
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}, got {str(each['input'])[:80]!r}"
+            for each in error.errors(include_url=False)
+        ]
+        raise AccountRejected("\n".join(lines)) from error
+    try:
+        parse_policy(checked.assessment_policy)
+    except PolicyRejected as error:
+        raise AccountRejected(f"assessment_policy: {error}") from error
+    values = {name: getattr(checked, name) for name in AccountSettings.model_fields}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Account(user_id=current.user_id, version=current.version, **values)
