@@ -26,7 +26,6 @@ from celery import Celery
 from redis import Redis
 
 from cli.stack import Stack
-from db.documents import add_text
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publish import publish_many
@@ -56,6 +55,15 @@ BREAKAGE: Final = f"""
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     VALUES ('{ACCOUNT}', 'broken history', 'm', gen_random_uuid(), 'user', '{WORD} history', now());
 """
+DOCUMENT: Final = "INSERT INTO documents (user_id, title, source, content_hash) VALUES (%s, %s, '', %s)"
+CHUNK: Final = """
+    INSERT INTO chunks (document_id, number, user_id, text)
+    SELECT id, 1, user_id, %(text)s FROM documents WHERE user_id = %(user_id)s AND content_hash = %(hash)s
+"""
+PARAGRAPHS: Final = (
+    f"Our opening hours are nine to five on weekdays, {WORD} document.",
+    f"All refund requests go to the giraffe desk, {WORD} document.",
+)
 TEXTS: Final = {
     "REPLIED": f"What are your opening hours? {WORD}",
     "FLAGGED_RULE": f"buy spam {WORD}",
@@ -65,6 +73,7 @@ TEXTS: Final = {
     "LLM_REJECTED": f"{WORD} [[sandbox:llm=400]] opening hours",
     "MODEL_REFUSED": f"{WORD} [[sandbox:llm=refusal]] opening hours",
     "REPLY_MODERATION_FLAGGED": f"{WORD} [[sandbox:llm=flagged]] opening hours",
+    "LOW_CONFIDENCE_ESCALATED": f"{WORD} [[sandbox:llm=ungrounded]] opening hours",
     "REPLY_FLAGGED_RULE": f"Where do refund requests go? {WORD}",
 }
 """How an event ends -> what is said in it."""
@@ -256,8 +265,9 @@ def prepare(owner: psycopg.Connection[Any]) -> None:
         " flagged_keywords) VALUES (%s, true, true, true, ARRAY['spam', 'giraffe'])",
         (ACCOUNT,),
     )
-    add_text(owner, ACCOUNT, f"{WORD} title", [f"Our opening hours are nine to five, {WORD} document."])
-    add_text(owner, ACCOUNT, f"{WORD} refunds", [f"All refund requests go to the giraffe desk, {WORD}."])
+    for number, paragraph in enumerate(PARAGRAPHS, 1):
+        owner.execute(DOCUMENT, (ACCOUNT, f"{WORD} title {number}", str(number)))
+        owner.execute(CHUNK, {"text": paragraph, "user_id": ACCOUNT, "hash": str(number)})
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")
     owner.execute(BREAKAGE.encode())
 
