@@ -25,8 +25,8 @@ from worker.assessment import (
     read_answer,
     unavailable,
 )
-from worker.assessment.calibrated import CalibratedPolicy, cheap_look
 from worker.assessment.cases import Row
+from worker.assessment.cheap_look import cheap_look
 from worker.assessment.coefficients import model_as_json, shipped_model
 from worker.assessment.evaluation import Outcome, figures, risk_coverage
 from worker.assessment.policies import DESIGNS, design_of
@@ -227,5 +227,5 @@ def offline_fitter() -> Fitter:
 def example_of(row: Row) -> Example:
     """A labelled row as a training example: its signals and its kind of evidence."""
     case = Case(query=row.query, evidence=row.evidence, draft=row.response)
-    look, _ = cheap_look(case, CalibratedPolicy())
+    look, _ = cheap_look(case, shipped_model(), require_evidence=False)
     return Example(group=row.group, kind=look.kind, signals=look.signals, ungrounded=bool(row.ungrounded))

@@ -18,7 +18,7 @@ _STRENGTH = 0.1
 
 
 def _candidates(confidences: np.ndarray) -> np.ndarray:
-    """Seventeen thresholds that send 10 to 90 percent of the replies, strictest first; no label is looked at."""
+    """Seventeen thresholds that send 10 to 90 percent of the replies, strictest first, blind to labels."""
     return np.unique(np.quantile(confidences, np.linspace(0.1, 0.9, 17)))[::-1]
 
 

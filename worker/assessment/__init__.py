@@ -27,7 +27,7 @@ from worker.assessment.guardrail import GuardrailPolicy
 from worker.assessment.judge import Answer, Judge, Question, read_answer, unavailable
 from worker.assessment.outcomes import cannot_assess, disabled, needs_no_check
 from worker.assessment.policies import Policy, default_policy, design_of, parse_policy
-from worker.assessment.safety import SafetyPolicy
+from worker.assessment.safety_checks import SafetyPolicy
 from worker.assessment.validators import ValidatorsPolicy
 from worker.assessment.values import Action, Case, Evidence, Failure, Recheck, ReplyKind, Tier
 from worker.assessment.words import legible

@@ -7,21 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from worker.assessment.citations import CitationCheck, citation_check, without_citations
+from worker.assessment.cheap_look import CheapLook, Veto, cheap_look, reasons_of
+from worker.assessment.citations import without_citations
 from worker.assessment.coefficients import Coefficients, Model, shipped_model
 from worker.assessment.judge import Answer, Aspect, JudgeOutcome, Question
-from worker.assessment.language import language_for, mixed_script_words, text_for, wrong_language
+from worker.assessment.language import language_for, text_for
 from worker.assessment.outcomes import check_policy, name_of, undecided_reasons
-from worker.assessment.signals import (
-    EvidenceKind,
-    Grounds,
-    covers,
-    grounds_of,
-    has_bare_fact,
-    lexical_signals,
-)
+from worker.assessment.signals import Grounds, covers, has_bare_fact
 from worker.assessment.values import Action, Case, Tier
-from worker.assessment.wordlists import folded, pattern_of
 from worker.assessment.words import normalised, sentences
 from worker.model import Assessment
 
@@ -37,16 +30,6 @@ _INSTRUCTION = (
     "follows from the context: one number between 0.0 (not supported or contradicted) and 1.0 (fully "
     "supported), and nothing else."
 )
-
-
-class Veto(StrEnum):
-    """Facts that stop a draft whatever its score."""
-
-    MODERATION_HIT = "moderation_hit"
-    NO_EVIDENCE = "no_evidence"
-    INVALID_CITATION = "invalid_citation"
-    WRONG_LANGUAGE = "wrong_language"
-    MIXED_SCRIPTS = "mixed_scripts"
 
 
 class JudgeUnit(StrEnum):
@@ -106,68 +89,9 @@ class CalibratedPolicy:
             raise ValueError("undecided_action: expected send, fallback, escalate or silence, got recheck")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheapLook:
-    """What the signals alone say of a draft.
-
-    Attributes:
-        confidence: 0..1, probability that it is grounded, whatever the vetoes.
-        vetoes: facts that stop it.
-    """
-
-    kind: EvidenceKind
-    signals: Mapping[str, float]
-    confidence: float
-    vetoes: tuple[Veto, ...]
-    citations: CitationCheck
-
-
-def cheap_look(case: Case, policy: CalibratedPolicy) -> tuple[CheapLook, Grounds]:
-    """The signals, the confidence they give and the facts that stop the draft; no model is asked."""
-    grounds = grounds_of(case.query, case.context)
-    prose = without_citations(case.draft)
-    citations = citation_check(case.draft, case.evidence.passages)
-    signals = {
-        **lexical_signals(grounds, prose),
-        "invalid_citations": float(len(citations.invalid)),
-        "uncited_share": 1.0 - citations.coverage,
-        "refusal": float(pattern_of("refusals").search(folded(prose)) is not None),
-    }
-    look = CheapLook(
-        kind=grounds.kind,
-        signals=signals,
-        confidence=policy.model.kinds[grounds.kind].confidence(signals),
-        vetoes=_vetoes(case, policy, citations, prose),
-        citations=citations,
-    )
-    return look, grounds
-
-
-def _vetoes(case: Case, policy: CalibratedPolicy, citations: CitationCheck, prose: str) -> tuple[Veto, ...]:
-    found = []
-    if case.evidence.moderation_hit:
-        found.append(Veto.MODERATION_HIT)
-    if policy.require_evidence and not case.context.strip():
-        found.append(Veto.NO_EVIDENCE)
-    if citations.invalid:
-        found.append(Veto.INVALID_CITATION)
-    if _wrong_language(case, prose) is not None:
-        found.append(Veto.WRONG_LANGUAGE)
-    if mixed_script_words(prose):
-        found.append(Veto.MIXED_SCRIPTS)
-    return tuple(found)
-
-
-def _wrong_language(case: Case, prose: str) -> str | None:
-    """The language the draft is in when it should surely be another; None when none is required."""
-    configured = case.evidence.languages
-    wanted = language_for(case) if configured or case.evidence.query_language else None
-    return wrong_language(prose, wanted, configured) if wanted else None
-
-
 def first_look(case: Case, policy: CalibratedPolicy) -> Assessment | tuple[Question, ...]:
     """The assessment where the signals decide, or the questions for the judge where they do not."""
-    look, grounds = cheap_look(case, policy)
+    look, grounds = cheap_look(case, policy.model, require_evidence=policy.require_evidence)
     if look.vetoes or _tier(look, policy) is not Tier.MEDIUM:
         return _assessment(case, policy, look, ())
     return _questions(case, policy, grounds)
@@ -175,7 +99,7 @@ def first_look(case: Case, policy: CalibratedPolicy) -> Assessment | tuple[Quest
 
 def conclude(case: Case, policy: CalibratedPolicy, answers: Sequence[Answer]) -> Assessment:
     """The assessment of an undecided draft once the judge was asked."""
-    look, _ = cheap_look(case, policy)
+    look, _ = cheap_look(case, policy.model, require_evidence=policy.require_evidence)
     return _assessment(case, policy, look, answers)
 
 
@@ -238,7 +162,7 @@ def _assessment(
         category=_category(look, tier, answers),
         passed_checks=tuple(veto.value for veto in Veto if veto not in look.vetoes),
         failed_checks=(*look.vetoes, *_unusable_answers(answers)),
-        reasons=(*_reasons(case, look), *undecided_reasons(answers)),
+        reasons=(*reasons_of(case, look), *undecided_reasons(answers)),
         signals=look.signals if judged is None else {**look.signals, "judge_lowest": judged},
         explanation=_explanation(look, policy, action, judged),
         diagnostics={
@@ -277,26 +201,6 @@ def _category(look: CheapLook, tier: Tier, answers: Sequence[Answer]) -> str:
     if tier is Tier.MEDIUM:
         return "judge_unavailable" if answers else "undecided"
     return "ungrounded" if tier is Tier.LOW else ""
-
-
-def _reasons(case: Case, look: CheapLook) -> tuple[str, ...]:
-    """What a reviewer should look at: the vetoes, then the signals that are not nought, in words."""
-    told = {
-        Veto.MODERATION_HIT: f"moderation flagged the draft: {case.evidence.moderation_hit}",
-        Veto.NO_EVIDENCE: "the draft states facts and there is no passage to rest them on",
-        Veto.INVALID_CITATION: f"the draft cites passages that do not exist: {list(look.citations.invalid)}",
-        Veto.WRONG_LANGUAGE: "the draft is in another language than the question",
-        Veto.MIXED_SCRIPTS: "words of the draft mix look-alike letters of two scripts",
-    }
-    noted = (
-        ("missing_words", "words of the draft do not occur in the passages"),
-        ("bare_sentences", "no fact of some sentence occurs in the passages"),
-        ("unsupported_numbers", "numbers of the draft do not occur in the passages"),
-        ("unsupported_times", "times of day of the draft do not occur in the passages"),
-        ("unsupported_names", "names of the draft do not occur in the passages"),
-        ("affirmed_off", "the draft affirms what the record says is off or leaves blank"),
-    )
-    return (*(told[veto] for veto in look.vetoes), *(text for name, text in noted if look.signals[name] > 0))
 
 
 def _explanation(look: CheapLook, policy: CalibratedPolicy, action: Action, judged: float | None) -> str:

@@ -41,8 +41,13 @@ def times_of_day(text: str) -> frozenset[tuple[int, int]]:
 
 def numbers(text: str) -> frozenset[str]:
     """Every number that states something: no list number, no passage number, no time of day."""
-    plain = _PASSAGE_NUMBER.sub(" ", _LIST_NUMBER.sub(" ", _TIME.sub(" ", text)))
-    return frozenset(canonical(match.group()) for match in _NUMBER.finditer(plain))
+    return frozenset(canonical(number) for number in _NUMBER.findall(_stating(_TIME.sub(" ", text))))
+
+
+def _stating(text: str) -> str:
+    """The text without the numbers that only count its own parts."""
+    plain = _LIST_NUMBER.sub(" ", text)
+    return _PASSAGE_NUMBER.sub(" ", plain) if "assage" in plain or "[" in plain else plain
 
 
 def spelled_numbers(units: frozenset[str]) -> frozenset[str]:
@@ -52,10 +57,9 @@ def spelled_numbers(units: frozenset[str]) -> frozenset[str]:
 
 def quantities(text: str) -> frozenset[tuple[str, str]]:
     """Every number with the word beside it, such as ``("30", "day")``, or with an empty one."""
-    plain = _PASSAGE_NUMBER.sub(" ", _LIST_NUMBER.sub(" ", text))
     return frozenset(
         (canonical(match["number"]), _unit(match["money"] or match["unit"] or ""))
-        for match in _QUANTITY.finditer(plain)
+        for match in _QUANTITY.finditer(_stating(text))
     )
 
 

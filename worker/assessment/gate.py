@@ -61,7 +61,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    asks = all(part.endswith(("?", "？")) for part in sentences(text))
+    asks = all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
     return asks and _each_matches("questions", text) and not _states_names(text)
 
 

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from worker.assessment.calibrated import CalibratedPolicy
 from worker.assessment.failsafe import FailsafePolicy
 from worker.assessment.guardrail import GuardrailPolicy
-from worker.assessment.safety import SafetyPolicy
+from worker.assessment.safety_checks import SafetyPolicy
 from worker.assessment.validators import ValidatorsPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json

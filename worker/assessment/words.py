@@ -18,6 +18,7 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W\d_{_UNSPACED}]+)?")
+_SPACED_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")  # where no unspaced script occurs: faster
 _UNSPACED_CHAR = re.compile(rf"[{_UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -79,17 +80,28 @@ def is_unspaced(token: str) -> bool:
 def units(text: str) -> list[str]:
     """Comparable units in order: folded words, or character bigrams of unspaced scripts."""
     found: list[str] = []
-    for token in tokens(text):
-        if is_unspaced(token):
-            found.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
-        else:
-            found.append(unit_of(token.casefold().replace("’", "'").partition("'")[0]))
+    folded = text.casefold().replace("’", "'")
+    pattern = _TOKEN if _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
+    for token in pattern.findall(folded):
+        found += _units_of(token)
     return found
+
+
+@lru_cache(maxsize=65536)
+def _units_of(token: str) -> tuple[str, ...]:
+    if is_unspaced(token):
+        return tuple(token[i : i + 2] for i in range(len(token) - 1)) or (token,)
+    return (unit_of(token.partition("'")[0]),)
 
 
 def facts(found: Sequence[str]) -> list[str]:
     """The units that can carry a fact: no grammar, no lone letter; numbers are compared apart."""
-    return [u for u in found if u not in STOP and not u.isdigit() and (len(u) > 1 or is_unspaced(u))]
+    return [u for u in found if u not in STOP and _is_telling(u)]
+
+
+@lru_cache(maxsize=65536)
+def _is_telling(unit: str) -> bool:
+    return not unit.isdigit() and (len(unit) > 1 or is_unspaced(unit))
 
 
 def sentence_spans(text: str, language: str = "en") -> Iterator[tuple[int, int]]:

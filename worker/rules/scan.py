@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from worker.rules.context import Context
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 from worker.rules.origin import Origin
 from worker.rules.stream import SPACED, Stream, collapse, joined, trace
@@ -40,7 +41,12 @@ class Reading:
     """One way to read a text: a fold, and the text with signs blanked that only punctuate (same length)."""
 
     fold: Fold
-    text: str
+    context: Context
+
+    @property
+    def text(self) -> str:
+        """The text as this reading shows it."""
+        return self.context.text
 
 
 Candidate = tuple[Reading, int, int, int]
@@ -82,7 +88,7 @@ def candidates(matcher: Matcher, text: str) -> Iterable[Candidate]:
 def _ascii(
     matcher: Matcher, text: str, chars: bytes, found: list[Place], *, signs: bool
 ) -> Iterator[Candidate]:
-    yield from _details(matcher, Reading(Fold.NATIVE, text), chars.decode(), found)
+    yield from _details(matcher, Reading(Fold.NATIVE, Context(text)), chars.decode(), found)
     if not signs:
         return
     seen = {chars}
@@ -100,14 +106,18 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
 
 def _sign_readings(text: str) -> Iterator[Reading]:
     parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
-    yield Reading(Fold.SIGNS, _EDGE_SIGNS.sub(lambda found: " " * len(found[0]), parted))
+    yield Reading(Fold.SIGNS, Context(_EDGE_SIGNS.sub(lambda found: " " * len(found[0]), parted)))
     if _DOUBTFUL.search(text):
-        yield Reading(Fold.SIGNS, parted)
+        yield Reading(Fold.SIGNS, Context(parted))
 
 
 def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
     seen: set[str] = set()
-    for reading in (Reading(Fold.NATIVE, text), Reading(Fold.LOOKS, text), *_sign_readings(text)):
+    for reading in (
+        Reading(Fold.NATIVE, Context(text)),
+        Reading(Fold.LOOKS, Context(text)),
+        *_sign_readings(text),
+    ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
             seen.add(chars)

@@ -98,6 +98,8 @@ def _dropped_spaces(
 ) -> list[int]:
     dropped: list[int] = []
     for start, end in regions:
+        if _goes_on(stream, text, start, end):
+            continue
         spaces = [at for at in range(start, end) if stream.chars[at] == " "]
         gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
         kept = _word_gaps(gaps) if by_gap else set()
@@ -116,6 +118,14 @@ def _dropped_spaces(
     return dropped
 
 
+def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
+    """Whether a sign beside the region is its next letter: ``t_i_t_@_n`` is no ``t_i_t``."""
+    usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
+    before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
+    after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
+    return bool(usual) and any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+
+
 def _is_word(letter: str, words: frozenset[str]) -> bool:
     return letter in words or _is_indic(letter)
 
@@ -129,7 +139,12 @@ def _word_gaps(gaps: list[str]) -> set[int]:
     """Which gaps part words: those that are not like most gaps of the region."""
     kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
     usual = Counter(kinds).most_common(1)[0][0]
-    return {at for at, kind in enumerate(kinds) if kind != usual}
+    return {at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1])}
+
+
+def has_sign(gap: str, usual: str) -> bool:
+    """Whether a gap holds a sign that may be a letter and does not part the other letters."""
+    return any((TABLES[Fold.SIGNS][ord(char)] or "").strip() and char not in usual for char in gap)
 
 
 def _without(stream: Stream, dropped: set[int]) -> Stream:

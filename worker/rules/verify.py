@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from worker.rules.context import Context, vietnamese_words
 from worker.rules.fold import LEET, LEET_OTHER, TABLES, Fold, base, natural, script
 from worker.rules.model import How, Level, Rule, Switch
 from worker.rules.stream import SPACELESS_RANGES
@@ -80,24 +81,27 @@ def spaceless(char: str) -> bool:
     return _SPACELESS.match(char) is not None
 
 
-def compare(rule: Rule, fold: Fold, text: str, place: tuple[int, int], level: Level) -> set[How] | None:
-    """How ``text[start:end]`` at that place is the rule, or None when it is not."""
-    start, end = place
-    wanted, found = rule_units(rule.core, fold), list(units(text, fold, start, end))
+def spelled(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[How] | None:
+    """How the matched text spells the rule, or None when it does not; needs nothing but the two."""
+    wanted, found = rule_units(rule.core, fold), list(units(matched, fold))
     hows: set[How] = set()
     if not _runs_agree(wanted, found, hows, level) or not _gaps_agree(wanted, found, hows, level):
         return None
     if How.LEET in hows and not _leet_is_fair(found):
         return None
-    if How.HOMOGLYPH in hows and not _looks_are_fair(wanted, found, text):
-        return None
-    if How.ACCENT in hows and not _accents_are_fair(rule, text, start, end):
-        return None
-    if hows & _BY_SIGNS and _in_address(text, start):
-        return None
-    if any(TABLES[fold][ord(char)] == "" for char in text[start:end] if char not in rule.core):
-        hows.add(_invisible(text[start:end], hows))
-    return hows if _switches_allow(rule, hows, text[start:end]) else None
+    if any(TABLES[fold][ord(char)] == "" for char in matched if char not in rule.core):
+        hows.add(_invisible(matched, hows))
+    return frozenset(hows) if _switches_allow(rule, hows, matched) else None
+
+
+def fair(rule: Rule, fold: Fold, context: Context, place: tuple[int, int], hows: frozenset[How]) -> bool:
+    """Whether the match is an evasion in this text, not a native word, another tone or an identifier."""
+    start, end = place
+    if How.HOMOGLYPH in hows and not _looks_are_fair(rule, fold, context, place):
+        return False
+    if How.ACCENT in hows and not _accents_are_fair(rule, context, start, end):
+        return False
+    return not (hows & _BY_SIGNS and _in_address(context.text, start))
 
 
 def _invisible(matched: str, hows: set[How]) -> How:
@@ -334,18 +338,16 @@ _BY_SIGNS = frozenset({How.LEET, How.SEPARATED, How.REPEAT})
 _ADDRESS = re.compile(r"((?:[a-z]{1,9}://|www\.)[^/\s]*)/\S*|[^\s?&;]+[?&;]\w+=\S*", re.IGNORECASE)
 """A web address with a path or a query: its identifiers are random letters and digits."""
 CONTEXT = 200
-"""Characters on either side of a match that are looked at for an address around it and for the language:
-bounded, so that many candidates in a long text stay linear."""
-_VIETNAMESE = re.compile("\\b\\w*[\u01a0\u01a1\u01af\u01b0\u0110\u0111\u1ea0-\u1ef9]\\w*")
-"""Words with letters only Vietnamese uses, in composed form."""
+"""Characters on either side of a match that are searched for an address around it: bounded, so that many
+candidates in a long text stay linear."""
 
 
-def _accents_are_fair(rule: Rule, text: str, start: int, end: int) -> bool:
+def _accents_are_fair(rule: Rule, context: Context, start: int, end: int) -> bool:
     """Whether accents may be folded: in Vietnamese they are tones, and words differ by nothing else."""
-    if text.isascii() or not rule.core.isascii():
+    if context.text.isascii() or not rule.core.isascii():
         return True
-    around = _VIETNAMESE.findall(unicodedata.normalize("NFC", " ".join(_around(text, start, end))))
-    return len(around) < VIETNAMESE_WORDS
+    inside = len(vietnamese_words(context.text[start:end]))
+    return context.vietnamese - inside < VIETNAMESE_WORDS
 
 
 def _in_address(text: str, start: int) -> bool:
@@ -355,11 +357,6 @@ def _in_address(text: str, start: int) -> bool:
     begin = max(window.rfind(gap, 0, at) for gap in " \n\t") + 1
     found = _ADDRESS.match(window, begin)
     return found is not None and found.end() > at and (found[1] is None or found.end(1) <= at)
-
-
-def _around(text: str, start: int, end: int) -> tuple[str, str]:
-    """The text before and after a match, as far as it tells its language."""
-    return text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
 
 
 VIETNAMESE_WORDS = 2
@@ -390,19 +387,18 @@ _LIVING = frozenset(_MODERN) | {
 Coptic ...) in front of a Latin rule is chosen for its looks."""
 
 
-def _looks_are_fair(wanted: tuple[Unit, ...], found: list[Unit], text: str) -> bool:
+def _looks_are_fair(rule: Rule, fold: Fold, context: Context, place: tuple[int, int]) -> bool:
     """Whether a look-alike match is an evasion, not a native word of another script."""
-    wanted_scripts, found_scripts = _scripts(wanted), _scripts(found)
+    found = list(units(context.text, fold, *place))
+    wanted_scripts, found_scripts = _scripts(rule_units(rule.core, fold)), _scripts(found)
     if len(found_scripts) != 1 or found_scripts & wanted_scripts or not found_scripts <= _LIVING:
         return True
     other = next(iter(found_scripts))
     modern = _MODERN.get(other)
     if modern is not None and not all(unit.char.lower() in modern for unit in found):
         return True
-    inside = {unit.at for unit in found}
-    start, end = min(inside), max(inside) + 1
-    around = [script(char) for part in _around(text, start, end) for char in part if char.isalpha()]
-    return sum(code in wanted_scripts for code in around) > around.count(other)
+    around, inside = context.scripts, len({unit.at for unit in found})
+    return sum(around[code] for code in wanted_scripts) > around[other] - inside
 
 
 def _scripts(found: Sequence[Unit]) -> set[str]:
