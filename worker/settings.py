@@ -21,7 +21,12 @@ class Connections(BaseSettings):
     """What every command needs: where events, replies and the audit live."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_file=".env", env_ignore_empty=True, case_sensitive=True
+        frozen=True,
+        extra="ignore",
+        env_file=".env",
+        env_ignore_empty=True,
+        case_sensitive=True,
+        hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
     )
 
     database_url: SecretStr = Field(

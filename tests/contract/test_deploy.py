@@ -429,7 +429,7 @@ def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
 
 def test_runbook_explains_every_log_event() -> None:
     """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
-    named = re.compile(r"\blog\.(?:info|warning|error|exception)\(\s*\"(\w+)\"")
+    named = re.compile(r"\blog\.(?:info|warning|error|exception|critical)\(\s*\"(\w+)\"")
     files = [file for package in ("worker", "tasks", "db") for file in (ROOT / package).rglob("*.py")]
     logged = {name for file in files for name in named.findall(file.read_text())}
     section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]
