@@ -111,7 +111,7 @@ def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
     if want.isdigit():
         return None
     if char.isdigit():  # a digit of another script, by value or by looks
-        return How.LEET if want in LEET.get(str(unicodedata.digit(char)), "") else How.HOMOGLYPH
+        return How.LEET if want in LEET.get(str(unicodedata.digit(char[0])), "") else How.HOMOGLYPH
     return How.VARIANT if script(want[:1] or " ") == script(char[:1] or " ") else How.HOMOGLYPH
 
 
