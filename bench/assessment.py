@@ -1,4 +1,4 @@
-"""How long the cheap signals take per reply: ``python -m bench.assessment --cases FILE [--cases FILE ...]``."""
+"""How long the cheap signals take per reply: ``python -m bench.assessment --cases FILE``."""
 
 from __future__ import annotations
 

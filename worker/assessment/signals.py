@@ -216,7 +216,7 @@ def names_in(text: str) -> frozenset[tuple[str, str]]:
     Only words in plain letters: a script that writes a name in syllables is compared by its unseen pairs.
     """
     pairs = ((unit_of(a.casefold()), unit_of(b.casefold())) for a, b in _NAME.findall(text))
-    return frozenset(pair for pair in pairs if STOP.isdisjoint(pair))
+    return frozenset(pair for pair in pairs if STOP.isdisjoint(pair) and DISCOURSE.isdisjoint(pair))
 
 
 def _record_conflicts(grounds: Grounds, parts: Sequence[str]) -> dict[str, float]:

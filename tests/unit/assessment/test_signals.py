@@ -233,7 +233,7 @@ def test_no_signal_lowers_the_risk(kind: EvidenceKind) -> None:
     [
         ("Ask Maria Lopez in Porto.", False),
         ("Ask Maria Santos in Porto.", True),
-        ("Ask Porto's Maria Lopez.", False),
+        ("She is Porto's Maria Lopez.", False),
         ("Maria. Santos is not a name across sentences.", False),
     ],
 )
