@@ -193,7 +193,7 @@ def _novelty(
     return {
         "missing_words": math.log1p(sum(_weight(grounds, u) for u in set(missing))),
         "missing_share": sum(_weight(grounds, u) for u in missing) / (len(claimed) + 5),
-        "bare_sentences": float(sum(cover.missing >= cover.facts for cover in sentence_covers)),
+        "bare_sentences": math.log1p(sum(cover.missing >= cover.facts for cover in sentence_covers)),
         "worst_sentence": worst[0] if worst else 0.0,
         "two_worst_sentences": sum(worst) / 2,
         "last_sentence": sentence_covers[-1].novelty if sentence_covers else 0.0,
