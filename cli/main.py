@@ -10,7 +10,7 @@ import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 
-from cli import accounts, config, dead_letters, decisions, doctor, publish, serve
+from cli import accounts, config, dead_letters, decisions, doctor, documents, publish, serve
 from cli.demo import run as demo
 from cli.output import errors
 from worker import __version__
@@ -31,6 +31,7 @@ app.command()(publish.publish)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(accounts.app, name="accounts")
+app.add_typer(documents.app, name="documents")
 app.command(context_settings=PASSTHROUGH)(serve.worker)
 app.command(context_settings=PASSTHROUGH)(serve.beat)
 app.command()(serve.migrate)

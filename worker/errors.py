@@ -10,7 +10,9 @@
     │   ├── PayloadRejected
     │   ├── ModerationRejected
     │   ├── ModelRejected
-    │   └── RuleRejected
+    │   ├── RuleRejected
+    │   ├── DocumentRejected
+    │   └── EmbeddingRejected
     └── ConfigurationError     the deployer: nothing will work until it is mended
 
 Anything else that is raised is a bug and rises.
@@ -105,6 +107,22 @@ class RuleRejected(RejectedError):  # noqa: N818
         self.rule = rule[:120]
         self.reason = reason
         super().__init__(f"rule {self.rule!r}: {reason}")
+
+
+class DocumentRejected(RejectedError):  # noqa: N818
+    """A document cannot be read; the message goes after its name, such as ``is locked by a password``."""
+
+
+class EmbeddingRejected(RejectedError):  # noqa: N818
+    """The embedding server refused the request as such; asking again cannot help.
+
+    Attributes:
+        status: HTTP status code.
+    """
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ConfigurationError(HushgateError):
