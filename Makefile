@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
 
 .PHONY: help
@@ -67,9 +69,10 @@ schema: $(READY) ## write docs/event.schema.json and .env.example anew
 	@$(BIN)/hushgate config example > .env.example
 
 .PHONY: lock
-lock: $(READY) ## resolve the dependencies again
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 pyproject.toml --group dev \
-	  --generate-hashes --no-emit-index-url --no-header --no-annotate -o requirements.lock
+lock: $(READY) ## resolve the dependencies again, for people and for the image
+	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
+	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 
 .PHONY: clean
 clean: ## remove the virtual environment and caches

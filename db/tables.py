@@ -80,6 +80,13 @@ ai_rules: Final = Table(
     Column("moderation_failure", Text, nullable=False, server_default="hold", comment="hold, block or allow"),
     Column("hold_max_s", DOUBLE_PRECISION, nullable=False, server_default=text("3600")),
     Column("reply_max_age_s", DOUBLE_PRECISION, nullable=False, server_default=text("86400")),
+    Column(
+        "languages",
+        ARRAY(Text),
+        nullable=False,
+        server_default=EMPTY_LIST,
+        comment="answers in; any if empty",
+    ),
     Column("prompt", Text, nullable=False, server_default="", comment="own instructions; empty for ours"),
     Column("assessment_policy", JSONB, nullable=False, server_default=EMPTY_OBJECT),
     Column("fallback_texts", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="language -> text"),

@@ -12,7 +12,7 @@ import orjson
 
 from sandbox.app import make_app
 from sandbox.latency import Latency, parse_latency_option
-from sandbox.listen import listening_socket, run_server, url_of
+from sandbox.listen import is_any, is_loopback, listening_socket, run_server, url_of
 from sandbox.routes import Route
 from sandbox.scenario import Scenario, load_scenario
 from sandbox.state import KEEP_REQUESTS, Sandbox
@@ -33,7 +33,7 @@ scenario   {"seed": 7,
                       {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
-           empty; chat also: bad_tool, refusal, flagged, keyword (value: the word), ungrounded;
+           empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded;
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
            moderations also: flagged (value: a category)
 
@@ -61,9 +61,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         scenario = _scenario(options)
-        listener = listening_socket(options.host, options.port)
+        may_listen = is_any if options.any_interface else is_loopback
+        listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
         print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
+        _tell_parent(options.ready_fd, {"error": str(error)})
         return 2
     _announce(url_of(listener), options)
     app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
@@ -79,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address; any other is refused")
+    parser.add_argument(
+        "--any-interface",
+        action="store_true",
+        help="allow any --host: only inside a container whose port is not published",
+    )
     parser.add_argument("--port", type=int, default=8099, help="0 takes a free port (default 8099)")
     parser.add_argument(
         "--scenario", type=Path, metavar="FILE", help="JSON file of latency and faults, see below"
@@ -120,16 +127,21 @@ def _scenario(options: argparse.Namespace) -> Scenario:
 
 def _announce(url: str, options: argparse.Namespace) -> None:
     """Say where it listens: to a person, to a file (whole or not at all), to a file descriptor."""
-    ready = orjson.dumps({"url": url, "pid": os.getpid()}) + b"\n"
+    ready: dict[str, object] = {"url": url, "pid": os.getpid()}
     if options.ready_file is not None:
         unfinished = options.ready_file.with_suffix(".unfinished")
-        unfinished.write_bytes(ready)
+        unfinished.write_bytes(orjson.dumps(ready) + b"\n")
         unfinished.replace(options.ready_file)
-    if options.ready_fd is not None:
-        with os.fdopen(options.ready_fd, "wb") as pipe:
-            pipe.write(ready)
-    else:
+    _tell_parent(options.ready_fd, ready)
+    if options.ready_fd is None:
         print(f"sandbox (no model) at {url}/v1", flush=True)  # noqa: T201  # a command's message to its user
+
+
+def _tell_parent(file_descriptor: int | None, message: dict[str, object]) -> None:
+    """One line of JSON to whoever waits for the start, then the end of the pipe."""
+    if file_descriptor is not None:
+        with os.fdopen(file_descriptor, "wb") as pipe:
+            pipe.write(orjson.dumps(message) + b"\n")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ GREETINGS = "hello hi hey good morning afternoon evening day greetings howdy hol
 GREETING_WORDS = frozenset(GREETINGS.split())
 THANKS = "thanks thank thx cheers great ok okay perfect merci gracias danke bye goodbye much"
 THANKS_WORDS = frozenset(THANKS.split())
+FILLERS = frozenset({"lot", "very", "help", "all", "again"})
 MOST_SMALL_TALK_WORDS = 6
 
 WANTS_HUMAN = re.compile(
@@ -75,6 +76,10 @@ def _wrong_answer(request: ChatRequest, fault: Fault) -> Answer:
         case Kind.BAD_TOOL:
             tool = request.tools[0] if request.tools else SEARCH_TOOL
             return Answer(outcome=outcome, tool=tool, arguments='{"query": "unfinished')
+        case Kind.TOOL_LOOP:
+            return Answer(
+                outcome=outcome, tool=SEARCH_TOOL, arguments=_json({"query": request.question[:500]})
+            )
         case Kind.KEYWORD:
             honest = _honest_answer(request)
             return honest if honest.tool else Answer(outcome=outcome, text=f"{honest.text} {fault.value}")
@@ -139,7 +144,7 @@ def _small_talk(question: str) -> str | None:
     if not words or len(words) > MOST_SMALL_TALK_WORDS:
         return None
     said = set(words)
-    if not said <= GREETING_WORDS | THANKS_WORDS | STOPWORDS:
+    if not said <= GREETING_WORDS | THANKS_WORDS | FILLERS | STOPWORDS:
         return None
     if said & THANKS_WORDS:
         return WELCOME

@@ -11,7 +11,8 @@ from sandbox.faults import without_markers
 from sandbox.routes import BadRequest, Route
 
 JUDGE_LINE = "HUSHGATE-JUDGE:"
-SYSTEM_ROLES = frozenset({"system", "developer"})
+SYSTEM_ROLES = ("system", "developer")
+ROLES = (*SYSTEM_ROLES, "user", "assistant", "tool")
 
 Message: TypeAlias = Mapping[str, object]
 
@@ -80,7 +81,7 @@ def _messages(value: object) -> Sequence[Message]:
     if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
         raise BadRequest("messages: expected a list of at least one message object", param="messages")
     for at, message in enumerate(value):
-        if message.get("role") not in SYSTEM_ROLES | {"user", "assistant", "tool"}:
+        if message.get("role") not in ROLES:
             raise BadRequest(
                 f"messages[{at}].role: expected system, developer, user, assistant or tool, "
                 f"got {message.get('role')!r}",

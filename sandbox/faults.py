@@ -28,6 +28,7 @@ class Kind(StrEnum):
     MALFORMED = "malformed"
     EMPTY = "empty"
     BAD_TOOL = "bad_tool"
+    TOOL_LOOP = "tool_loop"
     REFUSAL = "refusal"
     FLAGGED = "flagged"
     KEYWORD = "keyword"

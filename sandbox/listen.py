@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import resource
 import socket
+from collections.abc import Callable
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,9 +29,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
+def is_any(_host: str) -> bool:
+    """True: for a container whose ports are not published, where loopback is the container's own."""
+    return True
+
+
+def listening_socket(
+    host: str, port: int, *, may_listen: Callable[[str], bool] = is_loopback
+) -> socket.socket:
     """A socket listening on a loopback address; port 0 means any free port. ValueError for any other."""
-    if not is_loopback(host):
+    if not may_listen(host):
         raise ValueError(
             f"host: expected a loopback address (127.0.0.1, ::1 or localhost), got {host!r}. "
             "The sandbox has no authentication and is no model: it is never served to other machines"
@@ -71,7 +80,10 @@ def run_server(app: ASGIApp, listener: socket.socket, stop_when_readable: int | 
         timeout_graceful_shutdown=0,
     )
     server = uvicorn.Server(config)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=config.get_loop_factory()) as runner,
+    ):
         runner.run(_serve(server, listener, stop_when_readable))
 
 

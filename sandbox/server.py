@@ -137,9 +137,9 @@ def start(
         options: more words of the command line, such as ``("--chat-latency", "0.5")``.
 
     Raises:
-        SandboxError: it did not start; the message holds what it wrote.
+        SandboxError: it did not start; the message is its own.
     """
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "sandbox", "--port", str(port), "--stop-with-stdin", *options]
         if scenario is not None:
             words += ["--scenario", str(_scenario_file(scenario, Path(folder)))]
@@ -150,16 +150,18 @@ def start(
                 cwd=PROJECT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=errors,
                 pass_fds=(write_end,),
             )
             os.close(write_end)
             line = ready.readline() if select.select([ready], [], [], START_S)[0] else b""
-        if not line:
-            _give_up(process)
-            errors.seek(0)
-            raise SandboxError(f"sandbox did not start: {errors.read().decode(errors='replace').strip()}")
-    return SandboxHandle(url=orjson.loads(line)["url"], pid=process.pid, process=process)
+    started = orjson.loads(line or b"{}")
+    handle = SandboxHandle(url=started.get("url", ""), pid=process.pid, process=process)
+    if not handle.url:
+        handle.stop()
+        raise SandboxError(
+            f"sandbox did not start: {started.get('error', 'its reason is on standard error')}"
+        )
+    return handle
 
 
 def _scenario_file(scenario: Mapping[str, object] | Path, folder: Path) -> Path:
@@ -168,10 +170,3 @@ def _scenario_file(scenario: Mapping[str, object] | Path, folder: Path) -> Path:
     path = folder / "scenario.json"
     path.write_bytes(orjson.dumps(dict(scenario)))
     return path
-
-
-def _give_up(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    if process.stdin is not None:
-        process.stdin.close()

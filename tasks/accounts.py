@@ -10,7 +10,8 @@ from typing import Final
 
 import structlog
 
-from worker.errors import StorageUnavailable
+from worker.assessment import Policy, parse_policy
+from worker.errors import PolicyRejected, StorageUnavailable
 from worker.model import Account
 from worker.rules import CompiledRules, compile_rules
 
@@ -26,6 +27,7 @@ class Rulebook:
 
     account: Account
     rules: CompiledRules
+    policy: Policy
 
 
 class Rulebooks:
@@ -95,8 +97,19 @@ class Rulebooks:
         )
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        return Rulebook(account=account, rules=rules)
+        return Rulebook(account=account, rules=rules, policy=_policy(account))
 
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _policy(account: Account) -> Policy:
+    """The account's confidence policy; one that cannot be read gives way to the default, and is reported."""
+    try:
+        return parse_policy(dict(account.assessment_policy))
+    except PolicyRejected as error:
+        log.warning(
+            "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.args)
+        )
+        return parse_policy({})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
 from tasks.maintenance import SCHEDULE
@@ -36,6 +36,7 @@ def application(settings: Settings) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         beat_schedule=SCHEDULE,
         beat_schedule_filename=settings.beat_file,
+        beat_sync_every=1,  # its file stays fresh, which is how tasks.health sees that it lives
         enable_utc=True,
     )
     celery.steps["worker"].add(consumer.EngineStep)
@@ -45,7 +46,14 @@ def application(settings: Settings) -> Celery:
 
 @setup_logging.connect(weak=False)
 def _configure_logging(**_signal: object) -> None:
-    logs.configure(app.hushgate_settings.log_level)
+    settings = app.hushgate_settings
+    logs.configure(settings.log_level, logs.secret_values(settings))
+
+
+@task_failure.connect(weak=False)
+def _report_task(exception: BaseException | None = None, **_signal: object) -> None:
+    if exception is not None:
+        telemetry.report(exception)
 
 
 app: Final = application(load())

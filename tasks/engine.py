@@ -152,7 +152,7 @@ class Engine:
         if self._reply_lost:
             await self._lanes.prepare()
             await self._beat()
-            await self._lanes.release_unknown(frozenset(self._running))
+            await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
             self._reply_lost = False
         free = self._limits.in_flight - self.in_flight
         result = await self._lanes.read(min(free, READ_BATCH))
@@ -231,12 +231,12 @@ class Engine:
 
     async def _every(self, period_s: float, job: Callable[[], Awaitable[None]]) -> None:
         while True:
+            await asyncio.sleep(period_s)
             try:
                 await job()
             except (RedisError, OSError) as error:
                 self._beats_in_a_row = 0
                 log.warning("upkeep_postponed", error=type(error).__name__)
-            await asyncio.sleep(period_s)
 
     async def _beat(self) -> None:
         await self._lanes.heartbeat(int(self._limits.heartbeat_ttl_s * 1000))

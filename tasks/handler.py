@@ -19,9 +19,10 @@ from worker.errors import PayloadRejected, StorageUnavailable
 from worker.generation import RetryPolicy
 from worker.model import Decision, StageOutcome
 from worker.payload import EARLIEST, Arrival, parse, received_at
-from worker.pipeline import Case, decide
+from worker.pipeline import decide
 from worker.policy import ERROR_CLASS, Reason
 from worker.ports import Ports
+from worker.steps.run import Case
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +116,9 @@ class Handler:
             log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=seen)
             return
         book = await self._stored(lambda: self._rulebooks.get(event.user_id))
-        case = Case(event=event, account=book.account, rules=book.rules, retry=self._retry)
+        case = Case(
+            event=event, account=book.account, rules=book.rules, policy=book.policy, retry=self._retry
+        )
         decision = await self._stored(lambda: decide(case, self._ports))
         recorded = await self._stored(lambda: decisions.record(self._pool, decision))
         _say(decision, recorded, grant.starts)
@@ -145,7 +148,8 @@ class Handler:
             at=self._ports.clock.now(),
         )
         await self._stored(lambda: dead_letters.bury(self._pool, letter))
-        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=why.field)
+        field = why.field.partition(".")[0]  # deeper parts of the path may be a publisher's own words
+        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=field)
 
     async def _bury_poison(self, grant: Grant, what_happened: str) -> None:
         why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)

@@ -62,9 +62,9 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
     )
 
 
-def _script(name: str) -> str:
+def _script(*names: str) -> str:
     folder = resources.files("tasks") / "lua"
-    return (folder / "prelude.lua").read_text() + (folder / f"{name}.lua").read_text()
+    return "".join((folder / f"{name}.lua").read_text() for name in names)
 
 
 def _grant(row: Sequence[Any]) -> Grant:
@@ -95,11 +95,12 @@ class Lanes:
         self.worker = worker
         self.keep_bytes = keep_bytes
         self._prefix = f"{{{stream}}}:"
-        self._read = redis.register_script(_script("read"))
-        self._finish = redis.register_script(_script("finish"))
-        self._release = redis.register_script(_script("release"))
-        self._reap = redis.register_script(_script("reap"))
-        self._repair = redis.register_script(_script("repair"))
+        self._heartbeat = redis.register_script(_script("heartbeat"))
+        self._read = redis.register_script(_script("prelude", "read"))
+        self._finish = redis.register_script(_script("prelude", "finish"))
+        self._release = redis.register_script(_script("prelude", "release"))
+        self._reap = redis.register_script(_script("prelude", "reap"))
+        self._repair = redis.register_script(_script("prelude", "repair"))
 
     async def prepare(self) -> None:
         """Create the stream and its group if they are not there; entries from before the group count."""
@@ -110,11 +111,9 @@ class Lanes:
                 raise
 
     async def heartbeat(self, ttl_ms: int) -> None:
-        """Say that this worker lives for another ``ttl_ms``."""
-        pipe = self.redis.pipeline(transaction=True)
-        pipe.set(f"{self._prefix}hb:{self.worker}", b"1", px=ttl_ms)
-        pipe.sadd(f"{self._prefix}workers", self.worker)
-        await pipe.execute()
+        """Say that this worker lives for another ``ttl_ms``; works on a server whose memory is full too."""
+        keys = [f"{self._prefix}hb:{self.worker}", f"{self._prefix}workers"]
+        await self._heartbeat(keys=keys, args=[self.worker, ttl_ms])
 
     async def read(self, wanted: int) -> ReadResult:
         """READ: admit new entries and take up to ``wanted`` lane heads."""
@@ -144,19 +143,23 @@ class Lanes:
 
     async def release(self, grants: Sequence[Grant]) -> int:
         """Give lanes back with their entries unfinished; any worker may take them."""
-        if not grants:
-            return 0
-        pairs = [part for grant in grants for part in (grant.lane, grant.ownership)]
-        return int(await self._release(keys=[self.stream], args=[GROUP, self.worker, *pairs]))
+        return await self._give_back([(grant.lane, grant.ownership) for grant in grants])
 
     async def release_unknown(self, known: frozenset[str]) -> int:
-        """Give back lanes that Redis counts as ours but we do not run: a reply was lost on the way."""
+        """Give back lanes that Redis counts as ours under an ownership we do not run: its reply was lost."""
         members = await self.redis.smembers(f"{self._prefix}owned:{self.worker}")
-        owned = {str(member, "utf-8") for member in cast("set[bytes]", members)}
-        pairs = [part for lane in owned - known for part in (lane, "*")]
-        if not pairs:
+        lanes = [lane.decode() for lane in cast("set[bytes]", members)]
+        if not lanes:
             return 0
-        return int(await self._release(keys=[self.stream], args=[GROUP, self.worker, *pairs]))
+        ownerships = cast("list[bytes | None]", await self.redis.hmget(f"{self._prefix}owner", lanes))
+        owned = ((lane, value.decode()) for lane, value in zip(lanes, ownerships, strict=True) if value)
+        return await self._give_back([pair for pair in owned if pair[1] not in known])
+
+    async def _give_back(self, owned: Sequence[tuple[str, str]]) -> int:
+        if not owned:
+            return 0
+        flat = [part for pair in owned for part in pair]
+        return int(await self._release(keys=[self.stream], args=[GROUP, self.worker, *flat]))
 
     async def reap(self, most: int = 500) -> tuple[int, tuple[str, ...]]:
         """Free the lanes of dead workers; how many, and which workers were found dead."""
@@ -180,8 +183,11 @@ class Lanes:
 
 
 async def backlog(redis: Redis, stream: str) -> dict[str, int]:
-    """The figures of a stream: accepted ever, still there, waiting in lanes, vanished."""
-    info = await redis.xinfo_stream(stream)
+    """The figures of a stream: accepted ever, still there, waiting in lanes, vanished; noughts when new."""
+    try:
+        info = await redis.xinfo_stream(stream)
+    except ResponseError:
+        info = {"entries-added": 0, "length": 0}
     vanished = await redis.get(f"{{{stream}}}:vanished")
     ready = await redis.scard(f"{{{stream}}}:ready")
     workers = await redis.scard(f"{{{stream}}}:workers")

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 import uvloop
+from openai import AsyncOpenAI
 from redis.asyncio import Redis
 
 from db import accounts
@@ -25,6 +26,7 @@ from tasks.engine import Engine, EngineLimits
 from tasks.handler import Gate, Handler
 from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
+from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
@@ -37,6 +39,8 @@ log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
 PROBE_S: Final = 1.0
+SPARE_CONNECTIONS: Final = 50
+JUDGE_TOKENS: Final = 64  # a number, or a short JSON object with one
 
 
 def worker_id() -> str:
@@ -54,28 +58,50 @@ class Parts:
     gate: Gate
     pool: Pool
     redis: Redis
+    endpoints: Endpoints
 
 
-def ports(settings: Settings, source: Pool, clock: Clock) -> Ports:
-    """The adapters that a deployment's settings ask for."""
-    connections = settings.in_flight + 50
-    moderator = None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Clients of the servers a deployment asks; no moderation means that it is switched off."""
+
+    moderation: AsyncOpenAI | None
+    model: AsyncOpenAI
+
+    async def close(self) -> None:
+        """Close their connections."""
+        for client in (self.moderation, self.model):
+            if client is not None:
+                await client.close()
+
+
+def endpoints(settings: Settings) -> Endpoints:
+    """The clients that a deployment's settings ask for."""
+    connections = settings.in_flight + SPARE_CONNECTIONS
+    moderation = None
     if settings.openai_moderation_enabled:
         key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-        moderator = OpenAIModerator(
-            openai_client.client(settings.openai_base_url, key, connections=connections),
-            model=settings.moderation_model,
-            timeout_s=settings.moderation_timeout_s,
-        )
+        moderation = openai_client.client(settings.openai_base_url, key, connections=connections)
     key = settings.openrouter_api_key.get_secret_value() if settings.openrouter_api_key else None
+    model = openai_client.client(settings.openrouter_base_url, key, connections=connections)
+    return Endpoints(moderation=moderation, model=model)
+
+
+def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
+    """The adapters that a deployment's settings ask for."""
+    moderator = None
+    if asked.moderation is not None:
+        moderator = OpenAIModerator(
+            asked.moderation, model=settings.moderation_model, timeout_s=settings.moderation_timeout_s
+        )
+    judging = OpenAIChat(
+        asked.model, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS
+    )
     return Ports(
         clock=clock,
         moderator=moderator,
-        model=OpenAIChat(
-            openai_client.client(settings.openrouter_base_url, key, connections=connections),
-            model=settings.llm_model,
-            max_tokens=settings.llm_max_tokens,
-        ),
+        model=OpenAIChat(asked.model, model=settings.llm_model, max_tokens=settings.llm_max_tokens),
+        judge=ModelJudge(judging, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
         retriever=PostgresRetriever(source),
         conversations=PostgresConversations(source),
     )
@@ -98,6 +124,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
     source = pool(settings.database_url.get_secret_value(), size=settings.db_pool, application=worker)
     await source.open()
     redis = connect(settings.redis_url.get_secret_value())
+    asked = endpoints(settings)
     gate = Gate()
     rulebooks = Rulebooks(
         lambda user_id: accounts.newest(source, user_id), lambda ids: accounts.versions(source, ids)
@@ -106,7 +133,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
     handler = Handler(
         pool=source,
         rulebooks=rulebooks,
-        ports=ports(settings, source, clock),
+        ports=ports(settings, asked, source, clock),
         retry=retry_policy(settings),
         gate=gate,
         replied=relay.nudge,
@@ -121,7 +148,15 @@ async def parts(settings: Settings, worker: str) -> Parts:
         ),
         may_admit=lambda: gate.is_open,
     )
-    return Parts(engine=engine, relay=relay, rulebooks=rulebooks, gate=gate, pool=source, redis=redis)
+    return Parts(
+        engine=engine,
+        relay=relay,
+        rulebooks=rulebooks,
+        gate=gate,
+        pool=source,
+        redis=redis,
+        endpoints=asked,
+    )
 
 
 class Runtime:
@@ -181,6 +216,7 @@ class Runtime:
         await asyncio.gather(*self._keepers, return_exceptions=True)
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()
+        await self.parts.endpoints.close()
 
     async def _probe_storage(self) -> None:
         """Open the gate again when Postgres is back and nothing in flight would notice."""

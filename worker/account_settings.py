@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from worker.errors import RejectedError
+from worker.assessment import parse_policy
+from worker.errors import PolicyRejected, RejectedError
 from worker.model import Account, FailurePolicy
 
 Rule = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
@@ -36,6 +37,7 @@ class AccountSettings(BaseModel):
     moderation_failure: Annotated[FailurePolicy, Field(strict=False)]
     hold_max_s: Seconds
     reply_max_age_s: Seconds
+    languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]] = Field(max_length=100)
     prompt: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")]
     assessment_policy: dict[str, JsonValue]
     fallback_texts: dict[str, str]
@@ -59,6 +61,10 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
             for each in error.errors(include_url=False)
         ]
         raise AccountRejected("\n".join(lines)) from error
+    try:
+        parse_policy(checked.assessment_policy)
+    except PolicyRejected as error:
+        raise AccountRejected(f"assessment_policy: {error}") from error
     values = {name: getattr(checked, name) for name in AccountSettings.model_fields}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Account(user_id=current.user_id, version=current.version, **values)

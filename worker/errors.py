@@ -11,6 +11,7 @@
     │   ├── ModerationRejected
     │   ├── ModelRejected
     │   ├── RuleRejected
+    │   ├── PolicyRejected
     │   ├── DocumentRejected
     │   └── EmbeddingRejected
     └── ConfigurationError     the deployer: nothing will work until it is mended
@@ -19,6 +20,8 @@ Anything else that is raised is a bug and rises.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class HushgateError(Exception):
@@ -107,6 +110,18 @@ class RuleRejected(RejectedError):  # noqa: N818
         self.rule = rule[:120]
         self.reason = reason
         super().__init__(f"rule {self.rule!r}: {reason}")
+
+
+class PolicyRejected(RejectedError):  # noqa: N818
+    """An assessment policy cannot be used as written.
+
+    Attributes:
+        problems: one line per field: ``field: expected ..., got ...``.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
 
 
 class DocumentRejected(RejectedError):  # noqa: N818

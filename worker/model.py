@@ -97,6 +97,7 @@ class Account:
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event is given up in silence, seconds.
         reply_max_age_s: an event older than this at its turn gets no reply, seconds.
+        languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions, or empty for ours.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; empty for silence.
@@ -115,6 +116,7 @@ class Account:
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0
     reply_max_age_s: float = 86400.0
+    languages: tuple[str, ...] = ()
     prompt: str = ""
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
@@ -375,6 +377,7 @@ class Decision:
         degraded: True when something that should have been consulted was not.
         remember: True when message and reply enter the stored history.
         quarantine: True when the exchange leaves the stored history.
+        rechecked: confidence before and after a recheck, None after it when there was no second draft.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
     """
 
@@ -397,6 +400,7 @@ class Decision:
     attempts: tuple[Attempt, ...] = ()
     passages: tuple[Passage, ...] = ()
     assessment: Assessment | None = None
+    rechecked: tuple[float, float | None] | None = None
     tokens: Tokens = Tokens()
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None

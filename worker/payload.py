@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ ATTACHMENTS: Final = 16
 DEPTH: Final = 32
 EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
 FUTURE_SKEW: Final = timedelta(days=1)
+SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
 ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
@@ -110,9 +112,11 @@ def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
             got=f"{arrival.size_bytes} bytes",
         )
     body = _json_object(payload)
+    _check_depth(body)
+    if b"\\u" in payload:
+        _check_surrogates(body)
     if "specversion" in body:
         body = _unwrapped(body)
-    _check_depth(body)
     return _event(_validated(body), arrival)
 
 
@@ -143,6 +147,14 @@ def _json_object(payload: bytes) -> dict[str, Any]:
             code="not_object", field="data", expected="one JSON object", got=f"a JSON {type(body).__name__}"
         )
     return body
+
+
+def _check_surrogates(body: JsonValue) -> None:
+    """Half a character, wherever it hides: neither Postgres nor the JSON parser inside Redis takes it."""
+    if any(SURROGATE.search(text) for text in _texts(body)):
+        raise PayloadRejected(
+            code="not_utf8", field="data", expected="whole characters", got="half of a surrogate pair"
+        )
 
 
 def _no_constant(name: str) -> None:
@@ -254,27 +266,35 @@ def _check_time(created_at: datetime, received: datetime) -> None:
 
 
 def _check_encodable(payload: EventPayload) -> None:
-    """Postgres takes neither NUL nor lone surrogates, wherever they hide."""
-    for text in _texts(payload.metadata):
-        if re.search(r"[\x00\ud800-\udfff]", text):
+    """Postgres takes no NUL, our JSON writer no number beyond 64 bits, wherever they hide."""
+    for value in _leaves(payload.metadata):
+        if isinstance(value, str) and "\x00" in value:
             raise PayloadRejected(
-                code="invalid",
-                field="metadata",
-                expected="text without NUL and lone surrogates",
-                got=_shown(text),
+                code="invalid", field="metadata", expected="text without NUL", got=_shown(value)
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PayloadRejected(
+                code="invalid", field="metadata", expected="numbers below 1e308", got="a larger one"
+            )
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise PayloadRejected(
+                code="invalid", field="metadata", expected="integers of 64 bits", got="a larger one"
             )
 
 
 def _texts(node: JsonValue) -> Iterator[str]:
+    return (value for value in _leaves(node) if isinstance(value, str))
+
+
+def _leaves(node: JsonValue) -> Iterator[JsonValue]:
+    """Every key and every value that is no container."""
     match node:
-        case str():
-            yield node
         case dict():
             for key, value in node.items():
                 yield key
-                yield from _texts(value)
+                yield from _leaves(value)
         case list():
             for value in node:
-                yield from _texts(value)
+                yield from _leaves(value)
         case _:
-            return
+            yield node

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from worker.model import Finding, Verdict
+from worker.assessment import Action, ReplyKind
+from worker.model import Account, Assessment, Finding, Verdict
 
 
 class Reason(StrEnum):
@@ -32,6 +33,11 @@ class Reason(StrEnum):
     REPLY_MODERATION_REJECTED = "REPLY_MODERATION_REJECTED"
     REPLY_MODERATION_UNAVAILABLE = "REPLY_MODERATION_UNAVAILABLE"
     REPLY_MODERATION_TIMED_OUT = "REPLY_MODERATION_TIMED_OUT"
+    NO_EVIDENCE = "NO_EVIDENCE"
+    NO_ANSWER = "NO_ANSWER"
+    LOW_CONFIDENCE = "LOW_CONFIDENCE"
+    LOW_CONFIDENCE_ESCALATED = "LOW_CONFIDENCE_ESCALATED"
+    FALLBACK_SENT = "FALLBACK_SENT"
     REPLIED = "REPLIED"
 
 
@@ -148,15 +154,43 @@ def escalated(code: Reason, sentence: str) -> Ending:
     return Ending(verdict=Verdict.ESCALATE, reason_code=code, reason=sentence, confidence=1.0)
 
 
-def replied(text: str, *, confidence: float) -> Ending:
-    """The draft is approved and becomes a reply."""
+def judged(draft: str, assessment: Assessment, account: Account, *, early: bool = False) -> Ending:
+    """What becomes of a draft by its assessment; ``early`` when no draft was made for want of evidence."""
+    confidence = assessment.confidence
+    match Action(assessment.action):
+        case Action.SEND | Action.RECHECK:
+            return _spoken(Reason.REPLIED, assessment, draft)
+        case Action.FALLBACK if text := _fallback(assessment, account):
+            return _spoken(Reason.FALLBACK_SENT, assessment, text)
+        case Action.ESCALATE:
+            return replace(
+                escalated(Reason.LOW_CONFIDENCE_ESCALATED, assessment.explanation), confidence=confidence
+            )
+        case _:
+            return silent(_silence(assessment, early=early), assessment.explanation, confidence=confidence)
+
+
+def _spoken(code: Reason, assessment: Assessment, text: str) -> Ending:
     return Ending(
         verdict=Verdict.RESPOND,
-        reason_code=Reason.REPLIED,
-        reason="every check passed",
-        confidence=confidence,
+        reason_code=code,
+        reason=assessment.explanation,
+        confidence=assessment.confidence,
         reply=text,
     )
+
+
+def _silence(assessment: Assessment, *, early: bool) -> Reason:
+    if early:
+        return Reason.NO_EVIDENCE
+    return Reason.NO_ANSWER if assessment.category == ReplyKind.REFUSAL else Reason.LOW_CONFIDENCE
+
+
+def _fallback(assessment: Assessment, account: Account) -> str | None:
+    """The account's own text for the reply's language, else any of its own, else the policy's."""
+    language = assessment.diagnostics.get("language")
+    own = account.fallback_texts
+    return own.get(str(language)) or next(iter(own.values()), None) or assessment.fallback_text
 
 
 def _classed(code: Reason, sentence: str) -> str:

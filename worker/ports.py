@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from worker.assessment.judge import Judge
 from worker.model import Completion, Message, ModerationScores, Prompt, Retrieved
 
 
@@ -108,10 +109,16 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Everything outside, bound together by the composition root; no moderator means it is switched off."""
+    """Everything outside, bound together by the composition root.
+
+    Attributes:
+        moderator: None when moderation is switched off.
+        judge: None when no judge is configured; what a policy would ask it is then "unavailable".
+    """
 
     clock: Clock
     moderator: Moderator | None
     model: LanguageModel
     retriever: Retriever
     conversations: Conversations
+    judge: Judge | None = None

@@ -22,7 +22,12 @@ class Connections(BaseSettings):
     """What every command needs: where events, replies and the audit live."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_file=".env", env_ignore_empty=True, case_sensitive=True
+        frozen=True,
+        extra="ignore",
+        env_file=".env",
+        env_ignore_empty=True,
+        case_sensitive=True,
+        hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
     )
 
     database_url: SecretStr = Field(
@@ -195,6 +200,16 @@ class Settings(EmbeddingSettings):
     )
     llm_tool_rounds: int = Field(
         default=2, ge=0, le=10, alias="HUSHGATE_LLM_TOOL_ROUNDS", description="Rounds of tools per event."
+    )
+    judge_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_JUDGE_ENABLED",
+        description="False: what a confidence policy would ask a judge is unavailable.",
+    )
+    judge_model: str = Field(
+        default="",
+        alias="HUSHGATE_JUDGE_MODEL",
+        description="Model of the judge; HUSHGATE_LLM_MODEL if empty.",
     )
     moderation_model: str = Field(
         default="omni-moderation-latest", alias="HUSHGATE_MODERATION_MODEL", description="Moderation model."

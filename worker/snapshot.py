@@ -33,6 +33,7 @@ def snapshot(decision: Decision) -> dict[str, Any]:
         "models": dict(decision.models),
         "prompt_hash": decision.prompt_hash,
         "assessment": asdict(decision.assessment) if decision.assessment else None,
+        "rechecked": list(decision.rechecked) if decision.rechecked else None,
         "quarantined": decision.quarantine,
     }
 

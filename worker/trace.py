@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from worker.model import (
     Account,
+    Assessment,
     Attempt,
     Completion,
     Decision,
@@ -50,6 +51,9 @@ class Trace:
     draft_text: str | None = None
     degraded: bool = False
     message_passed: bool = False
+    tool_failed: bool = False
+    assessment: Assessment | None = None
+    rechecked: tuple[float, float | None] | None = None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[StageNote]:
@@ -85,10 +89,10 @@ class Trace:
         """Keep findings for the audit."""
         self.findings.extend(findings)
 
-    def completed(self, completion: Completion) -> None:
+    def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
         self.tokens += completion.tokens
-        self.models["completion"] = completion.model
+        self.models[purpose] = completion.model
 
     def decision(self, ending: Ending) -> Decision:
         """The immutable outcome with everything noted so far."""
@@ -112,6 +116,8 @@ class Trace:
             stages=tuple(self.stages),
             attempts=tuple(self.attempts),
             passages=self.passages,
+            assessment=self.assessment,
+            rechecked=self.rechecked,
             tokens=self.tokens,
             models=dict(self.models),
             prompt_hash=self.prompt_hash,

@@ -9,11 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-import sqlalchemy as sa
 import typer
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
-from redis.exceptions import ResponseError
 from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -26,27 +24,23 @@ from cli.demo import events
 from cli.demo.fleet import Fleet, fleet
 from cli.demo.report import Report, report
 from cli.output import emit_json, errors, for_eyes, screen, table
-from db import accounts, audit
+from db import accounts, audit, run_figures
 from db.documents import add_text
 from db.pool import pool
 from tasks.publish import publish_many
-from tasks.stream import connect
+from tasks.stream import backlog, connect
 from worker.account_settings import changed
 
 WORKERS: Final = 2
 PATIENCE_S: Final = 120.0
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
 REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
-WAITING: Final = sa.text("SELECT count(*) FROM outbox WHERE delivered_at IS NULL")
 NEXT: Final = """
 next:  make up                        the same servers, until Ctrl-C, with their addresses
        hushgate publish FILE --wait   your own events, one JSON object a line
        hushgate decisions list        the audit;  decisions show ID  one decision whole
        hushgate doctor                is a deployment fit
 """
-COUNTS: Final = sa.text(
-    "SELECT decision, count(*) FROM ai_decisions WHERE event_id LIKE :run GROUP BY decision"
-)
 
 
 def demo(
@@ -114,6 +108,7 @@ async def _prepare(running: Fleet) -> None:
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:
     """Publish at the rate asked for, watch until nothing is left, then gather the report."""
     client = connect(running.stack.redis_url)
+    await _workers_ready(client)
     start, _ = await _stream(client)
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     deadline = time.monotonic() + len(payloads) / rate + PATIENCE_S
@@ -149,42 +144,50 @@ class View:
 
 
 async def _view(connection: AsyncConnection, client: AsyncRedis, run: str, start: int, total: int) -> View:
-    counts = {row[0]: row[1] for row in await connection.execute(COUNTS, {"run": f"{run}-%"})}
-    waiting = int((await connection.execute(WAITING)).scalar_one())
-    await connection.rollback()
+    so_far = await run_figures.progress(connection, run)
     accepted, unfinished = await _stream(client)
     bars = Progress(TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn())
     bars.add_task("published", total=total, completed=accepted - start)
     bars.add_task("finished", total=total, completed=accepted - start - unfinished)
     line = Table.grid(padding=(0, 3))
-    line.add_row(*(f"{name} {counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
-    return View(unfinished=unfinished, waiting=waiting, shown=Group(bars, line))
+    line.add_row(*(f"{name} {so_far.counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
+    return View(unfinished=unfinished, waiting=so_far.waiting, shown=Group(bars, line))
+
+
+async def _workers_ready(client: AsyncRedis) -> None:
+    """Wait until every worker has sent its first heartbeat."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (await backlog(client, EVENTS))["workers"] < WORKERS and time.monotonic() < deadline:  # noqa: ASYNC110  # another process sets it
+        await asyncio.sleep(0.1)
 
 
 async def _stream(client: AsyncRedis) -> tuple[int, int]:
     """Entries the event stream ever took, and those it still holds."""
-    try:
-        info = await client.xinfo_stream(EVENTS)
-    except ResponseError:
-        return 0, 0
-    return int(info["entries-added"]), int(info["length"])
+    figures = await backlog(client, EVENTS)
+    return figures["accepted"], figures["unfinished"]
 
 
 def _show(result: Report) -> None:
     laws = [{"law": name, "held": ok, "figures": figures} for name, ok, figures in result.laws()]
     if not for_eyes():
-        for kind, rows in (("reason", result.reasons), ("totals", [result.totals]), ("law", laws)):
+        for kind, rows in (
+            ("reason", result.figures.reasons),
+            ("totals", [result.figures.totals]),
+            ("law", laws),
+        ):
             for row in rows:
                 emit_json({"kind": kind, **row})
-        for row in result.examples:
+        for row in result.figures.examples:
             emit_json({"kind": "example", **row})
         return
     screen.print(
-        table(result.reasons, ["decision", "reason_code", "events", "p50_ms", "p95_ms"], title="events")
+        table(
+            result.figures.reasons, ["decision", "reason_code", "events", "p50_ms", "p95_ms"], title="events"
+        )
     )
-    screen.print(table([result.totals], list(result.totals), title="\ntotals"))
-    for number, row in enumerate(result.examples, 1):
-        screen.print(Text(f"\nexample {number} of {len(result.examples)}", style="bold"))
+    screen.print(table([result.figures.totals], list(result.figures.totals), title="\ntotals"))
+    for number, row in enumerate(result.figures.examples, 1):
+        screen.print(Text(f"\nexample {number} of {len(result.figures.examples)}", style="bold"))
         for part in described(row):
             screen.print(part)
     screen.print(table(laws, ["law", "held", "figures"], title="\nlaws"))

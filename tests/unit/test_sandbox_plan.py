@@ -38,6 +38,7 @@ def outcomes(text: str, calls: int, route: Route = Route.CHAT) -> list[str]:
         ("llm=malformed", Fault(kind=Kind.MALFORMED)),
         ("llm=empty", Fault(kind=Kind.EMPTY)),
         ("llm=bad_tool", Fault(kind=Kind.BAD_TOOL)),
+        ("llm=tool_loop", Fault(kind=Kind.TOOL_LOOP)),
         ("llm=refusal", Fault(kind=Kind.REFUSAL)),
         ("llm=flagged", Fault(kind=Kind.FLAGGED)),
         ("llm=keyword=FREE MONEY", Fault(kind=Kind.KEYWORD, value="FREE MONEY")),

@@ -3,80 +3,179 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from icu4py.breakers import WordBreaker
 
-from worker.rules.fold import TABLES, Fold, script
-from worker.rules.model import Rule, Switch
-from worker.rules.verify import spaceless
+from worker.rules.fold import ASCII_SIGNS, TABLES, Fold, script
+from worker.rules.model import How, Rule, Switch
+from worker.rules.units import spaceless
 
 BREAK_CONTEXT = 24
 """Characters on either side that the word breaker sees: a dictionary word of Han or Thai is far shorter."""
 
+LONG_HAN = 3
+"""Han characters from which on a rule needs no word edges: words of three that arise across two words are
+rare, and the word breaker's dictionary lacks most of the phrases people ban."""
+
 JOSA = frozenset(
-    "은 는 이 가 을 를 의 에 도 만 로 으로 와 과 랑 이랑 야 아 여 이여 께 께서 에게 에서 한테 부터 까지 처럼 보다 마다 "
-    "조차 밖에 나 이나 라도 이라도 들 들이 들은 들을 들의 들아 같은 같이 하고 라고 이라고 이다 다 입니다 이야 이네 네 놈 년".split()
+    [
+        "은",
+        "는",
+        "이",
+        "가",
+        "을",
+        "를",
+        "의",
+        "에",
+        "도",
+        "만",
+        "로",
+        "으로",
+        "와",
+        "과",
+        "랑",
+        "이랑",
+        "야",
+        "아",
+        "여",
+        "이여",
+        "께",
+        "께서",
+        "에게",
+        "에서",
+        "한테",
+        "부터",
+        "까지",
+        "처럼",
+        "보다",
+        "마다",
+        "조차",
+        "밖에",
+        "나",
+        "이나",
+        "라도",
+        "이라도",
+        "들",
+        "들이",
+        "들은",
+        "들을",
+        "들의",
+        "들아",
+        "같은",
+        "같이",
+        "하고",
+        "라고",
+        "이라고",
+        "이다",
+        "다",
+        "입니다",
+        "이야",
+        "이네",
+        "네",
+        "놈",
+        "년",
+    ]
 )
 """Particles and endings that may follow a Korean noun inside the same written word."""
 
-JOSA_SHORT = frozenset("는 가 은 를 을 의".split())
+JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 """The same after a noun of one syllable, where others form new words too often."""
 
+SHORT_PIECE = 2
+"""Letters beyond a bar, plus or exclamation mark that are too few to be a word of their own."""
 _CONTRACTION = re.compile(r"['’]t\b", re.IGNORECASE)
 _HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7ff\u3130-\u318f]*")
 _BEYOND = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 """What the breaker cannot count in code points: it works in UTF-16 and refuses lone surrogates."""
 
 
-def bounded(rule: Rule, fold: Fold, text: str, start: int, end: int) -> bool:
-    """Whether the edges of ``text[start:end]`` are where the rule wants them."""
+def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How]) -> bool:
+    """Whether the edges of ``text[start:end]`` at that place are where the rule wants them."""
+    start, end = place
     if rule.switches & {Switch.STARTS, Switch.ENDS, Switch.FULL, Switch.FULL_EXACT}:
         return _anchored(rule, text, start, end)
     if not _punctuation_stands(rule, text, start, end):
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
-    return _script_edges(rule, fold, text, start, end)
+    leet = How.LEET in hows
+    if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet):
+        return False
+    if not rule.open_end and _sign_goes_on(text, end, 1, leet=leet):
+        return False
+    return _script_edges(rule, text, start, end)
+
+
+def _sign_goes_on(text: str, at: int, step: int, *, leet: bool) -> bool:
+    """Whether a sign beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
+    at = _skip_invisible(text, at, step)
+    if not 0 <= at < len(text) or unicodedata.category(text[at])[0] not in "SP":
+        return False
+    sign, beyond = text[at], _skip_invisible(text, at + step, step)
+    if not (TABLES[Fold.SIGNS][ord(sign)] or "").strip():
+        return False
+    if sign == "$" and step < 0:
+        return True
+    if not 0 <= beyond < len(text) or not (text[beyond].isalnum() or text[beyond] in ASCII_SIGNS):
+        return False
+    if sign in "@$" or not sign.isascii():
+        return True
+    piece = text[beyond : beyond + SHORT_PIECE + 1] if step > 0 else text[max(0, at - SHORT_PIECE - 1) : at]
+    letters = re.split(r"[^\w@$]", piece if step > 0 else piece[::-1])[0]
+    return leet or len(letters) <= SHORT_PIECE or any(map(str.isdigit, letters))
+
+
+def _skip_invisible(text: str, at: int, step: int) -> int:
+    while 0 <= at < len(text) and TABLES[Fold.NATIVE][ord(text[at])] == "":
+        at += step
+    return at
 
 
 def _anchored(rule: Rule, text: str, start: int, end: int) -> bool:
-    before, after = text[:start], text[end:]
     if Switch.FULL_EXACT in rule.switches:
-        return not before and not after
+        return start == 0 and end == len(text)
     if Switch.FULL in rule.switches:
-        return not any(map(str.isalnum, before)) and not any(map(str.isalnum, after))
+        return _first_letter(text, 0, 1) == start and _first_letter(text, len(text) - 1, -1) == end - 1
     if Switch.STARTS in rule.switches:
-        return not before.strip()
-    return not after.strip()
+        return start <= len(text) - len(text.lstrip())
+    return end >= len(text.rstrip())
+
+
+def _first_letter(text: str, at: int, step: int) -> int:
+    while 0 <= at < len(text) and not text[at].isalnum():
+        at += step
+    return at
 
 
 def _punctuation_stands(rule: Rule, text: str, start: int, end: int) -> bool:
-    return text[:start].endswith(rule.prefix) and text[end:].startswith(rule.suffix)
+    return text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)
 
 
-def _script_edges(rule: Rule, fold: Fold, text: str, start: int, end: int) -> bool:
-    left = _neighbour(text, start - 1, -1, fold)
-    right = _neighbour(text, end, 1, fold)
+def _script_edges(rule: Rule, text: str, start: int, end: int) -> bool:
+    left = _neighbour(text, start - 1, -1)
+    right = _neighbour(text, end, 1)
     check_left = not rule.open_start and left and spaceless(left) and spaceless(text[start])
     check_right = not rule.open_end and right and spaceless(right) and spaceless(text[end - 1])
     if not check_left and not check_right:
         return True
     if script(text[start]) == "Hang" or script(text[end - 1]) == "Hang":
-        return _hangul_edges(rule, text, start, end, bool(check_left), bool(check_right))
+        after_hangul = check_left and script(text[start - 1]) == "Hang"
+        return not after_hangul and (not check_right or _particle_follows(rule, text, end))
     if check_left and _same_kana(left, text[start]):
         return False
     if check_right and _same_kana(right, text[end - 1]):
         return False
-    return _dictionary_edges(text, start, end, bool(check_left), bool(check_right), fold)
+    if _long_han(rule.core):
+        return True
+    breaks = _word_breaks(text, start, end)
+    return not ((check_left and "start" not in breaks) or (check_right and "end" not in breaks))
 
 
-def _neighbour(text: str, at: int, step: int, fold: Fold) -> str:
+def _neighbour(text: str, at: int, step: int) -> str:
     """The nearest visible character on that side, or an empty string at the end of the text."""
-    while 0 <= at < len(text):
-        if TABLES[fold][ord(text[at])]:
-            return text[at]
-        at += step
-    return ""
+    at = _skip_invisible(text, at, step)
+    return text[at] if 0 <= at < len(text) else ""
 
 
 def _same_kana(neighbour: str, edge: str) -> bool:
@@ -84,29 +183,29 @@ def _same_kana(neighbour: str, edge: str) -> bool:
 
 
 def _is_katakana(char: str) -> bool:
-    return "\u30a1" <= char <= "\u30fe" or "\uff66" <= char <= "\uff9f"
+    return "\u30a1" <= char <= "\u30fe" or "\uff66" <= char <= "\uff9f" or char in "\u3099\u309a"
 
 
-def _hangul_edges(rule: Rule, text: str, start: int, end: int, left: bool, right: bool) -> bool:
-    if left and script(text[start - 1]) == "Hang":
-        return False
-    if not right:
-        return True
+def _particle_follows(rule: Rule, text: str, end: int) -> bool:
     tail = _HANGUL.match(text, end)
     rest = tail[0] if tail else ""
     return not rest or rest in (JOSA if len(rule.core) > 1 else JOSA_SHORT)
 
 
-def _dictionary_edges(text: str, start: int, end: int, left: bool, right: bool, fold: Fold) -> bool:
-    """Whether ICU's word breaker parts the text at the edges that have a neighbour of such a script."""
-    table = TABLES[fold]
+def _long_han(core: str) -> bool:
+    """Whether a rule is Han and long enough to mean itself wherever it stands."""
+    return len(core) >= LONG_HAN and all(script(char) == "Hani" for char in core)
+
+
+def _word_breaks(text: str, start: int, end: int) -> set[str]:
+    """Which edges (``start``, ``end``) ICU's word breaker parts when the gaps inside are taken out."""
+    table = TABLES[Fold.NATIVE]
     inside = "".join(char for char in text[start:end] if (table[ord(char)] or "").strip())
-    before = text[max(0, start - BREAK_CONTEXT) : start]
-    whole = _BEYOND.sub("\u4e00", before + inside + text[end : end + BREAK_CONTEXT])
-    first, last = len(before), len(before) + len(inside)
-    breaks = {0}
-    for begin, finish in WordBreaker(whole, "und").segments():
-        breaks |= {begin, finish}
-        if begin > last:
-            break
-    return not ((left and first not in breaks) or (right and last not in breaks))
+    before, after = (
+        "".join(char for char in part if table[ord(char)])
+        for part in (text[max(0, start - BREAK_CONTEXT) : start], text[end : end + BREAK_CONTEXT])
+    )
+    whole = _BEYOND.sub("\u4e00", before + inside + after)
+    breaks = {edge for segment in WordBreaker(whole, "und").segments() for edge in segment}
+    edges = {"start": len(before), "end": len(before) + len(inside)}
+    return {name for name, at in edges.items() if at in breaks}

@@ -13,7 +13,7 @@ MAX_MEMORY_BYTES = 1 << 20
 """Memory of one compiled regex; RE2 refuses what would need more."""
 
 
-def compile_regex(rule: Rule) -> re2._Regexp:  # type: ignore[name-defined]  # re2 ships no types
+def compile_regex(rule: Rule) -> re2._Regexp:
     """The compiled pattern.
 
     Raises:
@@ -33,7 +33,7 @@ def compile_regex(rule: Rule) -> re2._Regexp:  # type: ignore[name-defined]  # r
     return compiled
 
 
-def spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]:  # type: ignore[name-defined]
+def spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]:
     """Up to ``limit`` places where the regex matches; lone surrogates are read as U+FFFD."""
     whole = text if text.isascii() else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
     found = []

@@ -1,103 +1,262 @@
-"""From a text to candidates: the folded streams, read by the automaton, cheapest first."""
+"""From a text to candidates: its readings go through the automaton, the cheapest first.
+
+Most texts end after one pass. Only where letters are stretched or spaced out is a window of the text read
+again with the runs collapsed and the letters joined, so that the cost stays linear in the text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
+from worker.rules.context import Context
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
-from worker.rules.stream import Stream, collapse, joined, trace
+from worker.rules.origin import Origin
+from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
-_SIGNS = re.compile(rb"[@$|+]|!\w|\w!|\w\(\w")
-_SPACED = re.compile(rb" \S \S \S ")
+_ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
+_SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
+_ANY_MARK = re.compile(r"[@$+!|(]")
+_MARKS = re.compile(r"[!(|]+")
+_WORD_OR_SIGN = re.compile(r"[\w@$+]")
+_REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
+_SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
+"""A sign between all letters (``@+s+s``) parts them and is no letter itself."""
+_SPACED_BYTES = re.compile(rb" \S \S \S ")
+_SPACED_QUICK = re.compile(r" \S \S \S ")
+_RUN = re.compile(r"([^ ])\1+")
 
 
 class Automaton(Protocol):
     """Finds every pattern in a byte string: ``(start, end, pattern number)``, overlapping."""
 
-    def find_overlapping(self, haystack: bytes, /) -> list[tuple[int, int, int]]:
+    def find_overlapping(self, haystack: bytes, /) -> list[Place]:
         """All matches, in order of their ends."""
 
 
-Candidate = tuple[Fold, int, int, int]
-"""Fold, first and one-past-last index in the original text, form number."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a text: a fold, and the text with signs blanked that only punctuate (same length)."""
+
+    fold: Fold
+    context: Context
+
+    @property
+    def text(self) -> str:
+        """The text as this reading shows it."""
+        return self.context.text
 
 
-def candidates(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
-    """Every place where a form may stand. Forms from ``first_run`` on are runs of three letters, not rules."""
-    if text.isascii():
-        yield from _ascii(automaton, first_run, text)
-    else:
-        yield from _unicode(automaton, first_run, text)
+Candidate = tuple[Reading, int, int, int]
+"""Reading, first and one-past-last index in the original text, form number."""
 
 
-def _ascii(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
+Place = tuple[int, int, int]
+"""First and one-past-last index, form or pattern number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """The automaton with what a scan must know of its patterns.
+
+    Attributes:
+        forms: patterns from this number on are runs of three letters, not forms of rules.
+        reach: folded characters on either side of stretched or spaced letters that are read again with
+            them, so that the longest phrase around them is seen whole.
+    """
+
+    automaton: Automaton
+    forms: int
+    reach: int
+
+
+def candidates(matcher: Matcher, text: str) -> Iterable[Candidate]:
+    """Every place where a form may stand."""
+    if not text.isascii():
+        return _unicode(matcher, text)
     raw = text.encode()
-    for fold in (Fold.NATIVE, Fold.SIGNS):
-        if fold is Fold.SIGNS and not _SIGNS.search(raw):
-            return
-        chars = b" " + raw.translate(ASCII_TABLES[fold]) + b" "
-        if b"  " in chars:
-            chars = b" " + b" ".join(chars.split()) + b" "
-        yield from _read(automaton, first_run, text, fold, chars)
+    chars = _ascii_chars(raw, Fold.NATIVE)
+    found = matcher.automaton.find_overlapping(chars)
+    signs = bool(raw.translate(None, _ANY_SIGN)) and _SIGNS.search(raw) is not None
+    if not found and not signs and not _SPACED_BYTES.search(chars):
+        return ()
+    return _ascii(matcher, text, chars, found, signs=signs)
 
 
-def _unicode(automaton: Automaton, first_run: int, text: str) -> Iterator[Candidate]:
-    seen: list[str] = []
-    for fold in Fold:
-        chars = f" {' '.join(text.translate(TABLES[fold]).split())} "
-        if chars not in seen:
-            seen.append(chars)
-            yield from _read(automaton, first_run, text, fold, chars.encode("utf-8", "replace"))
-
-
-def _read(automaton: Automaton, first_run: int, text: str, fold: Fold, chars: bytes) -> Iterator[Candidate]:
-    found = automaton.find_overlapping(chars)
-    spaced = _SPACED.search(chars) is not None or not chars.isascii()
-    if not found and not spaced:
-        return
-    stream = trace(text, fold)
-    runs = bool(found) and any(number >= first_run for _, _, number in found)
-    yield from _located(found, first_run, stream, chars)
-    streams = [stream]
-    if runs:
-        streams.append(collapse(stream))
-        yield from _reread(automaton, first_run, streams[-1])
-    if spaced:
-        for base in streams:
-            for reading in joined(base, text):
-                yield from _reread(automaton, first_run, reading)
-                if runs:
-                    yield from _reread(automaton, first_run, collapse(reading))
-
-
-def _reread(automaton: Automaton, first_run: int, stream: Stream) -> Iterator[Candidate]:
-    chars = stream.chars.encode("utf-8", "replace")
-    yield from _located(automaton.find_overlapping(chars), first_run, stream, chars)
-
-
-def _located(
-    found: list[tuple[int, int, int]], first_run: int, stream: Stream, chars: bytes
+def _ascii(
+    matcher: Matcher, text: str, chars: bytes, found: list[Place], *, signs: bool
 ) -> Iterator[Candidate]:
-    """The candidates with their place in the original; byte offsets become indexes of the stream."""
-    offsets = None if chars.isascii() else _char_offsets(chars)
-    for begin, end, number in found:
-        if number >= first_run:
-            continue
-        first, last = (begin, end) if offsets is None else (offsets[begin], offsets[end])
-        while stream.chars[first] == " ":
-            first += 1
-        while stream.chars[last - 1] == " ":
-            last -= 1
-        yield stream.fold, stream.starts[first], stream.ends[last - 1] + 1, number
+    yield from _details(matcher, Reading(Fold.NATIVE, Context(text)), chars.decode(), found)
+    if not signs:
+        return
+    seen = {chars}
+    for reading in _sign_readings(text, matcher.reach):
+        other = _ascii_chars(reading.text.encode(), Fold.SIGNS)
+        if other not in seen:
+            seen.add(other)
+            yield from _details(matcher, reading, other.decode(), matcher.automaton.find_overlapping(other))
 
 
-def _char_offsets(chars: bytes) -> list[int]:
-    """For each byte offset of a UTF-8 string the index of its character."""
-    offsets, count = [], -1
-    for byte in chars:
-        count += (byte & 0xC0) != 0x80
-        offsets.append(count)
-    offsets.append(count + 1)
-    return offsets
+def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
+    chars = b" " + raw.translate(ASCII_TABLES[fold]) + b" "
+    return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
+
+
+def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
+    """Readings with signs as letters; of a long text only what is near a sign, the rest is blanked."""
+    if text.isascii():
+        text = _near(text, [found.start() for found in _ANY_MARK.finditer(text)], reach)
+    parted = text
+    if _REPEATED_SIGN.search(text):
+        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
+    yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked, parted)))
+    doubtful = [marks.start() for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
+    if doubtful:
+        yield Reading(Fold.SIGNS, Context(_near(parted, doubtful, reach)))
+
+
+def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
+    """Whether a letter, a digit or a sign stands right before and right after the marks."""
+    text, start, end = marks.string, marks.start(), marks.end()
+    return (
+        start > 0 and _WORD_OR_SIGN.match(text, start - 1) is not None,
+        _WORD_OR_SIGN.match(text, end) is not None,
+    )
+
+
+def _blanked(marks: re.Match[str]) -> str:
+    """Spaces for marks that only punctuate where they stand; inside a word they may be letters.
+
+    Exclamation marks punctuate at the end of a word, bars and brackets at either edge.
+    """
+    precedes, follows = _sides(marks)
+    punctuates = not follows or (not precedes and marks[0][0] != "!")
+    return " " * len(marks[0]) if punctuates else marks[0]
+
+
+def _is_doubtful(marks: re.Match[str]) -> bool:
+    """Whether marks that punctuate nearly always may yet be a last ``i`` or an outer ``l`` of a word."""
+    if marks[0] == "!":
+        return not _sides(marks)[1]
+    return not marks[0].strip("|") and not all(_sides(marks))
+
+
+def _near(text: str, places: list[int], reach: int) -> str:
+    """The text with everything blanked that is further than ``reach`` from all places; same length."""
+    if len(text) <= 2 * reach:
+        return text
+    pieces, at = [], 0
+    for left, right in _joined_up([(max(0, place - reach), place + reach) for place in places]):
+        start = max(text.rfind(" ", 0, left + 1), 0)
+        end = text.find(" ", right)
+        end = len(text) if end < 0 else end
+        if end > at:
+            start = max(start, at)
+            pieces += [" " * (start - at), text[start:end]]
+            at = end
+    return "".join(pieces) + " " * (len(text) - at)
+
+
+def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for reading in (
+        Reading(Fold.NATIVE, Context(text)),
+        Reading(Fold.LOOKS, Context(text)),
+        *_sign_readings(text, matcher.reach),
+    ):
+        chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
+        if chars not in seen:
+            seen.add(chars)
+            found = matcher.automaton.find_overlapping(chars.encode("utf-8", "replace"))
+            yield from _details(matcher, reading, chars, found)
+
+
+def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place]) -> Iterator[Candidate]:
+    """What one reading holds: plain candidates, then those in windows of stretched and spaced letters."""
+    places = _char_places(chars, found)
+    runs = [(start, end) for start, end, number in places if number >= matcher.forms]
+    likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
+    windows = [match.span() for match in SPACED.finditer(chars)] if likely else []
+    if not found and not windows:
+        return
+    merged = _merged(chars, windows + runs, matcher.reach) if windows or runs else []
+    merged = [span for span in merged if windows or _may_hold(matcher, chars[span[0] : span[1] + 1])]
+    if len(runs) == len(places) and not merged:
+        return
+    origin = Origin(reading.text, reading.fold)
+    for start, end, number in places:
+        if number < matcher.forms:
+            first, last = _letters(chars, start, end)
+            yield reading, origin.index(first), origin.index(last) + 1, number
+    for start, end in merged:
+        first, last = _letters(chars, start, end)
+        base, stop = origin.index(first), origin.index(last) + 1
+        for left, right, number in _reread(
+            matcher, reading.text[base:stop], reading.fold, stretched=bool(runs)
+        ):
+            yield reading, base + left, base + right, number
+
+
+def _may_hold(matcher: Matcher, window: str) -> bool:
+    """Whether a window holds any form once its runs are collapsed; most stretched words are innocent."""
+    collapsed = _RUN.sub(r"\1", window).encode("utf-8", "replace")
+    return any(number < matcher.forms for _, _, number in matcher.automaton.find_overlapping(collapsed))
+
+
+def _char_places(chars: str, found: list[Place]) -> list[Place]:
+    """The matches with byte offsets made character offsets."""
+    if chars.isascii() or not found:
+        return found
+    raw = chars.encode("utf-8", "replace")
+    wanted = sorted({edge for start, end, _ in found for edge in (start, end)})
+    at, count, index = 0, 0, {}
+    for edge in wanted:
+        count += len(raw[at:edge].decode())
+        at = edge
+        index[edge] = count
+    return [(index[start], index[end], number) for start, end, number in found]
+
+
+def _letters(chars: str, start: int, end: int) -> tuple[int, int]:
+    """Numbers of the first and the last letter of a match, counted without spaces."""
+    before = start - chars.count(" ", 0, start)
+    return before, before + (end - start) - chars.count(" ", start, end) - 1
+
+
+def _merged(chars: str, places: list[tuple[int, int]], reach: int) -> list[tuple[int, int]]:
+    """Windows around the places, widened to whole words, overlapping ones made one."""
+    near = _joined_up([(max(start - reach, 0), min(end + reach, len(chars) - 1)) for start, end in places])
+    return _joined_up(
+        [(max(chars.rfind(" ", 0, left + 1), 0), chars.find(" ", right)) for left, right in near]
+    )
+
+
+def _joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iterator[Place]:
+    """The candidates of one window once its letters are joined and its runs collapsed."""
+    plain = trace(text, fold)
+    streams = [collapse(plain)] if stretched else []
+    parted = [reading for stream in (plain, *streams) for reading in joined(stream, text)]
+    streams += parted
+    streams += [collapse(stream) for stream in parted if _RUN.search(stream.chars)]
+    for stream in streams:
+        found = matcher.automaton.find_overlapping(stream.chars.encode("utf-8", "replace"))
+        for start, end, number in _char_places(stream.chars, found):
+            if number < matcher.forms:
+                yield _in_original(stream, start, end, number)
+
+
+def _in_original(stream: Stream, start: int, end: int, number: int) -> Place:
+    first, last = start + (stream.chars[start] == " "), end - 1 - (stream.chars[end - 1] == " ")
+    return stream.starts[first], stream.ends[last] + 1, number

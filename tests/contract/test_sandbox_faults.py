@@ -1,0 +1,199 @@
+"""Every fault of the sandbox, as the real openai client sees it on both of its transports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from sandbox.server import SandboxHandle
+from tests.contract.sandbox_client import HANG_TIMEOUT_S, TOOLS, ask, reply
+
+ANSWER = "The shop opens at nine on weekdays. [3]"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("400", openai.BadRequestError),
+        ("401", openai.AuthenticationError),
+        ("403", openai.PermissionDeniedError),
+        ("404", openai.NotFoundError),
+        ("422", openai.UnprocessableEntityError),
+        ("429", openai.RateLimitError),
+        ("500", openai.InternalServerError),
+        ("503", openai.InternalServerError),
+        ("reset", openai.APIConnectionError),
+        ("malformed", json.JSONDecodeError),
+    ],
+)
+@pytest.mark.parametrize("door", ["llm", "mod", "emb"])
+async def test_a_fault_is_seen_as_its_exception(
+    client: AsyncOpenAI, door: str, fault: str, error: type[Exception]
+) -> None:
+    """The class of exception per fault is the same on every route; broken JSON is no openai error at all."""
+    text = f"When do you open? [[sandbox:{door}={fault}]]"
+
+    with pytest.raises(error) as caught:
+        await _call(client, door, text)
+
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("door", ["llm", "mod", "emb"])
+async def test_a_hang_is_seen_as_a_timeout(client: AsyncOpenAI, sandbox: SandboxHandle, door: str) -> None:
+    """The client gives up; the sandbox notices, and nothing stays in flight."""
+    impatient = client.with_options(timeout=HANG_TIMEOUT_S)
+
+    with pytest.raises(openai.APITimeoutError):
+        await _call(impatient, door, f"hi [[sandbox:{door}=timeout]]")
+
+    async with asyncio.timeout(10):
+        while any(table := (await asyncio.to_thread(_table, sandbox, "in_flight")).values()):
+            pass
+
+    assert not any(table)
+
+
+async def test_a_429_says_when_to_come_back(client: AsyncOpenAI) -> None:
+    """``Retry-After`` is 2 unless the marker says otherwise."""
+    waits = []
+    for marker in ("429", "429=7"):
+        with pytest.raises(openai.RateLimitError) as caught:
+            await ask(client, f"hi [[sandbox:llm={marker}]]")
+        waits.append(caught.value.response.headers["retry-after"])
+
+    assert waits == ["2", "7"]
+
+
+async def test_a_counted_fault_passes_and_every_call_is_counted(
+    client: AsyncOpenAI, sandbox: SandboxHandle
+) -> None:
+    """Two failures, then the answer: three calls were paid for this text."""
+    text = "When do you open? [[sandbox:llm=429:2]]"
+    for _ in range(2):
+        with pytest.raises(openai.RateLimitError):
+            await ask(client, text)
+    answered = await reply(client, text)
+
+    assert (answered, sandbox.calls_about(text), _table(sandbox, "outcomes")["chat"]) == (
+        ANSWER,
+        {"chat": 3},
+        {"429": 2, "answered": 1},
+    )
+
+
+async def test_an_empty_completion_has_no_text(client: AsyncOpenAI) -> None:
+    """``empty`` is an answer with nothing in it, on every route."""
+    results = (await client.moderations.create(input="hi [[sandbox:mod=empty]]")).results
+
+    assert (await reply(client, "When do you open? [[sandbox:llm=empty]]"), results) == ("", [])
+
+
+async def test_a_bad_tool_call_has_broken_arguments(client: AsyncOpenAI) -> None:
+    """The tool's arguments are no JSON."""
+    message = (await ask(client, "hi [[sandbox:llm=bad_tool]]", tools=TOOLS)).choices[0].message
+    call = (message.tool_calls or [])[0]
+    assert call.type == "function"
+
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(call.function.arguments)
+
+
+async def test_a_refusal_has_no_content(client: AsyncOpenAI) -> None:
+    """The refusal stands in its own field."""
+    message = (await ask(client, "hi [[sandbox:llm=refusal]]")).choices[0].message
+
+    assert (message.content, message.refusal) == (None, "I cannot help with that.")
+
+
+async def test_a_flagged_reply_is_flagged_by_the_sandbox_itself(client: AsyncOpenAI) -> None:
+    """The reply that ``flagged`` asks for does not pass the moderation route."""
+    text = await reply(client, "When do you open? [[sandbox:llm=flagged]]") or ""
+    (result,) = (await client.moderations.create(input=text)).results
+
+    assert result.flagged
+
+
+async def test_a_keyword_stands_in_the_reply(client: AsyncOpenAI) -> None:
+    """``keyword=WORD`` puts the word behind an honest answer, for the account's own rules to find."""
+    text = await reply(client, "When do you open? [[sandbox:llm=keyword=bitcoin]]")
+
+    assert text == f"{ANSWER} bitcoin"
+
+
+async def test_an_ungrounded_reply_rests_on_no_passage(client: AsyncOpenAI) -> None:
+    """Confident, uncited, and nothing of it was in the prompt."""
+    text = await reply(client, "When do you open? [[sandbox:llm=ungrounded]]") or ""
+
+    assert (text.startswith("Yes, absolutely."), "[" in text) == (True, False)
+
+
+async def test_moderation_can_be_told_to_flag(client: AsyncOpenAI) -> None:
+    """``mod=flagged=hate`` flags this text in this category."""
+    (result,) = (await client.moderations.create(input="hi [[sandbox:mod=flagged=hate]]")).results
+
+    assert (result.flagged, result.categories.hate, result.categories.violence) == (True, True, False)
+
+
+async def test_a_marker_that_means_nothing_is_a_bad_request(client: AsyncOpenAI) -> None:
+    """The message names the marker."""
+    with pytest.raises(openai.BadRequestError, match=r"\[\[sandbox:llm=oops\]\]"):
+        await ask(client, "hi [[sandbox:llm=oops]]")
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("reset", openai.APIConnectionError),
+        ("malformed", json.JSONDecodeError),
+        ("500", openai.InternalServerError),
+    ],
+)
+async def test_a_stream_breaks_where_it_is_read(
+    client: AsyncOpenAI, fault: str, error: type[Exception]
+) -> None:
+    """A fault inside a stream cannot pass for an end of the answer."""
+    with pytest.raises(error):
+        await _read_stream(client, f"hi [[sandbox:llm={fault}]]")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [{"role": "user", "content": "hi"}]},
+        {"model": "any", "messages": []},
+        {"model": "any", "messages": [{"role": "poet", "content": "hi"}]},
+        {"model": "any", "messages": "hi"},
+        ["not", "an", "object"],
+    ],
+)
+async def test_a_request_that_the_api_would_refuse_is_refused(client: AsyncOpenAI, body: object) -> None:
+    """A client that sends nonsense learns so here, not in production."""
+    with pytest.raises(openai.BadRequestError):
+        await client.post("/chat/completions", body=body, cast_to=object)
+
+
+async def _read_stream(client: AsyncOpenAI, text: str) -> None:
+    stream = await client.chat.completions.create(
+        model="any", messages=[{"role": "user", "content": text}], stream=True
+    )
+    async for _ in stream:
+        pass
+
+
+async def _call(client: AsyncOpenAI, door: str, text: str) -> object:
+    if door == "llm":
+        return await ask(client, text)
+    if door == "mod":
+        return await client.moderations.create(model="any", input=text)
+    return await client.embeddings.create(model="any", input=text)
+
+
+def _table(sandbox: SandboxHandle, name: str) -> dict[str, dict[str, int]]:
+    table = sandbox.stats()[name]
+    assert isinstance(table, dict)
+    return table

@@ -1,0 +1,681 @@
+"""The lanes on a real server: every promise of ``tasks/stream.py`` and its scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, cast
+
+import pytest
+from redis import Redis as PlainRedis
+from redis.asyncio import Redis
+from redis.exceptions import OutOfMemoryError, ResponseError
+
+from tasks import stream
+from tasks.publish import publish_many
+from tasks.stream import GROUP, FinishRequest, Grant, Lanes, backlog, connect
+from worker.errors import PayloadRejected
+from worker.payload import Arrival, parse, received_at
+
+STREAM = "test:events"
+KEYS = f"{{{STREAM}}}:"
+KEEP_BYTES = 4096
+NewWorker = Callable[[str], Awaitable[Lanes]]
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A client of the empty server."""
+    async with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def worker(redis: Redis) -> NewWorker:
+    """Makes workers that have a heartbeat."""
+
+    async def make(name: str) -> Lanes:
+        lanes = Lanes(redis, stream=STREAM, worker=name, keep_bytes=KEEP_BYTES)
+        await lanes.prepare()
+        await lanes.heartbeat(60_000)
+        return lanes
+
+    return make
+
+
+def event(conversation: str, number: int = 1, **more: Any) -> dict[str, Any]:
+    """A valid event."""
+    return {
+        "event_id": f"{conversation}/{number}",
+        "user_id": "account",
+        "scope": "chat",
+        "conversation_id": conversation,
+        "message_id": f"m{number}",
+        "author_id": "author",
+        "text": "hello",
+        "created_at": "2026-11-20T10:00:00Z",
+        **more,
+    }
+
+
+async def publish(redis: Redis, *events: dict[str, Any] | bytes) -> list[str]:
+    """Append events; their entry ids."""
+    bodies = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in events]
+    return [text(await redis.xadd(STREAM, {"data": body})) for body in bodies]
+
+
+def text(reply: object) -> str:
+    """A reply of the server that is a string."""
+    assert isinstance(reply, bytes)
+    return reply.decode()
+
+
+async def die(redis: Redis, name: str) -> None:
+    """What SIGKILL looks like to others once the heartbeat has expired."""
+    await redis.delete(f"{KEYS}hb:{name}")
+
+
+async def finish(lanes: Lanes, grant: Grant, *, keep: bool = True) -> Grant | None:
+    """FINISH one entry."""
+    return (await lanes.finish([FinishRequest(grant=grant, keep=keep)]))[0]
+
+
+async def only_grant(lanes: Lanes) -> Grant:
+    """The one grant that READ must give now."""
+    (grant,) = (await lanes.read(10)).grants
+    return grant
+
+
+async def is_empty(redis: Redis) -> bool:
+    """True when nothing is left but counters and the signs of life of workers."""
+    left = {text(key).removeprefix(KEYS) for key in await redis.keys("*")} - {STREAM}
+    lasting = {key for key in left if key in ("token", "vanished", "workers", "departed")}
+    lasting |= {key for key in left if key.startswith("hb:")}
+    pending = await redis.xpending(STREAM, GROUP)
+    return left == lasting and pending["pending"] == 0 and await redis.xlen(STREAM) == 0
+
+
+async def test_entries_of_one_conversation_are_granted_one_at_a_time_in_stream_order(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """FINISH hands the next entry of the lane on, and the lane is gone after the last."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event("c", number) for number in range(5)))
+    granted = []
+    grant: Grant | None = await only_grant(lanes)
+    while grant is not None:
+        granted.append(grant.entry_id)
+        assert not (await lanes.read(10)).grants
+        grant = await finish(lanes, grant)
+
+    assert granted == ids
+    assert await is_empty(redis)
+
+
+async def test_conversations_run_concurrently(redis: Redis, worker: NewWorker) -> None:
+    """One READ grants the head of every free lane."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event(f"c{number}") for number in range(7)))
+    grants = (await lanes.read(10)).grants
+
+    assert [grant.entry_id for grant in grants] == ids
+    assert all(grant.starts == 1 and grant.size_bytes == len(grant.payload) for grant in grants)
+
+
+async def test_the_same_conversation_id_of_two_accounts_is_two_lanes(redis: Redis, worker: NewWorker) -> None:
+    """A conversation belongs to its account."""
+    lanes = await worker("a")
+    await publish(redis, event("c"), event("c", user_id="other"))
+
+    assert len((await lanes.read(10)).grants) == 2
+
+
+async def test_read_takes_no_more_than_asked_and_the_stream_holds_the_rest(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Backpressure is not reading."""
+    lanes = await worker("a")
+    await publish(redis, *(event(f"c{number}") for number in range(9)))
+    grants = (await lanes.read(4)).grants
+
+    assert len(grants) == 4
+    assert (await redis.xpending(STREAM, GROUP))["pending"] == 4
+
+
+async def test_many_readers_never_hold_two_entries_of_a_lane_nor_break_its_order(
+    redis_url: str, worker: NewWorker
+) -> None:
+    """Admission is one step: readers, finishers and publishers interleave freely."""
+    rng = random.Random(7)
+    expected: dict[str, list[str]] = defaultdict(list)
+    done: dict[str, list[str]] = defaultdict(list)
+    held: set[str] = set()
+    total = 600
+
+    async def publisher(client: Redis) -> None:
+        for number in range(total):
+            conversation = f"c{rng.randrange(17)}"
+            (entry_id,) = await publish(client, event(conversation, number))
+            expected[conversation].append(entry_id)
+
+    async def run(lanes: Lanes, grant: Grant | None) -> None:
+        while grant is not None:
+            conversation = json.loads(grant.payload)["conversation_id"]
+            assert conversation not in held
+            held.add(conversation)
+            await asyncio.sleep(0)
+            done[conversation].append(grant.entry_id)
+            held.remove(conversation)
+            grant = await finish(lanes, grant, keep=rng.random() < 0.7)
+
+    async def reader(lanes: Lanes) -> None:
+        while sum(map(len, done.values())) < total:
+            result = await lanes.read(rng.randrange(1, 9))
+            await asyncio.gather(*(run(lanes, grant) for grant in result.grants))
+
+    async with connect(redis_url) as client, asyncio.timeout(60), asyncio.TaskGroup() as group:
+        workers = [await worker(f"w{number}") for number in range(4)]
+        group.create_task(publisher(client))
+        for lanes in workers:
+            group.create_task(reader(lanes))
+
+    assert done == expected
+
+
+async def test_finish_may_be_repeated_when_its_reply_was_lost(redis: Redis, worker: NewWorker) -> None:
+    """The same ownership gets the same head again, and the entry that was finished stays finished."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event("c", number) for number in range(3)))
+    first = await only_grant(lanes)
+    lost, again = await finish(lanes, first), await finish(lanes, first)
+
+    assert lost is not None
+    assert again is not None
+    assert (lost.entry_id, again.entry_id) == (ids[1], ids[1])
+    assert again.ownership == first.ownership
+    assert (again_last := await finish(lanes, again)) is not None
+    assert again_last.entry_id == ids[2]
+    assert await finish(lanes, again_last) is None
+    assert await finish(lanes, again_last) is None
+    assert await is_empty(redis)
+
+
+async def test_a_repeated_finish_that_releases_does_not_take_the_lane_from_its_next_owner(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Once released, the lane belongs to whoever took it."""
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    first = await only_grant(a)
+    assert await finish(a, first, keep=False) is None
+    second = await only_grant(b)
+    assert await finish(a, first, keep=False) is None
+    assert await finish(a, first) is None
+
+    assert second.entry_id == ids[1]
+    assert not (await a.read(10)).grants
+    assert await finish(b, second) is None
+    assert await is_empty(redis)
+
+
+async def test_finish_survives_a_server_that_forgot_the_scripts(redis: Redis, worker: NewWorker) -> None:
+    """A restarted Redis has an empty script cache."""
+    lanes = await worker("a")
+    await publish(redis, event("c", 1), event("c", 2), event("d", 1))
+    grants = (await lanes.read(10)).grants
+    await redis.script_flush()
+    following = await lanes.finish([FinishRequest(grant=grant, keep=True) for grant in grants])
+
+    assert [grant and grant.starts for grant in following] == [1, None]
+
+
+async def test_the_lanes_of_a_dead_worker_are_reaped_in_order(redis: Redis, worker: NewWorker) -> None:
+    """What a killed worker held is granted again, its second start counted, its followers after it."""
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    await only_grant(a)
+    await die(redis, "a")
+
+    assert await b.reap() == (1, ("a",))
+    taken = await only_grant(b)
+    assert (taken.entry_id, taken.starts) == (ids[0], 2)
+    following = await finish(b, taken)
+    assert following is not None
+    assert (following.entry_id, following.starts) == (ids[1], 1)
+
+
+async def test_a_living_worker_is_not_reaped(redis: Redis, worker: NewWorker) -> None:
+    """However long an entry runs, a heartbeat is enough."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c"))
+    await only_grant(a)
+
+    assert await b.reap() == (0, ())
+    assert not (await b.read(10)).grants
+
+
+async def test_reap_frees_no_more_lanes_than_asked_and_goes_on_next_time(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """One call never blocks the server for long."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, *(event(f"c{number}") for number in range(5)))
+    await a.read(10)
+    await die(redis, "a")
+    freed = [(await b.reap(2))[0] for _ in range(4)]
+
+    assert freed == [2, 2, 1, 0]
+    assert len((await b.read(10)).grants) == 5
+
+
+async def test_a_new_entry_takes_a_lane_over_from_a_dead_owner_without_waiting_for_the_reaper(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """READ looks at the heartbeat itself; the dead worker's entry still comes first."""
+    a, b = await worker("a"), await worker("b")
+    (first,) = await publish(redis, event("c", 1))
+    await only_grant(a)
+    await die(redis, "a")
+    await publish(redis, event("c", 2))
+
+    assert (await only_grant(b)).entry_id == first
+
+
+async def test_a_stopped_and_revived_worker_neither_gets_the_next_entry_nor_disturbs_the_owner(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Ownership is fenced: FINISH and RELEASE with an old ownership change no lane."""
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, *(event("c", number) for number in range(3)))
+    stale = await only_grant(a)
+    await die(redis, "a")
+    await b.reap()
+    owner = await only_grant(b)
+    await a.heartbeat(60_000)
+
+    assert await finish(a, stale) is None
+    assert await a.release([stale]) == 0
+    assert await a.release_unknown(frozenset()) == 0
+    assert not (await a.read(10)).grants
+    following = await finish(b, owner)
+    assert following is not None
+    assert following.entry_id == ids[1]
+
+
+async def test_a_worker_that_lost_its_lane_and_got_it_back_has_a_new_ownership(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """The same worker's older ownership is as foreign as another worker's."""
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    stale = await only_grant(a)
+    await die(redis, "a")
+    await b.reap()
+    await a.heartbeat(60_000)
+    fresh = await only_grant(a)
+
+    assert fresh.entry_id == stale.entry_id == ids[0]
+    assert await finish(a, stale) is None
+    following = await finish(a, fresh)
+    assert following is not None
+    assert following.entry_id == ids[1]
+
+
+async def test_a_release_on_drain_is_no_start(redis: Redis, worker: NewWorker) -> None:
+    """A rolling restart brings no entry nearer to poison."""
+    a, b = await worker("a"), await worker("b")
+    (entry_id,) = await publish(redis, event("c"))
+    for _ in range(20):
+        assert await a.release([await only_grant(a)]) == 1
+    await only_grant(a)
+    await a.leave()
+    grant = await only_grant(b)
+
+    assert (grant.entry_id, grant.starts) == (entry_id, 1)
+
+
+async def test_a_lost_read_reply_is_recovered_and_is_no_start(redis: Redis, worker: NewWorker) -> None:
+    """What Redis counts as ours and we do not run is given back; what we run is kept."""
+    a = await worker("a")
+    await publish(redis, event("known"))
+    known = await only_grant(a)
+    ids = await publish(redis, event("c1"), event("c2"))
+    await a.read(10)
+
+    assert await a.release_unknown(frozenset({known.ownership})) == 2
+    grants = (await a.read(10)).grants
+    assert sorted((grant.entry_id, grant.starts) for grant in grants) == [(ids[0], 1), (ids[1], 1)]
+
+
+async def test_a_lost_read_reply_is_recovered_even_when_an_older_ownership_of_the_lane_still_runs(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """The lane's name says nothing: only the ownership tells what runs."""
+    a, b = await worker("a"), await worker("b")
+    (entry_id,) = await publish(redis, event("c"))
+    stale = await only_grant(a)
+    await die(redis, "a")
+    await b.reap()
+    await a.heartbeat(60_000)
+    await a.read(10)
+
+    assert await a.release_unknown(frozenset({stale.ownership})) == 1
+    assert (await only_grant(b)).entry_id == entry_id
+
+
+async def test_leaving_gives_everything_back_and_the_consumer_goes_when_its_entries_are_done(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Nobody waits for the heartbeat of a worker that said goodbye, and no consumer is left behind."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c"))
+    await only_grant(a)
+    await a.leave()
+    grant = await only_grant(b)
+    await b.reap()
+    names = [consumer["name"] for consumer in await redis.xinfo_consumers(STREAM, GROUP)]
+    await finish(b, grant)
+    await b.reap()
+    names_after = [consumer["name"] for consumer in await redis.xinfo_consumers(STREAM, GROUP)]
+
+    assert sorted(names) == [b"a", b"b"]
+    assert names_after == [b"b"]
+
+
+async def test_entries_that_somebody_deleted_are_skipped_and_counted(redis: Redis, worker: NewWorker) -> None:
+    """A lane goes on past holes, and the holes show in the figures."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event("c", number) for number in range(4)))
+    first = await only_grant(lanes)
+    await redis.xdel(STREAM, ids[1], ids[2])
+    following = await finish(lanes, first)
+
+    assert following is not None
+    assert following.entry_id == ids[3]
+    assert (await backlog(redis, STREAM))["vanished"] == 2
+    assert await finish(lanes, following) is None
+    assert await is_empty(redis)
+
+
+async def test_a_lane_of_deleted_entries_only_is_given_up(redis: Redis, worker: NewWorker) -> None:
+    """Nothing is left behind when the whole lane vanished."""
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    await only_grant(a)
+    await die(redis, "a")
+    await redis.xdel(STREAM, *ids)
+    await b.reap()
+
+    assert not (await b.read(10)).grants
+    assert (await backlog(redis, STREAM))["vanished"] == 2
+    assert await is_empty(redis)
+
+
+@pytest.mark.parametrize("lost", ["lane:*", "owner", "ready", "owned:*", "starts", "*"])
+async def test_repair_puts_pending_entries_back_whatever_was_lost(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """Pending entries without lane, owner or place in the queue of free lanes run again, in order."""
+    monkeypatch.setattr(stream, "IDLE_BEFORE_REPAIR_MS", 0)
+    a, b = await worker("a"), await worker("b")
+    ids = await publish(redis, event("c", 1), event("c", 2), event("d", 1))
+    await a.read(10)
+    await die(redis, "a")
+    await b.reap()
+    for key in await redis.keys(KEYS.replace("{", "[{]") + lost):
+        await redis.delete(key)
+    await b.heartbeat(60_000)
+    cursor = "-"
+    for _ in range(3):
+        cursor, _mended = await b.repair(cursor, count=2)
+    grants = {grant.entry_id: grant for grant in (await b.read(10)).grants}
+    following = await finish(b, grants[ids[0]])
+
+    assert set(grants) == {ids[0], ids[2]}
+    assert following is not None
+    assert following.entry_id == ids[1]
+
+
+async def test_repair_leaves_alone_what_runs(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lane with a living owner is no finding."""
+    monkeypatch.setattr(stream, "IDLE_BEFORE_REPAIR_MS", 0)
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c", 1), event("c", 2))
+    await only_grant(a)
+
+    assert (await b.repair("-"))[1] == 0
+    assert not (await b.read(10)).grants
+
+
+async def test_repair_clears_pending_entries_that_are_gone(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry without lane that was deleted as well leaves the group."""
+    monkeypatch.setattr(stream, "IDLE_BEFORE_REPAIR_MS", 0)
+    a = await worker("a")
+    ids = await publish(redis, event("c"))
+    await a.read(10)
+    await redis.delete(*(await redis.keys(KEYS.replace("{", "[{]") + "*")))
+    await redis.xdel(STREAM, *ids)
+    await a.repair("-")
+
+    assert (await redis.xpending(STREAM, GROUP))["pending"] == 0
+
+
+async def test_an_entry_without_data_runs_in_a_lane_of_its_own(redis: Redis, worker: NewWorker) -> None:
+    """Its fields are handed out as JSON, so that the dead letter shows what came."""
+    lanes = await worker("a")
+    entry_id = text(await redis.xadd(STREAM, {"date": "typo", "n": "1"}))
+    grant = await only_grant(lanes)
+
+    assert (grant.entry_id, grant.size_bytes, grant.lane) == (entry_id, -1, f"!{entry_id}")
+    assert json.loads(grant.payload) == ["date", "typo", "n", "1"]
+    assert await finish(lanes, grant) is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"{bad",
+        b"\xff\xfe",
+        b"[1]",
+        b"null",
+        b'"text"',
+        b"[" * 3000,
+        b'{"user_id":"a"}',
+        b'{"user_id":1,"conversation_id":"c"}',
+        b'{"user_id":"a","conversation_id":null}',
+    ],
+)
+async def test_what_is_no_event_runs_in_a_lane_of_its_own(
+    redis: Redis, worker: NewWorker, payload: bytes
+) -> None:
+    """A payload that cannot tell its conversation delays nobody and is handed out as it came."""
+    lanes = await worker("a")
+    ids = await publish(redis, payload, event("c"), payload)
+    grants = {grant.entry_id: grant for grant in (await lanes.read(10)).grants}
+
+    assert sorted(grants) == sorted(ids)
+    assert {grants[ids[0]].lane, grants[ids[2]].lane} == {f"!{ids[0]}", f"!{ids[2]}"}
+    assert grants[ids[0]].payload == payload[:KEEP_BYTES]
+
+
+async def test_a_payload_of_ten_megabytes_is_cut_when_handed_out_and_tells_its_size(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """The worker's memory is bounded by what it can use; the lane is the entry's own."""
+    lanes = await worker("a")
+    payload = json.dumps(event("c", text="x" * 10_000_000)).encode()
+    (entry_id,) = await publish(redis, payload)
+    grant = await only_grant(lanes)
+
+    assert (grant.lane, grant.size_bytes, grant.payload) == (
+        f"!{entry_id}",
+        len(payload),
+        payload[:KEEP_BYTES],
+    )
+
+
+async def test_a_conversation_id_of_a_million_characters_makes_no_long_key(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Lanes are named by a hash."""
+    lanes = Lanes(redis, stream=STREAM, worker="a", keep_bytes=2_000_000)
+    await lanes.prepare()
+    await lanes.heartbeat(60_000)
+    await publish(redis, event("c" * 1_000_000, event_id="e"))
+
+    assert len((await only_grant(lanes)).lane) == 40
+
+
+def envelope(inner: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """CloudEvents 1.0 structured JSON around an event."""
+    return {"specversion": "1.0", "id": "e1", "source": "/shop", "type": "message", "data": inner, **more}
+
+
+async def test_a_cloud_event_runs_in_the_lane_of_its_conversation(redis: Redis, worker: NewWorker) -> None:
+    """Plain and wrapped events of one conversation stand in one queue."""
+    lanes = await worker("a")
+    ids = await publish(redis, event("c", 1), envelope(event("c", 2)), event("c", 3))
+    first = await only_grant(lanes)
+    second = await finish(lanes, first)
+
+    assert second is not None
+    assert second.entry_id == ids[1]
+
+
+def accepted(*bodies: bytes) -> list[Any]:
+    """Test cases named by what is odd about them."""
+    return [pytest.param(body, id=body[:40].decode(errors="replace")) for body in bodies]
+
+
+TAIL = json.dumps(event("conversation"))[1:].encode()
+DEEP = b'{"x":' * 1500 + b"1" + b"}" * 1500
+
+
+@pytest.mark.parametrize(
+    "payload",
+    accepted(
+        b'{"emoji":"\\ud83d\\ude00",' + TAIL,
+        b'{"lone_surrogate":"\\ud800",' + TAIL,
+        b'{"low_surrogate":"\\udc00",' + TAIL,
+        b'{"\\ud800":1,' + TAIL,
+        b'{"huge":' + b"1" * 400 + b"," + TAIL,
+        b'{"tiny":-1e-999,' + TAIL,
+        b'{"delete":"\x7f",' + TAIL,
+        b'{"deep":' + DEEP + b"," + TAIL,
+        b'{"depth33":' + b"[" * 40 + b"]" * 40 + b"," + TAIL,
+        b' \t\r\n{"space":1 , ' + TAIL,
+        b'{"conversation_id":"first",' + TAIL,
+        b'{"specversion":"1.0","id":"e","source":"s","type":"t","deep":' + DEEP + b',"data":{' + TAIL + b"}",
+        b'{"specversion":"1.0","id":"e","source":"s","type":"t","user_id":"x","data":{' + TAIL + b"}",
+        b'{"specversion":null,' + TAIL,
+        b'{"specversion":1.0,"data":{' + TAIL + b"}",
+    ),
+)
+async def test_every_payload_that_becomes_an_event_runs_in_the_lane_of_its_conversation(
+    redis: Redis, worker: NewWorker, payload: bytes
+) -> None:
+    """Redis and the worker read JSON with different parsers: what only one of them takes must be no event."""
+    lanes = Lanes(redis, stream=STREAM, worker="a", keep_bytes=1_000_000)
+    await lanes.prepare()
+    await lanes.heartbeat(60_000)
+    await publish(redis, payload)
+    grant = await only_grant(lanes)
+    arrival = Arrival(
+        entry_id=grant.entry_id, size_bytes=len(payload), received_at=received_at(grant.entry_id)
+    )
+    try:
+        parsed = parse(grant.payload, arrival, most_bytes=1_000_000)
+        name = f"{parsed.user_id}\0{parsed.conversation_id}".encode()
+        expected = {hashlib.sha1(name).hexdigest()}
+    except PayloadRejected:
+        expected = {f"!{grant.entry_id}", grant.lane}
+
+    assert grant.lane in expected
+
+
+async def test_a_lost_stream_is_made_anew_and_what_was_there_before_the_group_counts(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """After FLUSHALL the next READ says NOGROUP, and ``prepare`` starts from the first entry."""
+    lanes = await worker("a")
+    await redis.flushall()
+    ids = await publish(redis, event("c"))
+    with pytest.raises(ResponseError, match="NOGROUP"):
+        await lanes.read(10)
+    await lanes.prepare()
+
+    assert (await only_grant(lanes)).entry_id == ids[0]
+
+
+async def test_ids_that_are_no_times_keep_their_numeric_order(redis: Redis, worker: NewWorker) -> None:
+    """A publisher may choose its own ids, up to the largest that a stream knows."""
+    lanes = await worker("a")
+    ids = [
+        "0-1",
+        "9-1",
+        "9-12",
+        "10-1",
+        "18446744073709551614-0",
+        "18446744073709551615-18446744073709551615",
+    ]
+    for entry_id in ids:
+        await redis.xadd(STREAM, {"data": json.dumps(event("c"))}, id=entry_id)
+    granted = []
+    grant: Grant | None = await only_grant(lanes)
+    while grant is not None:
+        granted.append(grant.entry_id)
+        grant = await finish(lanes, grant)
+
+    assert granted == ids
+    assert await is_empty(redis)
+
+
+async def test_a_full_redis_still_lets_work_go_on(redis: Redis, worker: NewWorker) -> None:
+    """With noeviction and no memory left, publishing fails, but reading, finishing and heartbeats do not."""
+    lanes = await worker("a")
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    await redis.config_set("maxmemory", "1mb")
+    try:
+        with pytest.raises(OutOfMemoryError):
+            await publish(redis, event("c", 3))
+        await die(redis, "a")
+        await lanes.heartbeat(60_000)
+        grant = await only_grant(lanes)
+        following = await finish(lanes, grant)
+    finally:
+        await redis.config_set("maxmemory", "0")
+
+    assert following is not None
+    assert following.entry_id == ids[1]
+    assert await redis.exists(f"{KEYS}hb:a")
+
+
+async def test_an_idle_worker_is_woken_by_an_entry(redis: Redis, redis_url: str, worker: NewWorker) -> None:
+    """READ of nothing tells the stream's last id; waiting from there ends with the next entry."""
+    lanes = await worker("a")
+    idle = await lanes.read(10)
+    waiting = asyncio.create_task(lanes.wait_for_entries(idle.last_id, 30_000))
+    await publish(redis, event("c"))
+    async with asyncio.timeout(20):
+        await waiting
+
+    assert not idle.grants
+    assert len((await lanes.read(10)).grants) == 1
+
+
+async def test_a_batch_is_published_in_order(redis: Redis, redis_url: str) -> None:
+    """The Python function gives one id an event, ascending."""
+    with PlainRedis.from_url(redis_url) as client:
+        ids = publish_many(client, [event("c", 1), b"{bad", event("c", 2)], stream=STREAM)
+        stored = client.xrange(STREAM)
+
+    assert [text(entry_id) for entry_id, _ in cast("list[tuple[bytes, object]]", stored)] == list(ids)

@@ -1,0 +1,361 @@
+"""Every line of the decision table, on real servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sandbox.server import SandboxHandle
+from tests.integration.running import Running, eventually, running
+from worker.policy import Reason
+
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+SILENT = {"name": "calibrated", "low_action": "silence"}
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A fresh engine."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One line of the table: what is asked of whom, and how it must end.
+
+    Attributes:
+        rules: faults of the sandbox, as ``add_rule`` takes them.
+        calls: chat completions paid for.
+    """
+
+    reason: Reason
+    decision: str
+    text: str = QUESTION
+    settings: dict[str, Any] = field(default_factory=dict)
+    event: dict[str, Any] = field(default_factory=dict)
+    rules: tuple[dict[str, Any], ...] = ()
+    calls: int = 0
+    degraded: bool = False
+    matched_rule: str | None = None
+    quarantined: int = 0
+
+
+def down(status: str, *, contains: str) -> dict[str, Any]:
+    """Moderation that fails for texts that hold these words."""
+    return {"route": "moderations", "fault": status, "contains": contains}
+
+
+OUTCOMES = (
+    Outcome(reason=Reason.AI_DISABLED, decision="ignore", settings={"ai_control_enabled": False}),
+    Outcome(reason=Reason.CHATS_DISABLED, decision="ignore", settings={"ai_enabled_for_chats": False}),
+    Outcome(
+        reason=Reason.COMMENTS_DISABLED,
+        decision="ignore",
+        settings={"ai_enabled_for_comments": False},
+        event={"scope": "comment"},
+    ),
+    Outcome(reason=Reason.TOO_LATE, decision="ignore", settings={"reply_max_age_s": 0.0}),
+    Outcome(
+        reason=Reason.FLAGGED_RULE,
+        decision="ignore",
+        text="Cheap SPAM for all, when are you open?",
+        settings={"flagged_keywords": ["spam"]},
+        matched_rule="flagged_keyword:spam",
+        quarantined=1,
+    ),
+    Outcome(
+        reason=Reason.MODERATION_FLAGGED,
+        decision="ignore",
+        text="I will kill you when you are open",
+        matched_rule="openai_moderation:violence",
+        quarantined=1,
+    ),
+    Outcome(
+        reason=Reason.MODERATION_REJECTED,
+        decision="ignore",
+        rules=(down("400", contains="open on"),),
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.MODERATION_UNAVAILABLE,
+        decision="ignore",
+        settings={"moderation_failure": "block"},
+        rules=(down("500", contains="open on"),),
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.MODERATION_TIMED_OUT,
+        decision="ignore",
+        settings={"moderation_failure": "hold", "hold_max_s": 0.2},
+        rules=(down("503", contains="open on"),),
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.LLM_ERROR,
+        decision="ignore",
+        rules=({"route": "chat", "fault": "500"},),
+        calls=3,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.LLM_REJECTED,
+        decision="ignore",
+        rules=({"route": "chat", "fault": "401"},),
+        calls=1,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.MODEL_REFUSED,
+        decision="ignore",
+        rules=({"route": "chat", "fault": "refusal"},),
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.TOOL_LOOP, decision="ignore", rules=({"route": "chat", "fault": "tool_loop"},), calls=3
+    ),
+    Outcome(
+        reason=Reason.MODEL_ESCALATED,
+        decision="escalate",
+        text="Nobody is open with me, I want to speak to a human",
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.REPLY_FLAGGED_RULE,
+        decision="ignore",
+        settings={"flagged_keywords": ["nine"]},
+        calls=1,
+        matched_rule="flagged_keyword:nine",
+        quarantined=2,
+    ),
+    Outcome(
+        reason=Reason.REPLY_MODERATION_FLAGGED,
+        decision="ignore",
+        rules=({"route": "chat", "fault": "flagged"},),
+        calls=1,
+        matched_rule="openai_moderation:harassment",
+        quarantined=2,
+    ),
+    Outcome(
+        reason=Reason.REPLY_MODERATION_REJECTED,
+        decision="ignore",
+        rules=(down("400", contains="nine to six"),),
+        calls=1,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.REPLY_MODERATION_UNAVAILABLE,
+        decision="ignore",
+        settings={"moderation_failure": "block"},
+        rules=(down("500", contains="nine to six"),),
+        calls=1,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.REPLY_MODERATION_TIMED_OUT,
+        decision="ignore",
+        settings={"moderation_failure": "hold", "hold_max_s": 0.2},
+        rules=(down("503", contains="nine to six"),),
+        calls=1,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.NO_EVIDENCE,
+        decision="ignore",
+        text="Which planets have rings?",
+        settings={"assessment_policy": SILENT},
+    ),
+    Outcome(
+        reason=Reason.NO_ANSWER,
+        decision="ignore",
+        text="Which planets beyond the open asteroid belt have rings, frozen moons, storms and craters?",
+        settings={"assessment_policy": SILENT},
+        calls=2,
+    ),
+    Outcome(
+        reason=Reason.LOW_CONFIDENCE,
+        decision="ignore",
+        settings={"assessment_policy": SILENT},
+        rules=({"route": "chat", "fault": "ungrounded"},),
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.LOW_CONFIDENCE_ESCALATED,
+        decision="escalate",
+        settings={"assessment_policy": {"name": "calibrated", "low_action": "escalate"}},
+        rules=({"route": "chat", "fault": "ungrounded"},),
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.FALLBACK_SENT,
+        decision="respond",
+        settings={
+            "assessment_policy": {"name": "calibrated", "low_action": "fallback"},
+            "fallback_texts": {"en": "A colleague will answer soon."},
+        },
+        rules=({"route": "chat", "fault": "ungrounded"},),
+        calls=1,
+    ),
+    Outcome(reason=Reason.REPLIED, decision="respond", calls=1),
+)
+
+
+def test_the_table_names_every_reason() -> None:
+    """No ending is without a test; an unknown account has a test of its own below."""
+    tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT}
+
+    assert set(Reason) == tested
+
+
+@pytest.mark.parametrize("wanted", OUTCOMES, ids=lambda outcome: outcome.reason.lower())
+def test_an_event_ends_as_the_table_says(engine: Running, wanted: Outcome) -> None:
+    """Decision, reason, calls paid, quarantine, and a reply only where the decision is to respond."""
+    for rule in wanted.rules:
+        engine.sandbox.add_rule(**rule)
+    user_id = engine.account(documents=HOURS, **wanted.settings)
+    row = engine.decide(user_id, wanted.text, **wanted.event)
+    sealed = engine.rows("SELECT * FROM quarantine WHERE decision_id = %s", row["id"])
+
+    assert (wanted.reason, wanted.decision) == (row["reason_code"], row["decision"])
+    assert wanted.matched_rule == row["matched_rule"]
+    assert wanted.calls == engine.sandbox.calls("chat")
+    assert wanted.degraded == row["degraded"]
+    assert wanted.quarantined == len(sealed)
+    assert 0 <= row["confidence"] <= 1
+    if wanted.decision == "respond":
+        reply = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+        assert reply["decision_id"] == str(row["id"])
+    else:
+        assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
+
+
+def test_an_unknown_account_is_ignored_and_audited(engine: Running) -> None:
+    """No rules means that AI is off."""
+    row = engine.decide("nobody", QUESTION)
+
+    assert (row["decision"], row["reason_code"]) == ("ignore", Reason.UNKNOWN_ACCOUNT)
+    assert engine.sandbox.calls("moderations") == engine.sandbox.calls("chat") == 0
+
+
+def test_moderation_down_with_allow_answers_and_says_so(engine: Running) -> None:
+    """The reply goes out, and the row says that nobody moderated."""
+    engine.sandbox.add_rule("moderations", "500")
+    user_id = engine.account(documents=HOURS, moderation_failure="allow")
+    row = engine.decide(user_id, QUESTION)
+    stages = {stage["stage"]: stage for stage in row["snapshot_json"]["stages"]}
+
+    assert (row["decision"], row["degraded"]) == ("respond", True)
+    assert stages["moderation"]["detail"]["moderated"] is False
+    assert stages["moderation"]["outcome"] == "failed"
+
+
+def test_a_held_event_goes_on_when_moderation_is_back(engine: Running) -> None:
+    """Nothing is decided while moderation is down, and nothing is lost when it comes back."""
+    engine.sandbox.add_rule("moderations", "503")
+    user_id = engine.account(documents=HOURS)
+    event_id = engine.publish(user_id, QUESTION)
+    eventually(lambda: engine.sandbox.calls("moderations") >= 2, "a second try")
+    before = engine.row("SELECT 1 FROM ai_decisions WHERE event_id = %s", event_id)
+    engine.sandbox.drop_rules()
+    row = engine.decided(user_id, event_id)
+
+    assert before is None
+    assert row["decision"] == "respond"
+    assert {"server_error"} == {
+        a["outcome"] for a in row["snapshot_json"]["attempts"] if a["stage"] == "moderation"
+    }
+
+
+def test_a_flagged_exchange_leaves_the_history(engine: Running) -> None:
+    """The next prompt of the conversation holds neither the message nor the reply."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION, conversation_id="talk")
+    engine.sandbox.add_rule("chat", "flagged", times=1)
+    flagged = engine.decide(user_id, "Are you open on Sunday, you there?", conversation_id="talk")
+    last = engine.decide(user_id, "So when is the shop closed?", conversation_id="talk")
+    prompts = [str(request["body"]) for request in engine.sandbox.requests(last=1, route="chat")]
+
+    assert flagged["reason_code"] == Reason.REPLY_MODERATION_FLAGGED
+    assert last["decision"] == "respond"
+    assert QUESTION in prompts[0]
+    assert "you there" not in prompts[0]
+    assert "idiot" not in prompts[0]
+
+
+def test_an_edited_message_that_is_flagged_takes_its_older_version_along(engine: Running) -> None:
+    """The same message id under a new event: the stored exchange is sealed with it."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["spam"])
+    engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    engine.decide(user_id, "spam", conversation_id="talk", message_id="m1")
+    left = engine.rows("SELECT text FROM messages WHERE user_id = %s", user_id)
+    sealed = engine.rows("SELECT role FROM quarantine WHERE user_id = %s", user_id)
+
+    assert left == []
+    assert sorted(row["role"] for row in sealed) == ["assistant", "user", "user"]
+
+
+def test_a_repeated_event_id_gives_one_decision_and_one_reply(engine: Running) -> None:
+    """A duplicate is noted and changes nothing."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION, event_id="twice")
+    engine.publish(user_id, QUESTION, event_id="twice")
+    eventually(
+        lambda: engine.row("SELECT 1 FROM duplicates WHERE event_id = 'twice'"), "the duplicate's note"
+    )
+    rows = engine.rows("SELECT id FROM ai_decisions WHERE event_id = 'twice'")
+
+    assert [row["id"]] == [each["id"] for each in rows]
+    assert engine.sandbox.calls("chat") == 1
+    assert engine.row("SELECT count(*) AS n FROM outbox WHERE event_id = 'twice'") == {"n": 1}
+
+
+def test_changed_rules_count_without_a_restart(engine: Running) -> None:
+    """A new version is in force for the next events, and the decision pins it."""
+    user_id = engine.account(documents=HOURS)
+    before = engine.decide(user_id, QUESTION)
+    engine.database.execute(
+        "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords)"
+        " VALUES (%s, true, true, ARRAY['weekdays'])",
+        (user_id,),
+    )
+    after = eventually(
+        lambda: (row := engine.decide(user_id, QUESTION))["reason_code"] == Reason.FLAGGED_RULE and row,
+        "the new rules",
+    )
+
+    assert (before["snapshot_json"]["rules_version"], after["snapshot_json"]["rules_version"]) == (1, 2)
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "malformed", "empty", "reset", "bad_tool"])
+def test_a_passing_failure_is_tried_again(engine: Running, fault: str) -> None:
+    """What can pass by itself costs one more attempt, and each attempt is in the snapshot."""
+    more = {"retry_after_s": 0.02} if fault == "429" else {}
+    engine.sandbox.add_rule("chat", fault, times=1, **more)
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION)
+    attempts = [a for a in row["snapshot_json"]["attempts"] if a["stage"] == "generation"]
+
+    assert row["decision"] == "respond"
+    assert [attempt["number"] for attempt in attempts] == [1, 2]
+    assert attempts[0]["outcome"] != "completed"
+    assert attempts[0]["waited_s"] > 0
+
+
+def test_an_image_is_moderated_with_its_message(engine: Running) -> None:
+    """A harmless text with a harmful picture is blocked."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION, attachments=["https://pictures.example/flag-violence.png"])
+
+    assert (row["decision"], row["matched_rule"]) == ("ignore", "openai_moderation:violence")
+
+
+def test_a_category_threshold_of_the_account_counts(engine: Running) -> None:
+    """A threshold above the score lets through what the API itself would flag."""
+    user_id = engine.account(documents=HOURS, moderation_thresholds={"violence": 1.0})
+    row = engine.decide(user_id, "I will kill for knowing when you are open on weekdays")
+
+    assert row["reason_code"] != Reason.MODERATION_FLAGGED

@@ -1,0 +1,191 @@
+"""Seed 000 (FailsafeNode): every number in it that is a rule."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.unit.assessment.samples import assessed, evidence, questions_of
+from worker.assessment import Evidence, Failure, parse_policy
+from worker.assessment.failsafe import (
+    CATEGORY_KEYWORDS,
+    RESPONSES,
+    UNCERTAINTY_INDICATORS,
+    Category,
+    FailsafePolicy,
+    rule_score,
+)
+from worker.assessment.judge import Aspect
+from worker.assessment.outcomes import stamped
+from worker.assessment.values import Action
+
+POLICY = FailsafePolicy()
+LONG = " The parcel left the warehouse in Hamburg on Monday morning."
+
+
+@pytest.mark.parametrize(
+    ("draft", "penalties"),
+    [
+        ("x" * 50, (0.0, 0.0, 0.0, 0.0)),
+        ("x" * 49, (0.0, 0.0, 0.2, 0.0)),
+        ("Maybe." + LONG, (0.1, 0.0, 0.0, 0.0)),
+        ("Maybe. Maybe." + LONG, (0.1, 0.0, 0.0, 0.0)),
+        ("Maybe, possibly, I think." + LONG, (0.3, 0.0, 0.0, 0.0)),
+        ("; ".join(UNCERTAINTY_INDICATORS), (0.5, 0.0, 0.0, 0.15 * 2)),
+        ("Incomplete." + LONG, (0.0, 0.1, 0.0, 0.0)),
+        ("Partial, incomplete, limited, to some extent." + LONG, (0.0, 0.3, 0.0, 0.0)),
+        ("An error." + LONG, (0.0, 0.0, 0.0, 0.15)),
+        ("An error, an exception." + LONG, (0.0, 0.0, 0.0, 0.3)),
+        ("An error, an exception, it failed." + LONG, (0.0, 0.0, 0.0, 0.4)),
+        ("Unlimited terror." + LONG, (0.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_penalties_are_those_of_seed_000(draft: str, penalties: tuple[float, ...]) -> None:
+    """Seed 000: -0.1 each to -0.5, -0.1 each to -0.3, -0.2 under 50 characters, -0.15 each to -0.4."""
+    found = rule_score(draft)
+
+    assert (found.uncertainty, found.partial, found.length, found.errors) == pytest.approx(penalties)
+
+
+def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
+    """Seed 000: max(0, min(1, 1.0 - penalties))."""
+    worst = "I'm not sure, maybe; uncertain, unclear, ambiguous; partial, limited, incomplete; failed, unable"
+
+    assert rule_score("A complete and certain answer" + LONG).score == 1.0
+    assert rule_score(worst).score == 0.0
+    assert rule_score("maybe").score == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(("draft", "asked"), [("Maybe." + LONG, 0), ("Maybe, possibly, I think." + LONG, 1)])
+def test_the_judge_is_asked_below_0_8(draft: str, asked: int) -> None:
+    """Seed 000: AI-enhanced assessment when the rule score is below 0.8."""
+    assert len(questions_of(draft, POLICY)) == asked
+
+
+def test_a_rule_score_of_exactly_0_8_needs_no_judge() -> None:
+    """Seed 000: below 0.8, not at it."""
+    assert questions_of("Short and sure.", POLICY) == ()
+
+
+@pytest.mark.parametrize(("judged", "confidence", "action"), [(0.9, 0.8, "send"), (0.2, 0.45, "fallback")])
+def test_the_judges_score_weighs_half(judged: float, confidence: float, action: str) -> None:
+    """The document does not say how the two combine; the mean lets a judge raise and lower."""
+    draft = "I think, I believe, it could be so." + LONG
+    policy = FailsafePolicy(trigger_on_category=False)
+    found = assessed(draft, policy, scores={Aspect.CONFIDENCE: judged})
+
+    assert (round(found.confidence, 9), found.action) == (confidence, action)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "action"), [(0.7, Action.SEND), (0.8, Action.SEND), (0.9, Action.FALLBACK)]
+)
+def test_the_threshold_is_a_lower_bound_that_can_be_changed(threshold: float, action: Action) -> None:
+    """Seed 000: confidence_threshold, default 0.7; at the threshold a reply passes."""
+    policy = FailsafePolicy(confidence_threshold=threshold)
+
+    assert assessed("It is open on Mondays.", policy).action is action
+
+
+def test_a_switched_off_failsafe_lets_everything_through() -> None:
+    """Seed 000: failsafe_enabled."""
+    found = assessed("I'm not sure, maybe, error.", FailsafePolicy(enabled=False))
+
+    assert (found.action, found.category) == (Action.SEND, "disabled")
+
+
+def test_the_published_configuration_is_read_as_it_stands() -> None:
+    """Seed 000: {"failsafe_enabled": True, "confidence_threshold": 0.7}."""
+    policy = parse_policy({"name": "failsafe", "failsafe_enabled": True, "confidence_threshold": 0.9})
+
+    assert policy == FailsafePolicy(enabled=True, confidence_threshold=0.9)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "category"),
+    [(word, category) for category, words in CATEGORY_KEYWORDS.items() for word in words],
+)
+def test_every_example_keyword_finds_its_category(keyword: str, category: Category) -> None:
+    """Seed 000, the table of six categories; words of two categories belong to the more specific."""
+    found = assessed(f"This is {keyword}.{LONG}", POLICY, scores={Aspect.CONFIDENCE: 0.5})
+
+    assert found.category == category
+    assert found.fallback_text == RESPONSES[category]
+
+
+@pytest.mark.parametrize(
+    ("failure", "category"),
+    [(Failure.TOOL_FAILURE, "TOOL_FAILURE"), (Failure.TIMEOUT, "TIMEOUT")],
+)
+def test_typed_errors_give_the_category_without_any_word(failure: Failure, category: str) -> None:
+    """A tool that failed or timed out is known from its error, whatever the draft says."""
+    found = assessed("The parcel is on its way." + LONG, POLICY, Evidence(failures=(failure,)))
+
+    assert (found.category, found.action) == (category, Action.FALLBACK)
+
+
+@pytest.mark.parametrize(
+    ("draft", "published", "computed", "category"),
+    [
+        ("I'm not sure about the best solution for this programming problem...", 0.6, 0.9, "UNCERTAINTY"),
+        ("Need more details to accurately answer this question", 0.8, 1.0, "INSUFFICIENT_INFO"),
+        ("Tool execution failed, unable to complete the requested operation", 0.5, 0.6, "TOOL_FAILURE"),
+    ],
+)
+def test_the_worked_scenarios_end_as_published(
+    draft: str, published: float, computed: float, category: str
+) -> None:
+    """Seed 000's three scenarios: category and output hold; its figures contradict its own algorithm."""
+    found = assessed(draft, POLICY, scores={Aspect.CONFIDENCE: computed})
+
+    assert found.category == category
+    assert found.action is Action.FALLBACK
+    assert found.fallback_text == RESPONSES[category]
+    assert found.confidence == pytest.approx(computed) != published
+
+
+def test_responses_can_be_the_accounts_own() -> None:
+    """Seed 000: failsafe responses are customisable, per category."""
+    policy = FailsafePolicy(responses={"TIMEOUT": "One moment please."})
+    found = assessed("The request timed out." + LONG, policy)
+    other = assessed("There are multiple interpretations." + LONG, policy)
+
+    assert found.fallback_text == "One moment please."
+    assert other.fallback_text == RESPONSES[Category.AMBIGUOUS_QUERY]
+
+
+AT = datetime(2025, 8, 13, 0, 35, 58, 436909, tzinfo=UTC)
+
+
+def test_the_record_of_a_pass_has_the_published_fields() -> None:
+    """Seed 000, "Successful Pass"; the time is an argument."""
+    found = assessed("It is open on Mondays.", POLICY)
+
+    assert stamped(found.diagnostics, AT) == {
+        "confidence_score": 0.8,
+        "assessment": "PASSED",
+        "timestamp": "2025-08-13T00:35:58.436909+00:00",
+    }
+
+
+def test_the_record_of_a_trigger_has_the_published_fields() -> None:
+    """Seed 000, "Failsafe Triggered", with a preview of the refused reply."""
+    found = assessed("I'm not sure about the answer to this question" + LONG * 2, POLICY)
+    record = found.diagnostics
+
+    assert set(record) == {
+        "confidence_score", "error_category", "assessment", "original_response_preview",
+    }  # fmt: skip
+    assert (record["assessment"], record["error_category"]) == ("FAILSAFE_TRIGGERED", "UNCERTAINTY")
+    assert str(record["original_response_preview"]).startswith("I'm not sure about the answer")
+    assert str(record["original_response_preview"]).endswith("...")
+
+
+def test_a_failsafe_may_escalate_or_stay_silent_instead() -> None:
+    """What becomes of a refused reply is the account's choice; no text is sent then."""
+    found = assessed(
+        "The request timed out." + LONG, FailsafePolicy(low_action=Action.ESCALATE), evidence(0.9)
+    )
+
+    assert (found.action, found.fallback_text) == (Action.ESCALATE, None)

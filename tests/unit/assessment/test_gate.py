@@ -1,0 +1,89 @@
+"""The gate: what needs no fact check, and what only looks as if it did not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.assessment.samples import assessed
+from worker.assessment import Evidence, default_policy, refuse_early
+from worker.assessment.calibrated import CalibratedPolicy
+from worker.assessment.gate import kind_of
+from worker.assessment.values import Action
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Hello!", "greeting"),
+        ("Hi there! How can I help you today?", "greeting"),
+        ("Xin chào! Tôi có thể giúp gì cho bạn?", "greeting"),
+        ("您好！请问有什么可以帮您的吗？", "greeting"),
+        ("Thank you so much!", "thanks"),
+        ("You're welcome! Have a nice day.", "thanks"),
+        ("Cảm ơn bạn!", "thanks"),
+        ("不客气！祝您生活愉快！", "thanks"),
+        ("Could you tell me which order you mean?", "clarifying_question"),
+        ("Thanks! Which size do you need?", "clarifying_question"),
+        ("请问您是哪一天下的单？", "clarifying_question"),
+        ("Let me connect you with a colleague.", "handoff"),
+        ("Mình sẽ kết nối bạn với nhân viên.", "handoff"),
+        ("I don't know.", "refusal"),
+        ("Sorry, I do not have enough information.", "refusal"),
+        ("I'm unable to answer based on the given passages.", "refusal"),
+        ("Tôi không biết.", "refusal"),
+        ("我不知道。", "refusal"),
+    ],
+)
+def test_small_talk_states_no_fact(text: str, kind: str) -> None:
+    """Greetings, thanks, questions back, hand-offs and admissions, in three languages."""
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello! The shop opens at 9.",
+        "Hello! Refunds are free.",
+        "Thanks, delivery is free of charge.",
+        "Did you know that Alice owns the shop?",
+        "Could you wait 90 days?",
+        "I don't know, but the warranty covers water damage.",
+        "I'm not sure; however it is free.",
+        "Let me connect you with Bob, the owner.",
+        "Which is free? Delivery is free.",
+        "Hi, I hear the tower is tall.",
+    ],
+)
+def test_a_fact_behind_a_courtesy_is_still_checked(text: str) -> None:
+    """Courtesy must not carry facts past the check."""
+    assert kind_of(text) == "answer"
+
+
+def test_the_gate_lets_small_talk_pass_without_evidence() -> None:
+    """A guard that fact-checks a greeting over-blocks."""
+    found = assessed("Hello! How can I help you today?", CalibratedPolicy(), Evidence())
+
+    assert (found.action, found.category) == (Action.SEND, "greeting")
+
+
+def test_moderation_comes_before_the_gate() -> None:
+    """A greeting that moderation flagged is not sent."""
+    found = assessed("Hello there!", CalibratedPolicy(), Evidence(moderation_hit="harassment"))
+
+    assert (found.action, found.category) == (Action.ESCALATE, "moderation_hit")
+
+
+def test_published_policies_have_no_gate_unless_an_account_wants_one() -> None:
+    """As published, each checks everything."""
+    assert assessed("Hello!", default_policy("safety"), Evidence()).action is Action.FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"), [("What is the capital of Mars?", True), ("Hello!", False), ("Thanks!", False)]
+)
+def test_a_question_without_evidence_is_refused_before_generation(query: str, refused: bool) -> None:
+    """No passage, no model call; a greeting asks for no passage."""
+    found = refuse_early(query=query, evidence=Evidence(), policy=CalibratedPolicy())
+
+    assert (found is not None) is refused
+    assert found is None or (found.category, found.action) == ("no_evidence", "escalate")

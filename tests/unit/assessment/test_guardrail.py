@@ -1,0 +1,213 @@
+"""Seed 001 (Confidence Guardrail): every number in it that is a rule."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.unit.assessment.samples import ScriptedJudge, assessed, evidence, questions_of
+from worker.assessment import Evidence, assess, better_of, parse_policy, recheck_of
+from worker.assessment.guardrail import (
+    FALLBACK_MESSAGE,
+    WEIGHTS,
+    GuardrailPolicy,
+    certainty_score,
+    confidence_log_entry,
+    grounding_band,
+    tier_of,
+)
+from worker.assessment.judge import Aspect
+from worker.assessment.outcomes import stamped
+from worker.assessment.values import Action, Recheck, Tier
+
+POLICY = GuardrailPolicy()
+DRAFT = "Items can be returned within 30 days."
+
+
+def scores(grounding: float, certainty: float) -> dict[Aspect, str | float]:
+    """A judge's two answers."""
+    return {Aspect.GROUNDING: grounding, Aspect.CERTAINTY: certainty}
+
+
+def test_the_weights_are_60_30_and_10_percent() -> None:
+    """Seed 001: grounding 60 %, retrieval 30 %, certainty 10 %; the published breakdown gives 0.85."""
+    found = assessed(DRAFT, POLICY, evidence(0.8), scores=scores(0.9, 0.7))
+
+    assert dict(WEIGHTS) == {"grounding": 0.6, "retrieval": 0.3, "certainty": 0.1}
+    assert found.confidence == pytest.approx(0.85)
+
+
+@pytest.mark.parametrize(
+    ("score", "tier"),
+    [
+        (1.0, "high"),
+        (0.8, "high"),
+        (0.795, "medium"),
+        (0.79, "medium"),
+        (0.5, "medium"),
+        (0.49, "low"),
+        (0.0, "low"),
+    ],
+)
+def test_tiers_begin_at_0_8_and_0_5(score: float, tier: str) -> None:
+    """Seed 001: high from 0.8, medium 0.5 to 0.79, low below; 0.795 is medium."""
+    assert tier_of(score, POLICY) == tier
+
+
+@pytest.mark.parametrize(
+    ("score", "meaning"),
+    [
+        (1.0, "entirely based on the provided context"),
+        (0.9, "mostly grounded with minor general knowledge"),
+        (0.7, "mostly grounded with minor general knowledge"),
+        (0.4, "a mix of context and general knowledge"),
+        (0.1, "primarily general knowledge"),
+        (0.0, "completely ignores or contradicts the context"),
+    ],
+)
+def test_grounding_has_five_bands(score: float, meaning: str) -> None:
+    """Seed 001, "Grounding Score"."""
+    assert grounding_band(score) == meaning
+
+
+def test_retrieval_is_the_mean_similarity() -> None:
+    """Seed 001: average similarity of the retrieved documents, nought without any."""
+    found = assessed(DRAFT, POLICY, evidence(0.9, 0.5), scores=scores(1.0, 1.0))
+    without = assessed(DRAFT, POLICY, Evidence(), scores=scores(1.0, 1.0))
+
+    assert found.signals["retrieval"] == pytest.approx(0.7)
+    assert without.signals["retrieval"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("draft", "self_assessed", "certainty"),
+    [
+        ("It is open.", 0.9, 0.9),
+        ("I think it is open.", 0.9, 0.8),
+        ("I think it is maybe, possibly open.", 0.9, 0.6),
+        ("It is open.", None, 1.0),
+        ("I think maybe possibly perhaps probably.", 0.2, 0.0),
+    ],
+)
+def test_hedging_reduces_the_certainty(draft: str, self_assessed: float | None, certainty: float) -> None:
+    """Seed 001: hedging language and self-assessment; "I think", "maybe", "possibly" reduce it."""
+    assert certainty_score(draft, self_assessed, 0.1) == pytest.approx(certainty)
+
+
+def test_both_judges_are_asked_at_once() -> None:
+    """Grounding and certainty are two questions of one round."""
+    assert [q.aspect for q in questions_of(DRAFT, POLICY)] == [Aspect.GROUNDING, Aspect.CERTAINTY]
+
+
+def test_use_case_1_high_confidence_is_delivered() -> None:
+    """Seed 001, use case 1: similarity 0.92, confidence 0.95, delivered."""
+    found = assessed(DRAFT, POLICY, evidence(0.92), scores=scores(1.0, 0.74))
+
+    assert (round(found.confidence, 9), found.tier, found.action) == (0.95, Tier.HIGH, Action.SEND)
+
+
+def test_use_case_2_medium_confidence_is_rechecked_and_the_better_one_stands() -> None:
+    """Seed 001, use case 2: 0.68 at similarity 0.65, rechecked with 10 documents from 0.3, 0.87."""
+    before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
+    again = Evidence(passages=evidence(0.8).passages, rechecks=1)
+    after = assessed(DRAFT, POLICY, again, scores=scores(0.9, 0.9))
+
+    assert (round(before.confidence, 9), before.tier, before.action) == (0.68, Tier.MEDIUM, Action.RECHECK,
+    )  # fmt: skip
+    assert recheck_of(POLICY) == Recheck(documents=10, min_similarity=0.3)
+    assert (POLICY.initial_documents, POLICY.initial_similarity) == (5, 0.4)
+    assert (round(after.confidence, 9), after.tier, after.action) == (0.87, Tier.HIGH, Action.SEND)
+    assert better_of(before, after) is after
+
+
+def test_use_case_3_low_confidence_is_escalated_with_an_explanation() -> None:
+    """Seed 001, use case 3: no documents, confidence 0.15, handed to a person."""
+    found = assessed("It is blue.", POLICY, Evidence(), scores=scores(0.1, 0.9))
+
+    assert (round(found.confidence, 9), found.tier, found.action) == (0.15, Tier.LOW, Action.ESCALATE)
+    assert found.explanation.startswith("Overall Confidence: 15.0% (LOW). Grounding: 0.10")
+
+
+def test_a_recheck_that_does_not_improve_is_dropped() -> None:
+    """Seed 001: compare; if improved, the new reply, else the original."""
+    before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
+    same = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
+
+    assert better_of(before, same) is before
+
+
+def test_a_reply_is_rechecked_once() -> None:
+    """Seed 001: a medium reply after its recheck is delivered; only low ones fall back or escalate."""
+    again = Evidence(passages=evidence(0.65).passages, rechecks=1)
+
+    assert assessed(DRAFT, POLICY, again, scores=scores(0.65, 0.95)).action is Action.SEND
+
+
+def test_recheck_and_escalation_can_be_switched_off() -> None:
+    """Seed 001: enableRecheck, enableEscalation; without escalation the fallback message is sent."""
+    policy = GuardrailPolicy(enable_recheck=False, enable_escalation=False)
+    medium = assessed(DRAFT, policy, evidence(0.65), scores=scores(0.65, 0.95))
+    low = assessed(DRAFT, policy, evidence(0.1), scores=scores(0.1, 0.5))
+
+    assert (medium.action, recheck_of(policy)) == (Action.SEND, None)
+    assert (low.action, low.fallback_text) == (Action.FALLBACK, FALLBACK_MESSAGE)
+
+
+def test_the_five_options_are_read_under_their_published_names() -> None:
+    """Seed 001, "Configuration Options"."""
+    policy = parse_policy(
+        {
+            "name": "guardrail",
+            "highThreshold": 0.9,
+            "mediumThreshold": 0.6,
+            "enableRecheck": False,
+            "enableEscalation": False,
+            "fallbackMessage": "Custom fallback message...",
+        }
+    )
+
+    assert policy == GuardrailPolicy(
+        high_threshold=0.9,
+        medium_threshold=0.6,
+        enable_recheck=False,
+        enable_escalation=False,
+        fallback_message="Custom fallback message...",
+    )
+
+
+def test_the_metadata_has_every_published_field() -> None:
+    """Seed 001, "Message Metadata" and "confidenceLog"; the time is an argument."""
+    again = Evidence(passages=evidence(0.8).passages, rechecks=1)
+    found = assessed(DRAFT, POLICY, again, scores=scores(0.9, 0.7))
+    entry = stamped(confidence_log_entry(found.diagnostics), datetime(2025, 10, 27, 12, tzinfo=UTC))
+
+    assert found.diagnostics == {
+        "confidence": 0.85,
+        "confidenceTier": "high",
+        "confidenceBreakdown": {"grounding": 0.9, "retrieval": 0.8, "certainty": 0.7},
+        "confidenceDetails": found.explanation,
+        "documentsUsed": [{"id": "doc#0", "title": "Returns", "similarity": 0.8}],
+        "recheckAttempted": True,
+        "recheckCount": 1,
+    }
+    assert entry == {
+        "timestamp": "2025-10-27T12:00:00+00:00",
+        "score": 0.85,
+        "tier": "high",
+        "breakdown": {"grounding": 0.9, "retrieval": 0.8, "certainty": 0.7},
+        "documentsUsed": [{"id": "doc#0", "title": "Returns", "similarity": 0.8}],
+        "recheckAttempted": True,
+        "recheckCount": 1,
+        "details": found.explanation,
+    }
+
+
+async def test_without_a_grounding_score_nothing_is_delivered() -> None:
+    """A judge that is down is no grounding of 0 and no pass: the reply is low and says why."""
+    found = await assess(
+        query="q", evidence=evidence(1.0), draft=DRAFT, policy=POLICY, judge=ScriptedJudge(None)
+    )
+
+    assert (found.category, found.tier, found.action) == ("judge_unavailable", Tier.LOW, Action.ESCALATE)
+    assert "grounding" not in found.signals

@@ -1,0 +1,100 @@
+"""Policies as data: parsed from an account's JSON, with errors that name field, expectation and what came."""
+
+from __future__ import annotations
+
+import pytest
+
+from worker.assessment import default_policy, parse_policy
+from worker.assessment.calibrated import CalibratedPolicy
+from worker.assessment.coefficients import model_as_json, shipped_model
+from worker.assessment.policies import DESIGNS, design_of
+from worker.assessment.safety_checks import SafetyPolicy
+from worker.errors import PolicyRejected
+from worker.model import Json
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_design_has_defaults(name: str) -> None:
+    """A name alone is a policy."""
+    assert design_of(default_policy(name)) == name
+
+
+def test_an_account_that_says_nothing_has_the_calibrated_policy() -> None:
+    """The empty object of ai_rules.assessment_policy."""
+    assert parse_policy({}) == CalibratedPolicy()
+
+
+def test_fields_override_defaults() -> None:
+    """Strings become closed sets, lists become tuples."""
+    policy = parse_policy(
+        {
+            "name": "safety",
+            "min_grounding_score": 0.9,
+            "low_action": "escalate",
+            "hallucination_patterns": ["x"],
+        }
+    )
+
+    assert policy == SafetyPolicy(
+        min_grounding_score=0.9, low_action=policy.low_action, hallucination_patterns=("x",)
+    )
+    assert policy.low_action == "escalate"
+
+
+def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
+    """What `assess calibrate --as-policy` writes is read back."""
+    policy = parse_policy({"name": "calibrated", "model": model_as_json(shipped_model())})
+
+    assert policy == CalibratedPolicy()
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([], "policy: expected a JSON object, got list"),
+        (
+            {"name": "magic"},
+            "name: expected one of calibrated, failsafe, guardrail, validators, safety, got 'magic'",
+        ),
+        ({"name": 7}, "got 7"),
+        ({"name": "safety", "min_grounding": 1}, "min_grounding: expected"),
+        ({"name": "safety", "min_grounding_score": "0.9"}, "min_grounding_score: expected"),
+        (
+            {"name": "safety", "min_grounding_score": 1.5},
+            "min_grounding_score: expected a number from 0 to 1, got 1.5",
+        ),
+        (
+            {"name": "guardrail", "mediumThreshold": 0.9},
+            "medium_threshold: expected at most high_threshold (0.8), got 0.9",
+        ),
+        ({"low_action": "send"}, "low_action: expected fallback, escalate or silence, got send"),
+        (
+            {"undecided_action": "recheck"},
+            "undecided_action: expected send, fallback, escalate or silence, got recheck",
+        ),
+        ({"send_at": 2}, "send_at: expected a number from 0 to 1 or null, got 2"),
+        ({"low_action": "explode"}, "low_action: expected"),
+        (
+            {"name": "validators", "ethics_guard": "print"},
+            "ethics_guard: expected to be set in code, got a value in JSON",
+        ),
+        (
+            {"model": {"version": 1, "kinds": {}, "record": {}}},
+            "kinds: expected one entry per kind of evidence",
+        ),
+    ],
+)
+def test_a_wrong_policy_is_refused_by_field(data: Json, problem: str) -> None:
+    """field: expected ..., got ..."""
+    with pytest.raises(PolicyRejected) as caught:
+        parse_policy(data)
+
+    assert any(problem in line for line in caught.value.problems), caught.value.problems
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    """An account mends its policy in one go."""
+    with pytest.raises(PolicyRejected) as caught:
+        parse_policy({"name": "safety", "min_grounding_score": "x", "require_citations": "y"})
+
+    assert len(caught.value.problems) == 2

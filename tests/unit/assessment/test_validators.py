@@ -1,0 +1,235 @@
+"""Seed 002 (Confidence Validation & Fallback): every number in it that is a rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.assessment.samples import assessed, evidence, passage
+from worker.assessment import Evidence, parse_policy
+from worker.assessment.validator_metrics import metrics
+from worker.assessment.validators import (
+    Fault,
+    ValidatorsPolicy,
+    confidence_score,
+    expresses_uncertainty,
+    fallback_answer,
+    is_overconfident,
+    tier_of,
+)
+from worker.assessment.values import Action
+
+POLICY = ValidatorsPolicy()
+NOTHING = Evidence()
+CITED = "You can return any item within 30 days of delivery [1]."
+
+
+@pytest.mark.parametrize(
+    ("documents", "faults", "confidence"),
+    [
+        (0, (), 0.3),
+        (1, (), 0.6),
+        (2, (), 0.9),
+        (7, (), 0.9),
+        (0, (Fault.MISSING_UNCERTAINTY,), 0.1),
+        (0, (Fault.MISSING_CITATION, Fault.MISSING_UNCERTAINTY), 0.1),
+        (2, (Fault.MISSING_CITATION,), 0.6),
+        (1, (Fault.MISSING_CITATION,), 0.3),
+        (2, (Fault.LOW_OVERLAP,), 0.65),
+        (2, (Fault.NUMERIC_UNITS,), 0.7),
+        (2, (Fault.ETHICS,), 0.7),
+        (1, (Fault.MISSING_CITATION, Fault.LOW_OVERLAP, Fault.NUMERIC_UNITS, Fault.ETHICS), 0.0),
+    ],
+)
+def test_confidence_is_base_and_adjustments(
+    documents: int, faults: tuple[Fault, ...], confidence: float
+) -> None:
+    """Seed 002: 0.2/0.5/0.8 by documents, +0.1 passed, 0.1, -0.2, -0.15, -0.1; never below 0."""
+    assert confidence_score(documents, faults) == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize(
+    ("score", "tier"),
+    [
+        (0.0, "low"),
+        (0.3, "low"),
+        (0.35, "low"),
+        (0.4, "medium"),
+        (0.6, "medium"),
+        (0.65, "medium"),
+        (0.7, "high"),
+        (1.0, "high"),
+    ],
+)
+def test_score_ranges_are_0_4_and_0_7(score: float, tier: str) -> None:
+    """Seed 002, "Score Ranges"; what it leaves between two ranges belongs to the lower."""
+    assert tier_of(score) == tier
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "I DON’T KNOW that.",
+        "I'm not certain about it.",
+        "I cannot answer this.",
+        "Tôi không biết.",
+        "Không có đủ thông tin.",
+        "Tôi không thể trả lời.",
+        "我不知道。",
+        "我不确定。",
+    ],
+)
+def test_uncertainty_is_known_in_three_languages(text: str) -> None:
+    """Seed 002, "Uncertainty Patterns Detected", whatever the case."""
+    assert expresses_uncertainty(text)
+
+
+@pytest.mark.parametrize("text", ["It is definitely X.", "Chắc chắn 100% là X.", "绝对是这样。"])
+def test_overconfidence_is_known_in_three_languages(text: str) -> None:
+    """Seed 002: "Definitely X", "Chắc chắn 100%"."""
+    assert is_overconfident(text)
+
+
+@pytest.mark.parametrize(
+    ("draft", "found", "failed"),
+    [
+        ("I don't know.", NOTHING, ()),
+        (
+            "It is open on Mondays.",
+            NOTHING,
+            ("missing_uncertainty_no_context", "missing_citation", "low_overlap"),
+        ),
+        (
+            "It is definitely open on Mondays.",
+            NOTHING,
+            ("missing_uncertainty_no_context", "missing_citation", "low_overlap", "overconfident_no_context"),
+        ),
+        (CITED, evidence(0.9), ()),
+        ("Definitely within 30 days of delivery [1].", evidence(0.9), ()),
+        ("You can return any item within 30 days.", evidence(0.9), ("missing_citation",)),
+        ("Xyzzy plugh quux [1].", evidence(0.9), ("low_overlap",)),
+        ("You can return any item within 90 days [1].", evidence(0.9), ("numeric_units_unsupported",)),
+        ("You can return any item within 30 hours [1].", evidence(0.9), ("numeric_units_unsupported",)),
+    ],
+)
+def test_the_chain_names_what_fails(draft: str, found: Evidence, failed: tuple[str, ...]) -> None:
+    """Seed 002: citation required, evidence overlap, numeric units, uncertainty required without context."""
+    assert set(assessed(draft, POLICY, found).failed_checks) == set(failed)
+
+
+def test_the_overlap_threshold_is_0_01() -> None:
+    """Seed 002: EvidenceOverlap(threshold=0.01): one word in a hundred is enough, one in 200 is not."""
+    context = evidence(0.9, text="Delivery " + RARE)
+
+    assert POLICY.evidence_threshold == 0.01
+    assert "low_overlap" not in assessed(f"delivery {words(99)} [1]", POLICY, context).failed_checks
+    assert "low_overlap" in assessed(f"delivery {words(199)} [1]", POLICY, context).failed_checks
+
+
+RARE = "zzyzx"
+
+
+def words(count: int) -> str:
+    """Distinct words no context holds."""
+    return " ".join(f"w{chr(97 + n // 26)}{chr(97 + n % 26)}q" for n in range(count))
+
+
+def test_an_honest_dont_know_without_context_is_no_fault() -> None:
+    """Seed 002 contradicts itself here: one validator passes it, the citation trigger would not."""
+    found = assessed("I don't know.", POLICY, NOTHING)
+
+    assert (found.action, round(found.confidence, 9)) == (Action.SEND, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("language", "marker"),
+    [("en", "every 4 hours"), ("vi", "mỗi 4 giờ"), ("zh", "每4小时"), ("fr", "every 4 hours")],
+)
+def test_the_fallback_speaks_the_language_and_never_the_refused_reply(language: str, marker: str) -> None:
+    """Seed 002: fallback text per language, learning every 4 hours, nothing of the original."""
+    found = assessed(
+        "The CEO is Zaphod Beeblebrox.", POLICY, Evidence(query_language=language), query="Who is the CEO?"
+    )
+
+    assert found.action is Action.FALLBACK
+    assert marker in str(found.fallback_text)
+    assert "Zaphod" not in str(found.fallback_text)
+
+
+def test_the_fallback_tells_the_language_of_the_question_itself() -> None:
+    """Without a publisher's word the question's language is told among those of the texts."""
+    found = assessed(
+        "Giám đốc là Zaphod.", POLICY, NOTHING, query="Giám đốc điều hành của công ty là ai vậy?"
+    )
+
+    assert str(found.fallback_text).startswith("Tôi không có đủ thông tin")
+
+
+def test_an_account_that_learns_nothing_says_nothing_of_learning() -> None:
+    """The sentence on learning can be left out."""
+    text = fallback_answer(ValidatorsPolicy(learning_interval_hours=None), "en")
+
+    assert "hours" not in text
+    assert "{" not in text
+
+
+@pytest.mark.parametrize(("found", "action"), [(NOTHING, "fallback"), (evidence(0.9), "send")])
+def test_a_missing_citation_triggers_the_fallback_only_without_context(found: Evidence, action: str) -> None:
+    """Seed 002, "Fallback Triggers"."""
+    assert assessed("You can return any item within 30 days.", POLICY, found).action == action
+
+
+def test_the_ethics_adapter_calls_the_accounts_guard() -> None:
+    """Seed 002: EthicsAdapter(guard_callable); None passes, a named principle fails."""
+    guarded = ValidatorsPolicy(ethics_guard=lambda text: "privacy" if "item" in text else "")
+
+    assert "ethics" in assessed(CITED, guarded).failed_checks
+    assert assessed(CITED, guarded).action is Action.FALLBACK
+    assert "ethics" not in assessed(CITED, POLICY).failed_checks
+
+
+def test_what_the_documents_lack_is_suggested_for_learning() -> None:
+    """Seed 002: learning_suggestions name the topics of the question no passage speaks of."""
+    found = assessed(CITED, POLICY, query="Can I return a bicycle after delivery?")
+
+    assert found.diagnostics["learning_suggestions"] == ["bicycl"]
+
+
+def test_validation_info_has_the_published_fields() -> None:
+    """Seed 002, "validation_info Structure"."""
+    found = assessed(CITED, POLICY, Evidence(passages=(passage(), passage(number=1))))
+
+    assert {
+        "passed": True, "reasons": [], "used_fallback": False, "confidence_score": 0.9,
+        "context_docs_count": 2,
+    }.items() <= found.diagnostics.items()  # fmt: skip
+
+
+def test_the_seven_metrics() -> None:
+    """Seed 002, "New Metrics": one good reply, one replaced, one honest."""
+    replies = [
+        assessed(CITED, POLICY),
+        assessed("It is open on Mondays.", POLICY, NOTHING),
+        assessed("I don't know.", POLICY, NOTHING),
+    ]
+    found = metrics(replies)
+
+    assert found.avg_confidence_score == pytest.approx((0.6 + 0.1 + 0.3) / 3)
+    assert (found.fallback_usage_count, round(found.fallback_usage_rate, 4)) == (1, 0.3333)
+    assert (found.hallucination_prevented_count, found.hallucination_reduction_rate) == (1, 1.0)
+    assert (found.uncertainty_expressed_count, round(found.uncertainty_expression_rate, 4)) == (1, 0.3333)
+
+
+def test_the_metrics_of_nothing_are_nought() -> None:
+    """No reply is no division by zero."""
+    assert metrics([]).avg_confidence_score == 0.0
+
+
+def test_the_environment_names_of_the_document_are_read() -> None:
+    """Seed 002: ENABLE_VALIDATORS, VALIDATOR_EVIDENCE_THRESHOLD."""
+    policy = parse_policy(
+        {"name": "validators", "ENABLE_VALIDATORS": False, "VALIDATOR_EVIDENCE_THRESHOLD": 0.05}
+    )
+
+    assert policy == ValidatorsPolicy(enabled=False, evidence_threshold=0.05)
+    assert assessed("It is open on Mondays.", policy, NOTHING).category == "disabled"

@@ -1,0 +1,49 @@
+"""``worker.assessment.Judge`` over a language model."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.assessment import Question
+from worker.assessment.judge import Aspect
+from worker.model import Completion, Prompt
+from worker.ports import LanguageModel
+
+CRITERION: Final = {
+    Aspect.GROUNDING: "groundedness",
+    Aspect.SENTENCE: "groundedness",
+    Aspect.CONFIDENCE: "groundedness",
+    Aspect.CERTAINTY: "relevance",
+}
+
+
+class ModelJudge:
+    """Asks a model for a bare number.
+
+    Args:
+        model: whom to ask.
+        timeout_s: limit of one question.
+    """
+
+    def __init__(self, model: LanguageModel, *, timeout_s: float) -> None:
+        self._model = model
+        self._timeout_s = timeout_s
+
+    async def judge(self, question: Question) -> Completion:
+        """The model's answer, unread."""
+        parts = (
+            f"HUSHGATE-JUDGE: {CRITERION[question.aspect]}",
+            f"QUESTION: {_one_line(question.query)}",
+            f"REPLY: {_one_line(question.claim)}",
+            f"PASSAGES:\n{question.context}",
+            "END:",
+        )
+        prompt = Prompt(
+            system=question.instruction, history=(), question="\n".join(parts), tools_allowed=False
+        )
+        return await self._model.complete(prompt, self._timeout_s)
+
+
+def _one_line(text: str) -> str:
+    """Text that cannot pass for the next section of the prompt."""
+    return " ".join(text.split())

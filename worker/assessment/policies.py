@@ -1,0 +1,97 @@
+"""The five policies as data: their names, their defaults, and how one is read from an account's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from worker.assessment.calibrated import CalibratedPolicy
+from worker.assessment.failsafe import FailsafePolicy
+from worker.assessment.guardrail import GuardrailPolicy
+from worker.assessment.safety_checks import SafetyPolicy
+from worker.assessment.validators import ValidatorsPolicy
+from worker.errors import PolicyRejected
+from worker.model import Json
+
+Policy: TypeAlias = CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy
+
+DESIGNS: Mapping[str, type[Policy]] = MappingProxyType(
+    {
+        "calibrated": CalibratedPolicy,
+        "failsafe": FailsafePolicy,
+        "guardrail": GuardrailPolicy,
+        "validators": ValidatorsPolicy,
+        "safety": SafetyPolicy,
+    }
+)
+"""Name -> policy; the first is the default."""
+
+PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "guardrail": {
+            "highThreshold": "high_threshold",
+            "mediumThreshold": "medium_threshold",
+            "enableRecheck": "enable_recheck",
+            "enableEscalation": "enable_escalation",
+            "fallbackMessage": "fallback_message",
+        },
+        "failsafe": {"failsafe_enabled": "enabled"},
+        "validators": {"ENABLE_VALIDATORS": "enabled", "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold"},
+    }
+)
+"""Field names of the documents themselves, accepted beside ours."""
+
+_ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
+    {name: TypeAdapter(with_config(ConfigDict(extra="forbid"))(design)) for name, design in DESIGNS.items()}
+)
+
+
+def design_of(policy: Policy) -> str:
+    """The name of a policy's design, such as ``calibrated``."""
+    return next(name for name, design in DESIGNS.items() if isinstance(policy, design))
+
+
+def default_policy(name: str) -> Policy:
+    """A design with its default numbers.
+
+    Raises:
+        PolicyRejected: there is no design of that name.
+    """
+    return parse_policy({"name": name})
+
+
+def parse_policy(data: Json) -> Policy:
+    """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
+
+    An account that says nothing (``{}``) has the default design, ``calibrated``.
+
+    Raises:
+        PolicyRejected: with one line for each field that is not what it must be.
+    """
+    if not isinstance(data, dict):
+        raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
+    fields = dict(data)
+    name = fields.pop("name", next(iter(DESIGNS)))
+    if not isinstance(name, str) or name not in DESIGNS:
+        raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
+    if "ethics_guard" in fields:
+        raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
+    ours = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    try:
+        return _ADAPTERS[name].validate_json(json.dumps(ours), strict=True)
+    except ValidationError as error:
+        raise PolicyRejected(_problems(error)) from error
+
+
+def _problems(error: ValidationError) -> list[str]:
+    lines = []
+    for problem in error.errors(include_url=False, include_context=False):
+        place = ".".join(str(part) for part in problem["loc"]) or "policy"
+        message = problem["msg"].removeprefix("Value error, ")
+        own = problem["type"] == "value_error" and not problem["loc"]
+        lines.append(message if own else f"{place}: expected {message}, got {str(problem['input'])[:120]!r}")
+    return lines

@@ -1,0 +1,1 @@
+"""The pipeline's steps: with ``worker.pipeline`` the only callers of ports."""
