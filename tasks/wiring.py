@@ -18,8 +18,8 @@ from redis.asyncio import Redis
 
 from db import accounts
 from db.conversations import PostgresConversations
-from db.documents import PostgresRetriever
 from db.pool import Pool, checkout, pool
+from db.retrieval import PostgresRetriever
 from tasks.accounts import Rulebooks
 from tasks.deliver import Relay
 from tasks.engine import Engine, EngineLimits
@@ -28,12 +28,13 @@ from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
+from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
 from worker.generation import RetryPolicy
 from worker.ports import Clock, Ports
-from worker.settings import Settings
+from worker.settings import Settings, embedding_endpoint
 
 log = structlog.get_logger(__name__)
 
@@ -63,14 +64,15 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Clients of the servers a deployment asks; no moderation means that it is switched off."""
+    """Clients of the servers a deployment asks; None for what is switched off."""
 
     moderation: AsyncOpenAI | None
     model: AsyncOpenAI
+    embedding: AsyncOpenAI | None
 
     async def close(self) -> None:
         """Close their connections."""
-        for client in (self.moderation, self.model):
+        for client in (self.moderation, self.model, self.embedding):
             if client is not None:
                 await client.close()
 
@@ -84,7 +86,11 @@ def endpoints(settings: Settings) -> Endpoints:
         moderation = openai_client.client(settings.openai_base_url, key, connections=connections)
     key = settings.openrouter_api_key.get_secret_value() if settings.openrouter_api_key else None
     model = openai_client.client(settings.openrouter_base_url, key, connections=connections)
-    return Endpoints(moderation=moderation, model=model)
+    embedding = None
+    if settings.embedding_model:
+        url, key = embedding_endpoint(settings)
+        embedding = openai_client.client(url, key, connections=connections)
+    return Endpoints(moderation=moderation, model=model, embedding=embedding)
 
 
 def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
@@ -94,6 +100,9 @@ def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> P
         moderator = OpenAIModerator(
             asked.moderation, model=settings.moderation_model, timeout_s=settings.moderation_timeout_s
         )
+    embedder = None
+    if asked.embedding is not None:
+        embedder = OpenAIEmbedder(asked.embedding, timeout_s=settings.embedding_timeout_s)
     judging = OpenAIChat(
         asked.model, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS
     )
@@ -102,7 +111,7 @@ def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> P
         moderator=moderator,
         model=OpenAIChat(asked.model, model=settings.llm_model, max_tokens=settings.llm_max_tokens),
         judge=ModelJudge(judging, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
-        retriever=PostgresRetriever(source),
+        retriever=PostgresRetriever(source, embedder),
         conversations=PostgresConversations(source),
     )
 

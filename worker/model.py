@@ -58,7 +58,7 @@ class Event:
         received_at: when the entry reached Redis, UTC; the age limits count from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
-        metadata: the publisher's own JSON object, stored, never interpreted.
+        metadata: the publisher's own JSON object; only ``labels`` in it means something to us, see retrieval.
     """
 
     event_id: str
