@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -23,11 +22,10 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cli.stack import Stack
-from db.documents import add_text
-from db.pool import pool
 from sandbox.server import SandboxHandle
 from tasks.publish import publish_many
 from tasks.stream import GROUP
+from tests.seeding import seed_document
 
 Value = TypeVar("Value")
 STREAM = "hushgate:events"
@@ -234,12 +232,7 @@ def seed_account(database_url: str) -> None:
             " VALUES ('u', true, true, ARRAY['spam'])"
         )
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
-    asyncio.run(_add_document(database_url, "u", "Hours", paragraphs))
-
-
-async def _add_document(database_url: str, user_id: str, title: str, paragraphs: list[str]) -> None:
-    async with pool(database_url, size=1, application="test", role=None) as source:
-        await add_text(source, user_id, title, paragraphs)
+    seed_document(database_url, "u", "Hours", paragraphs)
 
 
 def broken_laws(fleet: Fleet) -> list[str]:

@@ -29,6 +29,7 @@ from cli.stack import Stack
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publish import publish_many
+from tests.seeding import seed_document
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORD: Final = "zqxplanted"
@@ -54,11 +55,6 @@ BREAKAGE: Final = f"""
     CREATE POLICY refusing ON messages USING (refuse(text));
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     VALUES ('{ACCOUNT}', 'broken history', 'm', gen_random_uuid(), 'user', '{WORD} history', now());
-"""
-DOCUMENT: Final = "INSERT INTO documents (user_id, title, source, content_hash) VALUES (%s, %s, '', %s)"
-CHUNK: Final = """
-    INSERT INTO chunks (document_id, number, user_id, text)
-    SELECT id, 1, user_id, %(text)s FROM documents WHERE user_id = %(user_id)s AND content_hash = %(hash)s
 """
 PARAGRAPHS: Final = (
     f"Our opening hours are nine to five on weekdays, {WORD} document.",
@@ -266,8 +262,7 @@ def prepare(owner: psycopg.Connection[Any]) -> None:
         (ACCOUNT,),
     )
     for number, paragraph in enumerate(PARAGRAPHS, 1):
-        owner.execute(DOCUMENT, (ACCOUNT, f"{WORD} title {number}", str(number)))
-        owner.execute(CHUNK, {"text": paragraph, "user_id": ACCOUNT, "hash": str(number)})
+        seed_document(owner.info.dsn, ACCOUNT, f"{WORD} title {number}", [paragraph])
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")
     owner.execute(BREAKAGE.encode())
 
