@@ -408,14 +408,10 @@ def test_runtime_lock_has_all_that_the_image_runs() -> None:
         "tops = {name.partition('.')[0] for name in sys.modules}\n"
         "print(*{owner for top in tops for owner in owners.get(top, ())})\n"
     )
-    modules: tuple[str, ...] = (
-        "cli.main",
-        "tasks.app",
-        "kombu.transport.redis",
-        "celery.bin.worker",
-        "celery.bin.beat",
+    modules = (
+        *("cli.main", "tasks.app", "tasks.health", "sandbox.__main__", "kombu.transport.redis"),
+        *("celery.bin.worker", "celery.bin.beat", "celery.concurrency.thread", "celery.worker.worker"),
     )
-    modules += ("celery.concurrency.thread", "celery.worker.worker", "sandbox.__main__", "tasks.health")
     environment = {**os.environ, "DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", **KEYS}
     done = subprocess.run(
         [sys.executable, "-c", script, *modules],

@@ -5,6 +5,7 @@ One real worker process lives through good and bad days; each test then looks at
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -26,10 +27,11 @@ from celery import Celery
 from redis import Redis
 
 from cli.stack import Stack
+from db.documents import add_text
+from db.pool import pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publish import publish_many
-from tests.seeding import seed_document
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORD: Final = "zqxplanted"
@@ -228,6 +230,7 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         redis, redis_url = guarded(own.redis_url)
         stack.callback(redis.close)
         prepare(owner)
+        asyncio.run(store_documents(database_url))
         scene = Scene(owner=owner, redis=redis, redis_url=redis_url, log=folder / "log")
         worker = started(environment(scene, database_url, sandbox, sink), folder)
         stack.callback(worker.wait)
@@ -255,16 +258,21 @@ def guarded(url: str) -> tuple[Redis, str]:
 
 
 def prepare(owner: psycopg.Connection[Any]) -> None:
-    """An account, a document, a login that is only the worker's role, and the breakages of a bad day."""
+    """An account, a login that is only the worker's role, and the breakages of a bad day."""
     owner.execute(
         "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,"
         " flagged_keywords) VALUES (%s, true, true, true, ARRAY['spam', 'giraffe'])",
         (ACCOUNT,),
     )
-    for number, paragraph in enumerate(PARAGRAPHS, 1):
-        seed_document(owner.info.dsn, ACCOUNT, f"{WORD} title {number}", [paragraph])
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")
     owner.execute(BREAKAGE.encode())
+
+
+async def store_documents(database_url: str) -> None:
+    """What replies are made of."""
+    async with pool(database_url, size=1, application="test", role=None) as source:
+        for number, paragraph in enumerate(PARAGRAPHS, 1):
+            await add_text(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
 
 
 def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: Sink) -> dict[str, str]:
