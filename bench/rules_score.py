@@ -1,6 +1,6 @@
 """Scores labelled cases: ``python -m bench.rules_score CASES.jsonl [--level strict]``.
 
-A case is ``{"keywords": [...], "text", "expect": bool, "kind", "tier"}``; kinds named plain count apart.
+A case is ``{"keywords", "text", "expect", "kind", "tier"}``; kinds named plain are counted apart.
 Prints recall and false positives by tier as JSON, and every wrong case on standard error.
 """
 
