@@ -10,9 +10,11 @@ import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 
-from cli import accounts, config, dead_letters, decisions, doctor, publish, serve
+from cli import accounts, config, dead_letters, decisions, doctor, documents, publish, saving, serve
+from cli.assess import assess_app
 from cli.demo import run as demo
 from cli.output import errors
+from cli.rules import rules_app, use_database
 from worker import __version__
 from worker.errors import HushgateError
 
@@ -31,6 +33,9 @@ app.command()(publish.publish)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(accounts.app, name="accounts")
+app.add_typer(documents.app, name="documents")
+app.add_typer(rules_app, name="rules")
+app.add_typer(assess_app, name="assess")
 app.command(context_settings=PASSTHROUGH)(serve.worker)
 app.command(context_settings=PASSTHROUGH)(serve.beat)
 app.command()(serve.migrate)
@@ -38,6 +43,9 @@ app.command()(serve.sandbox)
 app.command()(doctor.doctor)
 app.add_typer(config.app, name="config")
 app.command()(config.schema)
+
+
+use_database(load=saving.load_rules, save=saving.save_rules)
 
 
 def _version(wanted: bool) -> None:  # as Typer calls it

@@ -18,6 +18,9 @@ NEWEST: Final = (
 )
 VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = ANY(%s) GROUP BY user_id"
 
+RECENT: Final = """
+    SELECT message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
+"""
 STORE: Final = (
     f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"  # noqa: S608  # names of our own fields
     f" VALUES ({', '.join('%s' for _ in SETTABLE)}, %s) RETURNING version"
@@ -55,3 +58,10 @@ async def store(source: Pool, account: Account, *, changed_by: str) -> int:
         row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
     assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
     return int(row[0])
+
+
+async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
+    """The newest messages an account got, cut to 500 characters as the audit keeps them."""
+    async with checkout(source) as connection:
+        rows = await (await connection.execute(RECENT, (user_id, limit))).fetchall()
+    return tuple(text for (text,) in rows)

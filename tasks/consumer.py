@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 from celery import bootsteps
 
+from tasks import telemetry
 from tasks.wiring import Runtime
 
 log = structlog.get_logger(__name__)
@@ -28,10 +29,11 @@ class EngineStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
         worker.hushgate.start()
 
     def stop(self, worker: Any) -> None:  # noqa: ANN401
-        """Drain."""
+        """Drain, and let the last error reports leave."""
         if worker.hushgate is not None:
             worker.hushgate.stop()
             worker.hushgate = None
+        telemetry.flush()
 
     def terminate(self, worker: Any) -> None:  # noqa: ANN401
         """Do nothing: what runs is taken over by others when the heartbeat is gone."""

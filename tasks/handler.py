@@ -148,7 +148,8 @@ class Handler:
             at=self._ports.clock.now(),
         )
         await self._stored(lambda: dead_letters.bury(self._pool, letter))
-        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=why.field)
+        field = why.field.partition(".")[0]  # deeper parts of the path may be a publisher's own words
+        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=field)
 
     async def _bury_poison(self, grant: Grant, what_happened: str) -> None:
         why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)

@@ -76,7 +76,38 @@ _trans_run = _bind(
     ctypes.POINTER(ctypes.c_int32), _ERR,
 )  # fmt: skip
 
-CATEGORIES = ["Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Me", "Mc", "Nd", "Nl", "No", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cs", "Pd", "Ps", "Pe", "Pc", "Po", "Sm", "Sc", "Sk", "So", "Pi", "Pf"]
+CATEGORIES = [
+    "Cn",
+    "Lu",
+    "Ll",
+    "Lt",
+    "Lm",
+    "Lo",
+    "Mn",
+    "Me",
+    "Mc",
+    "Nd",
+    "Nl",
+    "No",
+    "Zs",
+    "Zl",
+    "Zp",
+    "Cc",
+    "Cf",
+    "Co",
+    "Cs",
+    "Pd",
+    "Ps",
+    "Pe",
+    "Pc",
+    "Po",
+    "Sm",
+    "Sc",
+    "Sk",
+    "So",
+    "Pi",
+    "Pf",
+]
 
 
 def _handle(opener: Callable[..., int], *arguments: object) -> int:

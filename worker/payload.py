@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -265,24 +266,35 @@ def _check_time(created_at: datetime, received: datetime) -> None:
 
 
 def _check_encodable(payload: EventPayload) -> None:
-    """Postgres takes no NUL, wherever it hides."""
-    for text in _texts(payload.metadata):
-        if "\x00" in text:
+    """Postgres takes no NUL, our JSON writer no number beyond 64 bits, wherever they hide."""
+    for value in _leaves(payload.metadata):
+        if isinstance(value, str) and "\x00" in value:
             raise PayloadRejected(
-                code="invalid", field="metadata", expected="text without NUL", got=_shown(text)
+                code="invalid", field="metadata", expected="text without NUL", got=_shown(value)
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PayloadRejected(
+                code="invalid", field="metadata", expected="numbers below 1e308", got="a larger one"
+            )
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise PayloadRejected(
+                code="invalid", field="metadata", expected="integers of 64 bits", got="a larger one"
             )
 
 
 def _texts(node: JsonValue) -> Iterator[str]:
+    return (value for value in _leaves(node) if isinstance(value, str))
+
+
+def _leaves(node: JsonValue) -> Iterator[JsonValue]:
+    """Every key and every value that is no container."""
     match node:
-        case str():
-            yield node
         case dict():
             for key, value in node.items():
                 yield key
-                yield from _texts(value)
+                yield from _leaves(value)
         case list():
             for value in node:
-                yield from _texts(value)
+                yield from _leaves(value)
         case _:
-            return
+            yield node

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
+import threading
 import time
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-import sqlalchemy as sa
 import typer
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
@@ -25,7 +26,7 @@ from cli.demo import events
 from cli.demo.fleet import Fleet, fleet
 from cli.demo.report import Report, report
 from cli.output import emit_json, errors, for_eyes, screen, table
-from db import accounts, audit
+from db import accounts, audit, run_figures
 from db.documents import add_text
 from db.pool import pool
 from tasks.publish import publish_many
@@ -36,16 +37,12 @@ WORKERS: Final = 2
 PATIENCE_S: Final = 120.0
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
 REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
-WAITING: Final = sa.text("SELECT count(*) FROM outbox WHERE delivered_at IS NULL")
 NEXT: Final = """
 next:  make up                        the same servers, until Ctrl-C, with their addresses
        hushgate publish FILE --wait   your own events, one JSON object a line
        hushgate decisions list        the audit;  decisions show ID  one decision whole
        hushgate doctor                is a deployment fit
 """
-COUNTS: Final = sa.text(
-    "SELECT decision, count(*) FROM ai_decisions WHERE event_id LIKE :run GROUP BY decision"
-)
 
 
 def demo(
@@ -79,13 +76,19 @@ def up(
         for name in ("DATABASE_URL", "REDIS_URL"):
             typer.echo(f"export {name}='{running.environment[name]}'")
         _say(f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
-        try:
-            while True:
-                time.sleep(1)
-                for name in running.mend():
-                    _say(f"{name} had died and was started again")
-        except KeyboardInterrupt:
-            _say("draining ...")
+        stopped = _stop_signal()
+        while not stopped.wait(1):
+            for name in running.mend():
+                _say(f"{name} had died and was started again")
+        _say("draining ...")
+
+
+def _stop_signal() -> threading.Event:
+    """An event that SIGINT and SIGTERM set, also where a shell had SIGINT ignored."""
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stopped.set())
+    return stopped
 
 
 def _run(running: Fleet, rate: float) -> Report:
@@ -149,16 +152,14 @@ class View:
 
 
 async def _view(connection: AsyncConnection, client: AsyncRedis, run: str, start: int, total: int) -> View:
-    counts = {row[0]: row[1] for row in await connection.execute(COUNTS, {"run": f"{run}-%"})}
-    waiting = int((await connection.execute(WAITING)).scalar_one())
-    await connection.rollback()
+    so_far = await run_figures.progress(connection, run)
     accepted, unfinished = await _stream(client)
     bars = Progress(TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn())
     bars.add_task("published", total=total, completed=accepted - start)
     bars.add_task("finished", total=total, completed=accepted - start - unfinished)
     line = Table.grid(padding=(0, 3))
-    line.add_row(*(f"{name} {counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
-    return View(unfinished=unfinished, waiting=waiting, shown=Group(bars, line))
+    line.add_row(*(f"{name} {so_far.counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
+    return View(unfinished=unfinished, waiting=so_far.waiting, shown=Group(bars, line))
 
 
 async def _workers_ready(client: AsyncRedis) -> None:
@@ -177,18 +178,24 @@ async def _stream(client: AsyncRedis) -> tuple[int, int]:
 def _show(result: Report) -> None:
     laws = [{"law": name, "held": ok, "figures": figures} for name, ok, figures in result.laws()]
     if not for_eyes():
-        for kind, rows in (("reason", result.reasons), ("totals", [result.totals]), ("law", laws)):
+        for kind, rows in (
+            ("reason", result.figures.reasons),
+            ("totals", [result.figures.totals]),
+            ("law", laws),
+        ):
             for row in rows:
                 emit_json({"kind": kind, **row})
-        for row in result.examples:
+        for row in result.figures.examples:
             emit_json({"kind": "example", **row})
         return
     screen.print(
-        table(result.reasons, ["decision", "reason_code", "events", "p50_ms", "p95_ms"], title="events")
+        table(
+            result.figures.reasons, ["decision", "reason_code", "events", "p50_ms", "p95_ms"], title="events"
+        )
     )
-    screen.print(table([result.totals], list(result.totals), title="\ntotals"))
-    for number, row in enumerate(result.examples, 1):
-        screen.print(Text(f"\nexample {number} of {len(result.examples)}", style="bold"))
+    screen.print(table([result.figures.totals], list(result.figures.totals), title="\ntotals"))
+    for number, row in enumerate(result.figures.examples, 1):
+        screen.print(Text(f"\nexample {number} of {len(result.figures.examples)}", style="bold"))
         for part in described(row):
             screen.print(part)
     screen.print(table(laws, ["law", "held", "figures"], title="\nlaws"))

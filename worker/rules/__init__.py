@@ -9,6 +9,7 @@ from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import compile_rules
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.syntax import parse_rule
+from worker.rules.validation import validate_rules
 
 __all__ = [
     "CompiledRules",
@@ -23,4 +24,5 @@ __all__ = [
     "Switch",
     "compile_rules",
     "parse_rule",
+    "validate_rules",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from icu4py.breakers import WordBreaker
 
-from worker.rules.fold import TABLES, Fold, script
-from worker.rules.model import Rule, Switch
-from worker.rules.verify import spaceless
+from worker.rules.fold import ASCII_SIGNS, TABLES, Fold, script
+from worker.rules.model import How, Rule, Switch
+from worker.rules.units import spaceless
 
 BREAK_CONTEXT = 24
 """Characters on either side that the word breaker sees: a dictionary word of Han or Thai is far shorter."""
@@ -81,13 +82,15 @@ JOSA = frozenset(
 JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 """The same after a noun of one syllable, where others form new words too often."""
 
+SHORT_PIECE = 2
+"""Letters beyond a bar, plus or exclamation mark that are too few to be a word of their own."""
 _CONTRACTION = re.compile(r"['’]t\b", re.IGNORECASE)
 _HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7ff\u3130-\u318f]*")
 _BEYOND = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 """What the breaker cannot count in code points: it works in UTF-16 and refuses lone surrogates."""
 
 
-def bounded(rule: Rule, fold: Fold, text: str, place: tuple[int, int]) -> bool:
+def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How]) -> bool:
     """Whether the edges of ``text[start:end]`` at that place are where the rule wants them."""
     start, end = place
     if rule.switches & {Switch.STARTS, Switch.ENDS, Switch.FULL, Switch.FULL_EXACT}:
@@ -96,7 +99,37 @@ def bounded(rule: Rule, fold: Fold, text: str, place: tuple[int, int]) -> bool:
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
-    return _script_edges(rule, fold, text, start, end)
+    leet = How.LEET in hows
+    if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet):
+        return False
+    if not rule.open_end and _sign_goes_on(text, end, 1, leet=leet):
+        return False
+    return _script_edges(rule, text, start, end)
+
+
+def _sign_goes_on(text: str, at: int, step: int, *, leet: bool) -> bool:
+    """Whether a sign beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
+    at = _skip_invisible(text, at, step)
+    if not 0 <= at < len(text) or unicodedata.category(text[at])[0] not in "SP":
+        return False
+    sign, beyond = text[at], _skip_invisible(text, at + step, step)
+    if not (TABLES[Fold.SIGNS][ord(sign)] or "").strip():
+        return False
+    if sign == "$" and step < 0:
+        return True
+    if not 0 <= beyond < len(text) or not (text[beyond].isalnum() or text[beyond] in ASCII_SIGNS):
+        return False
+    if sign in "@$" or not sign.isascii():
+        return True
+    piece = text[beyond : beyond + SHORT_PIECE + 1] if step > 0 else text[max(0, at - SHORT_PIECE - 1) : at]
+    letters = re.split(r"[^\w@$]", piece if step > 0 else piece[::-1])[0]
+    return leet or len(letters) <= SHORT_PIECE or any(map(str.isdigit, letters))
+
+
+def _skip_invisible(text: str, at: int, step: int) -> int:
+    while 0 <= at < len(text) and TABLES[Fold.NATIVE][ord(text[at])] == "":
+        at += step
+    return at
 
 
 def _anchored(rule: Rule, text: str, start: int, end: int) -> bool:
@@ -119,9 +152,9 @@ def _punctuation_stands(rule: Rule, text: str, start: int, end: int) -> bool:
     return text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)
 
 
-def _script_edges(rule: Rule, fold: Fold, text: str, start: int, end: int) -> bool:
-    left = _neighbour(text, start - 1, -1, fold)
-    right = _neighbour(text, end, 1, fold)
+def _script_edges(rule: Rule, text: str, start: int, end: int) -> bool:
+    left = _neighbour(text, start - 1, -1)
+    right = _neighbour(text, end, 1)
     check_left = not rule.open_start and left and spaceless(left) and spaceless(text[start])
     check_right = not rule.open_end and right and spaceless(right) and spaceless(text[end - 1])
     if not check_left and not check_right:
@@ -135,17 +168,14 @@ def _script_edges(rule: Rule, fold: Fold, text: str, start: int, end: int) -> bo
         return False
     if _long_han(rule.core):
         return True
-    breaks = _word_breaks(text, start, end, fold)
+    breaks = _word_breaks(text, start, end)
     return not ((check_left and "start" not in breaks) or (check_right and "end" not in breaks))
 
 
-def _neighbour(text: str, at: int, step: int, fold: Fold) -> str:
+def _neighbour(text: str, at: int, step: int) -> str:
     """The nearest visible character on that side, or an empty string at the end of the text."""
-    while 0 <= at < len(text):
-        if TABLES[fold][ord(text[at])]:
-            return text[at]
-        at += step
-    return ""
+    at = _skip_invisible(text, at, step)
+    return text[at] if 0 <= at < len(text) else ""
 
 
 def _same_kana(neighbour: str, edge: str) -> bool:
@@ -167,9 +197,9 @@ def _long_han(core: str) -> bool:
     return len(core) >= LONG_HAN and all(script(char) == "Hani" for char in core)
 
 
-def _word_breaks(text: str, start: int, end: int, fold: Fold) -> set[str]:
+def _word_breaks(text: str, start: int, end: int) -> set[str]:
     """Which edges (``start``, ``end``) ICU's word breaker parts when the gaps inside are taken out."""
-    table = TABLES[fold]
+    table = TABLES[Fold.NATIVE]
     inside = "".join(char for char in text[start:end] if (table[ord(char)] or "").strip())
     before, after = (
         "".join(char for char in part if table[ord(char)])

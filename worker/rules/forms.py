@@ -45,7 +45,7 @@ def _glued(whole: str) -> tuple[str, ...]:
     if " " not in whole:
         return ()
     glued = whole.replace(" ", "")
-    return glued, collapsed(glued)
+    return (glued, collapsed(glued)) if len(collapsed(glued)) > 2 else ()
 
 
 def _edged(rule: Rule, form: str) -> str:

@@ -1,0 +1,76 @@
+"""Storing an account's settings: checked whole, refused whole."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from rich.text import Text
+
+from cli.options import connected
+from cli.output import errors
+from db import accounts
+from db.pool import Pool, pool
+from worker.account_settings import AccountRejected, changed
+from worker.model import Account
+from worker.rules import ProblemLevel, RuleProblem, validate_rules
+from worker.rules.formats import RuleList
+
+RECENT: Final = 1000
+RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
+
+
+async def load(user_id: str) -> Account:
+    """The settings in force."""
+    async with _opened() as source:
+        return await accounts.newest(source, user_id)
+
+
+async def save(user_id: str, changes: Mapping[str, Any]) -> int:
+    """Store the settings in force with these changes; the new version. Warnings about rules are shown.
+
+    Raises:
+        AccountRejected: a setting or a rule that cannot be used; nothing was stored.
+    """
+    async with _opened() as source:
+        account = changed(await accounts.newest(source, user_id), changes)
+        if not RULES.isdisjoint(changes):
+            recent = await accounts.recent_messages(source, user_id, RECENT)
+            _judge(await asyncio.to_thread(_problems, account, recent))
+        return await accounts.store(source, account, changed_by=getpass.getuser())
+
+
+def load_rules(user_id: str) -> RuleList:
+    """The rules in force."""
+    account = asyncio.run(load(user_id))
+    return RuleList(keywords=account.flagged_keywords, phrases=account.flagged_phrases, allow=account.allowed)
+
+
+def save_rules(user_id: str, rules: RuleList) -> int:
+    """Store these rules in place of those in force; the new version."""
+    changes = {"flagged_keywords": rules.keywords, "flagged_phrases": rules.phrases, "allowed": rules.allow}
+    return asyncio.run(save(user_id, {name: list(value) for name, value in changes.items()}))
+
+
+def _problems(account: Account, recent: tuple[str, ...]) -> tuple[RuleProblem, ...]:
+    return validate_rules(
+        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, recent_messages=recent
+    )
+
+
+def _judge(problems: tuple[RuleProblem, ...]) -> None:
+    refused = [f"rule {p.rule!r}: {p.message}" for p in problems if p.level is ProblemLevel.ERROR]
+    if refused:
+        raise AccountRejected("\n".join(refused))
+    for problem in problems:
+        errors.print(Text(f"rule {problem.rule!r}: {problem.message}", style="yellow"))
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Pool]:
+    url = connected().database_url.get_secret_value()
+    async with pool(url, size=2, application="hushgate-cli", role=None) as source:
+        yield source

@@ -1,0 +1,145 @@
+"""A fleet under fire: whatever dies, every event is decided once, in order, and answered at most once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from cli.stack import Stack
+from db import migrate
+from sandbox.server import SandboxHandle
+from tests.chaos.fleet import IN_FLIGHT, Fleet, broken_laws, seed_account, until
+
+pytestmark = pytest.mark.timeout(300)
+CONVERSATIONS = [f"c{number}" for number in range(150)]
+
+
+@pytest.fixture(scope="module")
+def fleet(sandbox_process: SandboxHandle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """Three workers on servers that may be killed."""
+    with Stack() as stack:
+        migrate.upgrade(stack.database_url)
+        seed_account(stack.database_url)
+        fleet = Fleet(
+            stack=stack,
+            sandbox=sandbox_process,
+            database_url=stack.database_url,
+            logs=tmp_path_factory.mktemp("workers"),
+        )
+        try:
+            for _ in range(3):
+                fleet.start_worker()
+            yield fleet
+        finally:
+            fleet.stop()
+
+
+@pytest.fixture(autouse=True)
+def _small_latencies(fleet: Fleet) -> None:
+    """Every upstream call takes a moment, so that there is always something in flight to kill."""
+    fleet.sandbox.reset()
+    fleet.sandbox.set_latency(moderations={"low_s": 0.01, "high_s": 0.1}, chat={"low_s": 0.05, "high_s": 0.3})
+
+
+def all_alive(fleet: Fleet) -> bool:
+    """True when no worker ended by itself."""
+    return len(fleet.workers) >= 3 and all(process.poll() is None for process in fleet.workers.values())
+
+
+def test_five_thousand_events_survive_twelve_kills_of_workers(fleet: Fleet) -> None:
+    """SIGKILL with events in flight, twelve times: one decision each, in order, one reply each."""
+    for kills in range(12):
+        fleet.publish(450, CONVERSATIONS)
+        until(lambda kills=kills: fleet.finished() >= 400 * kills, "the fleet works on")  # type: ignore[misc]
+        assert fleet.send(fleet.busy_worker(), signal.SIGKILL) == -signal.SIGKILL
+        fleet.start_worker()
+    fleet.settle()
+
+    assert len(fleet.published.entries) >= 5000
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def test_a_stopped_worker_loses_its_lanes_and_disturbs_nobody_when_it_comes_back(fleet: Fleet) -> None:
+    """SIGSTOP beyond the heartbeat's life, its lanes taken over, SIGCONT in the midst of further events."""
+    fleet.publish(200, CONVERSATIONS)
+    stopped = fleet.busy_worker()
+    fleet.send(stopped, signal.SIGSTOP)
+    until(lambda: stopped not in fleet.owned(), "the stopped worker is reaped")
+    until(lambda: fleet.unfinished() == 0, "the others did its work")
+    fleet.publish(200, CONVERSATIONS)
+    fleet.send(stopped, signal.SIGCONT)
+    until(lambda: stopped in fleet.owned(), "the revived worker is back")
+    fleet.settle()
+
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def test_a_killed_redis_comes_back_from_its_file_and_nothing_is_lost(fleet: Fleet) -> None:
+    """SIGKILL of Redis twice under load; a worker that starts meanwhile waits, those that run go on."""
+    for starts_meanwhile in (False, True):
+        fleet.publish(200, CONVERSATIONS)
+        fleet.busy_worker()
+        fleet.stack.kill_redis()
+        if starts_meanwhile:
+            fleet.start_worker()
+        fleet.stack.start_redis()
+        fleet.publish(100, CONVERSATIONS)
+        fleet.settle()
+
+    until(lambda: len(fleet.owned()) == 4, "every worker is back")
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def test_a_killed_postgres_stops_admission_and_loses_nothing(fleet: Fleet) -> None:
+    """SIGKILL of Postgres under load; workers hold what they run, one starts meanwhile and waits."""
+    fleet.publish(200, CONVERSATIONS)
+    fleet.busy_worker()
+    fleet.stack.kill_postgres()
+    fleet.publish(100, CONVERSATIONS)
+    fleet.start_worker()
+    fleet.stack.start_postgres()
+    fleet.settle()
+
+    until(lambda: len(fleet.owned()) == 5, "every worker is back")
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def test_while_moderation_is_down_the_stream_holds_what_is_beyond_the_limit(fleet: Fleet) -> None:
+    """Held events fill the in-flight limit, nothing more is admitted; all go on when moderation is back."""
+    while len(fleet.workers) > 3:
+        fleet.send(next(iter(fleet.workers)), signal.SIGTERM)
+    rule = fleet.sandbox.add_rule("moderations", "503", value="1")
+    for number in range(6 * IN_FLIGHT):
+        fleet.publish(1, [f"held-{number}"])
+    until(lambda: fleet.pending() >= 3 * IN_FLIGHT - 3, "the limit is reached")
+    held = fleet.unfinished()
+    drained = fleet.send(fleet.busy_worker(), signal.SIGTERM)
+    fleet.start_worker()
+    fleet.sandbox.drop_rules(rule)
+    fleet.settle()
+
+    assert held > 3 * IN_FLIGHT
+    assert drained == 0
+    assert fleet.rows("SELECT count(*) FROM ai_decisions WHERE degraded") == [(0,)]
+    assert broken_laws(fleet) == []
+
+
+def test_a_rolling_restart_under_load_changes_nothing(fleet: Fleet) -> None:
+    """SIGTERM drains each worker in turn, exit 0; one more ends cold and leaves its events to the reaper."""
+    for _ in range(3):
+        fleet.publish(150, CONVERSATIONS)
+        assert fleet.send(fleet.busy_worker(), signal.SIGTERM) == 0
+        fleet.start_worker()
+    fleet.publish(150, CONVERSATIONS)
+    fleet.send(fleet.busy_worker(), signal.SIGQUIT)
+    fleet.start_worker()
+    fleet.settle()
+
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)

@@ -1,0 +1,250 @@
+"""Rule lists of other tools, in and out: CSV, JSON, plain lists, Reddit AutoModerator, Discord."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import yaml
+
+from worker.errors import RuleRejected
+from worker.rules.model import Switch
+
+
+class Format(StrEnum):
+    """A way to write a rule list."""
+
+    LIST = "list"
+    CSV = "csv"
+    JSON = "json"
+    AUTOMODERATOR = "automoderator"
+    DISCORD = "discord"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleList:
+    """The rules of one account as they are stored.
+
+    Attributes:
+        skipped: lines that could not be carried over, each with its reason.
+    """
+
+    keywords: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+SYNTAXES: Mapping[str, Switch | None] = {
+    "plain": None,
+    "wildcard": None,
+    "includes-word": None,
+    "whole_word": None,
+    "includes": Switch.SUBSTRING,
+    "substring": Switch.SUBSTRING,
+    "starts-with": Switch.STARTS,
+    "ends-with": Switch.ENDS,
+    "full-exact": Switch.FULL_EXACT,
+    "full-text": Switch.FULL,
+    "regex": None,
+}
+"""How other tools call a way of matching, and the switch that says the same here."""
+
+
+def rule_from_syntax(rule: str, syntax: str) -> str:
+    """The rule as written here that means what ``rule`` means under another tool's syntax.
+
+    Raises:
+        RuleRejected: the syntax is not one of ``SYNTAXES``.
+    """
+    if syntax not in SYNTAXES:
+        raise RuleRejected(rule, f"syntax: expected one of {', '.join(SYNTAXES)}, got {syntax[:40]!r}")
+    if syntax == "regex":
+        return f"/{rule}/"
+    switch = SYNTAXES[syntax]
+    return rule if switch is None else f"{rule} {{{switch}}}"
+
+
+def read_rules(text: str, fmt: Format) -> RuleList:
+    """The rules a file holds.
+
+    Raises:
+        RuleRejected: the file as a whole is not of that format; the message says where.
+    """
+    match fmt:
+        case Format.LIST:
+            return _sorted_out(line.strip() for line in text.splitlines() if not line.startswith("#"))
+        case Format.DISCORD:
+            return _sorted_out(part.strip() for line in text.splitlines() for part in line.split(","))
+        case Format.CSV:
+            return _from_csv(text)
+        case Format.JSON:
+            return _from_json(text)
+        case Format.AUTOMODERATOR:
+            return _from_automoderator(text)
+
+
+def write_rules(rules: RuleList, fmt: Format) -> str:
+    """The rules as a file of that format; what the format cannot say is left out of Discord's only."""
+    match fmt:
+        case Format.LIST:
+            return "".join(f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_marked(rules.allow)))
+        case Format.DISCORD:
+            plain = [
+                rule for rule in (*rules.keywords, *rules.phrases) if "{" not in rule and rule[:1] != "/"
+            ]
+            return ", ".join(plain) + "\n"
+        case Format.CSV:
+            return _to_csv(rules)
+        case Format.JSON:
+            lists = {"keywords": rules.keywords, "phrases": rules.phrases, "allow": rules.allow}
+            return json.dumps(lists, ensure_ascii=False, indent=2) + "\n"
+        case Format.AUTOMODERATOR:
+            return _to_automoderator(rules)
+
+
+def _marked(allow: Iterable[str]) -> list[str]:
+    return [f"{rule} {{{Switch.ALLOW}}}" for rule in allow]
+
+
+def _sorted_out(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
+    """Rules with a space inside are phrases, those with the allow switch are allowed texts."""
+    keywords, phrases, allow = [], [], []
+    mark = f"{{{Switch.ALLOW}}}"
+    for rule in dict.fromkeys(rule for rule in rules if rule):
+        if rule.endswith(mark):
+            allow.append(rule.removesuffix(mark).strip())
+        elif " " in rule.split("{")[0].strip():
+            phrases.append(rule)
+        else:
+            keywords.append(rule)
+    return RuleList(
+        keywords=tuple(keywords), phrases=tuple(phrases), allow=tuple(allow), skipped=tuple(skipped)
+    )
+
+
+def _from_csv(text: str) -> RuleList:
+    """Columns ``kind`` (keyword, phrase, allow) and ``rule``; one column alone is a list of rules."""
+    rows = list(csv.reader(io.StringIO(text)))
+    if rows and [cell.strip().lower() for cell in rows[0]] == ["kind", "rule"]:
+        rows = rows[1:]
+    lists: dict[str, list[str]] = {"keyword": [], "phrase": [], "allow": []}
+    loose, skipped = [], []
+    for number, row in enumerate(rows, 1):
+        cells = [cell.strip() for cell in row if cell.strip()]
+        if len(cells) == 1:
+            loose.append(cells[0])
+        elif len(cells) == 2 and cells[0] in lists:
+            lists[cells[0]].append(cells[1])
+        elif cells:
+            skipped.append(f"row {number}: kind: expected keyword, phrase or allow, got {cells[0][:40]!r}")
+    found = _sorted_out(loose, skipped)
+    return RuleList(
+        keywords=(*lists["keyword"], *found.keywords),
+        phrases=(*lists["phrase"], *found.phrases),
+        allow=(*lists["allow"], *found.allow),
+        skipped=found.skipped,
+    )
+
+
+def _to_csv(rules: RuleList) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["kind", "rule"])
+    for kind, entries in (("keyword", rules.keywords), ("phrase", rules.phrases), ("allow", rules.allow)):
+        writer.writerows([kind, rule] for rule in entries)
+    return out.getvalue()
+
+
+def _from_json(text: str) -> RuleList:
+    """An object with ``keywords``, ``phrases``, ``allow`` (or the column names), or an array of rules."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise RuleRejected("*", f"JSON: {error}") from error
+    if isinstance(data, list):
+        return _sorted_out(str(rule).strip() for rule in data)
+    if not isinstance(data, dict):
+        raise RuleRejected("*", f"JSON: expected an object or an array, got {type(data).__name__}")
+
+    def entries(*names: str) -> tuple[str, ...]:
+        found: object = next((data[name] for name in names if name in data), [])
+        if not isinstance(found, list) or not all(isinstance(rule, str) for rule in found):
+            raise RuleRejected("*", f"{names[0]}: expected an array of strings, got {str(found)[:40]}")
+        return tuple(found)
+
+    return RuleList(
+        keywords=entries("keywords", "flagged_keywords"),
+        phrases=entries("phrases", "flagged_phrases"),
+        allow=entries("allow", "allow_list"),
+    )
+
+
+_REDDIT_FIELDS = ("title", "body", "url", "domain")
+
+
+def _from_automoderator(text: str) -> RuleList:
+    """The word lists of AutoModerator's YAML rules: every ``title``/``body`` check with its modifiers."""
+    try:
+        documents = list(yaml.safe_load_all(text))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise RuleRejected("*", f"AutoModerator YAML: {str(error).splitlines()[0]}") from error
+    rules: list[str] = []
+    skipped: list[str] = []
+    for number, document in enumerate(documents, 1):
+        if not isinstance(document, dict):
+            continue
+        for key, value in document.items():
+            found = _reddit_check(str(key), value)
+            if isinstance(found, str):
+                skipped.append(f"rule {number}, {key}: {found}")
+            else:
+                rules += found
+    return _sorted_out(rules, skipped)
+
+
+def _reddit_check(key: str, value: object) -> list[str] | str:
+    """The rules of one check, or why it cannot be carried over; settings that are no check give no rules."""
+    name, _, modifiers = key.partition("(")
+    fields = {field.strip().lstrip("~") for field in name.split("+")}
+    if not fields & set(_REDDIT_FIELDS):
+        return []
+    if name.strip().startswith("~"):
+        return "a negated check (~) has no counterpart"
+    words = [value] if isinstance(value, str | int) else value
+    if not isinstance(words, list):
+        return f"expected a string or a list, got {type(value).__name__}"
+    flags = {flag.strip() for flag in modifiers.rstrip(") ").split(",") if flag.strip()}
+    case = f" {{{Switch.CASE}}}" if "case-sensitive" in flags else ""
+    if "regex" in flags:
+        return [f"/{word}/{case}" for word in words]
+    syntax = next((flag for flag in flags if flag in SYNTAXES), "includes-word")
+    return [_with_case(rule_from_syntax(str(word), syntax), case) for word in words]
+
+
+def _with_case(rule: str, case: str) -> str:
+    return f"{rule[:-1]}, {Switch.CASE}}}" if case and rule.endswith("}") else rule + case
+
+
+def _to_automoderator(rules: RuleList) -> str:
+    """One rule per way of matching; the allow list has no counterpart and becomes a comment."""
+    groups: dict[str, list[str]] = {}
+    for rule in (*rules.keywords, *rules.phrases):
+        if rule.startswith("/") and rule.endswith("/"):
+            groups.setdefault("regex", []).append(rule[1:-1])
+        elif rule.endswith(f"{{{Switch.SUBSTRING}}}"):
+            groups.setdefault("includes", []).append(rule.rpartition("{")[0].strip())
+        else:
+            groups.setdefault("includes-word", []).append(rule.partition("{")[0].strip())
+    documents = [
+        yaml.safe_dump(
+            {f"title+body ({name})": words, "action": "filter"}, allow_unicode=True, sort_keys=False
+        )
+        for name, words in groups.items()
+    ]
+    comment = "".join(f"# allowed: {rule}\n" for rule in rules.allow)
+    return comment + "---\n".join(documents)
