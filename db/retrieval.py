@@ -31,36 +31,48 @@ SCAN: Final = {
 }
 """How far HNSW goes on looking for chunks of this account; measured in ``docs/retrieval.md``."""
 
-STATE: Final = f"""
-    SELECT EXISTS (SELECT FROM chunks c WHERE c.user_id = %(user_id)s),
-           (SELECT count(*) FROM (
-                SELECT FROM chunk_embeddings v
-                WHERE v.user_id = %(user_id)s AND v.embedder_id = e.id LIMIT {EXACT_MOST + 1}) AS counted),
+WORDS_ASKED: Final = 32
+"""Of a long message the rarest words that the account's chunks hold at all."""
+
+HELD: Final = 3000
+"""Chunks that are weighed: those with the rarest words. Commoner words only add to their weight."""
+
+STATE: Final = """
+    SELECT coalesce((
+               SELECT w.chunks FROM account_words w WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0),
            e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles
     FROM (SELECT) AS one LEFT JOIN embedders e ON e.state = 'active'
-"""  # noqa: S608  # our own number
+"""
 LABELLED: Final = """
               AND EXISTS (SELECT FROM documents d WHERE d.user_id = %(user_id)s
                           AND d.id = {alias}.document_id AND d.metadata @> %(labels)s)"""
 BY_WORDS: Final = """
     WITH asked AS MATERIALIZED (
-        SELECT word, quote_literal(word)::tsquery AS test FROM unnest(hushgate_lexemes(%(words)s)) AS word
+        SELECT word, quote_literal(word)::tsquery AS test, coalesce(w.chunks, 0) AS chunks,
+               ln(1 + greatest(1, total.chunks)::float8 / greatest(1, coalesce(w.chunks, 0))) AS weight
+        FROM unnest(hushgate_lexemes(%(words)s)) AS word
+        LEFT JOIN account_words w ON w.user_id = %(user_id)s AND w.lexeme = word
+        LEFT JOIN account_words total ON total.user_id = %(user_id)s AND total.lexeme = ''
+        ORDER BY w.chunks NULLS LAST, word LIMIT {words_asked}
+    ), rare AS MATERIALIZED (
+        SELECT test FROM (
+            SELECT test, chunks, sum(chunks) OVER upwards AS upto, row_number() OVER upwards AS place
+            FROM asked WHERE chunks > 0 WINDOW upwards AS (ORDER BY chunks, word)
+        ) AS ordered WHERE upto <= {held} OR place = 1
     ), held AS MATERIALIZED (
         SELECT c.document_id, c.number, c.lexemes FROM chunks c
         WHERE c.user_id = %(user_id)s
-          AND c.lexemes @@ (SELECT string_agg(test::text, ' | ')::tsquery FROM asked){labelled_c}
+          AND c.lexemes @@ (SELECT string_agg(test::text, ' | ')::tsquery FROM rare){labelled_c}
+        LIMIT {held}
     ), hits AS MATERIALIZED (
-        SELECT document_id, number, length(lexemes) AS size, word FROM held JOIN asked ON lexemes @@ test
-    ), weights AS MATERIALIZED (
-        SELECT word, ln(1 + (SELECT count(*) FROM held)::float8 / greatest(1, count(hits.word))) AS weight
-        FROM asked LEFT JOIN hits USING (word) GROUP BY word
+        SELECT document_id, number, length(lexemes) AS size, weight FROM held JOIN asked ON lexemes @@ test
     ), worded AS MATERIALIZED (
         SELECT document_id, number, share,
                row_number() OVER (ORDER BY share DESC, size, document_id, number) AS place
         FROM (
             SELECT document_id, number, size,
-                   sum(weight) / (SELECT sum(weight) FROM weights) AS share
-            FROM hits JOIN weights USING (word) GROUP BY document_id, number, size
+                   sum(weight) / (SELECT sum(weight) FROM asked) AS share
+            FROM hits GROUP BY document_id, number, size
             ORDER BY share DESC, size, document_id, number LIMIT %(candidates)s
         ) AS best
     )"""
@@ -112,10 +124,9 @@ PASSAGES: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What an account has: chunks at all, vectors up to one more than ``EXACT_MOST``, the active embedder."""
+    """How many chunks an account has, and the active embedder."""
 
-    has_chunks: bool
-    vectors: int
+    chunks: int
     embedder: StoredEmbedder | None
 
 
@@ -144,11 +155,11 @@ class PostgresRetriever:
         try:
             async with checkout(self._source) as connection:
                 state = await _state(connection, user_id)
-            if not query or not state.has_chunks:
+            if not query or not state.chunks:
                 return Retrieved()
             vector, degraded = await self._vector(query, state)
             if vector is None:
-                state = _State(has_chunks=True, vectors=0, embedder=None)
+                state = _State(chunks=state.chunks, embedder=None)
             values = {
                 "user_id": user_id,
                 "words": words(query),
@@ -167,7 +178,7 @@ class PostgresRetriever:
     async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
         """The query's vector as pgvector reads it, or None with the reason why there should have been one."""
         stored = state.embedder
-        if self._embedder is None or stored is None or state.vectors == 0:
+        if self._embedder is None or stored is None:
             return None, ""
         try:
             found = await self._embedder.embed(
@@ -191,13 +202,15 @@ def statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -
         embedder_id=embedder.embedder_id if embedder else 0,
         dimensions=embedder.dimensions if embedder else 0,
         rank_constant=RANK_CONSTANT,
+        words_asked=WORDS_ASKED,
+        held=HELD,
     )
 
 
 async def _state(connection: Connection, user_id: str) -> _State:
     row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
     assert row is not None  # noqa: S101  # a select without a table is a row
-    has_chunks, vectors, embedder_id, model, dimensions, asked, quantiles = row
+    chunks, embedder_id, model, dimensions, asked, quantiles = row
     embedder = None
     if embedder_id is not None:
         embedder = StoredEmbedder(
@@ -207,14 +220,14 @@ async def _state(connection: Connection, user_id: str) -> _State:
             asked_dimensions=asked,
             quantiles=tuple(quantiles or ()),
         )
-    return _State(has_chunks=has_chunks, vectors=vectors, embedder=embedder)
+    return _State(chunks=chunks, embedder=embedder)
 
 
 async def _rows(
     connection: Connection, state: _State, values: Mapping[str, Any], *, labelled: bool
 ) -> list[tuple[Any, ...]]:
     """The rows of one search; never as a prepared statement, whose plan would not know the account's size."""
-    exact = state.vectors <= EXACT_MOST
+    exact = state.embedder is None or state.chunks <= EXACT_MOST
     query = statement(state.embedder, exact=exact, labelled=labelled)
     async with connection.transaction():
         if not exact:

@@ -262,6 +262,15 @@ chunks: Final = Table(
     comment="documents, cut to passages",
 )
 
+account_words: Final = Table(
+    "account_words",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("lexeme", Text, primary_key=True, comment="the empty one counts all chunks of the account"),
+    Column("chunks", BigInteger, nullable=False, comment="how many of the account's chunks hold it"),
+    comment="how rare a word is; kept by triggers on chunks",
+)
+
 embedders: Final = Table(
     "embedders",
     metadata,

@@ -29,6 +29,40 @@ LEXEMES = """
     $$
 """
 
+COUNTED = """
+    CREATE FUNCTION hushgate_count_words() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF TG_OP = 'INSERT' THEN
+            INSERT INTO account_words AS known (user_id, lexeme, chunks)
+            SELECT user_id, lexeme, count(*) FROM changed,
+                LATERAL (SELECT '' UNION ALL SELECT unnest(tsvector_to_array(lexemes))) AS held (lexeme)
+            GROUP BY user_id, lexeme ORDER BY user_id, lexeme
+            ON CONFLICT (user_id, lexeme) DO UPDATE SET chunks = known.chunks + excluded.chunks;
+        ELSE
+            UPDATE account_words AS known SET chunks = known.chunks - gone.chunks
+            FROM (
+                SELECT user_id, lexeme, count(*) AS chunks FROM changed,
+                    LATERAL (SELECT '' UNION ALL SELECT unnest(tsvector_to_array(lexemes))) AS held (lexeme)
+                GROUP BY user_id, lexeme
+            ) AS gone
+            WHERE known.user_id = gone.user_id AND known.lexeme = gone.lexeme;
+            DELETE FROM account_words AS known USING (SELECT DISTINCT user_id FROM changed) AS of
+            WHERE known.user_id = of.user_id AND known.chunks <= 0;
+        END IF;
+        RETURN NULL;
+    END $$
+"""
+TRIGGERS = (
+    """
+    CREATE TRIGGER count_added AFTER INSERT ON chunks REFERENCING NEW TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_count_words()
+    """,
+    """
+    CREATE TRIGGER count_removed AFTER DELETE ON chunks REFERENCING OLD TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_count_words()
+    """,
+)
+
 
 def upgrade() -> None:
     """Extend documents and chunks, create embedders and their vectors."""
@@ -39,7 +73,8 @@ def upgrade() -> None:
     _documents()
     _chunks()
     _embedders()
-    op.execute("GRANT SELECT ON embedders, chunk_embeddings TO hushgate_worker")
+    _words()
+    op.execute("GRANT SELECT ON embedders, chunk_embeddings, account_words TO hushgate_worker")
     op.execute("GRANT EXECUTE ON FUNCTION hushgate_lexemes TO hushgate_worker")
 
 
@@ -134,6 +169,29 @@ def _chunks() -> None:
     )
 
 
+def _words() -> None:
+    op.create_table(
+        "account_words",
+        sa.Column("user_id", sa.Text(), nullable=False),
+        sa.Column(
+            "lexeme", sa.Text(), nullable=False, comment="the empty one counts all chunks of the account"
+        ),
+        sa.Column(
+            "chunks", sa.BigInteger(), nullable=False, comment="how many of the account's chunks hold it"
+        ),
+        sa.PrimaryKeyConstraint("user_id", "lexeme", name=op.f("pk_account_words")),
+        comment="how rare a word is; kept by triggers on chunks",
+    )
+    op.execute(
+        "INSERT INTO account_words (user_id, lexeme, chunks) SELECT user_id, lexeme, count(*) FROM chunks,"
+        " LATERAL (SELECT '' UNION ALL SELECT unnest(tsvector_to_array(lexemes))) AS held (lexeme)"
+        " GROUP BY user_id, lexeme"
+    )
+    op.execute(COUNTED)
+    for trigger in TRIGGERS:
+        op.execute(trigger)
+
+
 def _embedders() -> None:
     op.create_table(
         "embedders",
@@ -206,6 +264,10 @@ def _embedders() -> None:
 
 def downgrade() -> None:
     """Back to words alone: vectors are lost, documents stay."""
+    op.execute("DROP TRIGGER count_added ON chunks")
+    op.execute("DROP TRIGGER count_removed ON chunks")
+    op.execute("DROP FUNCTION hushgate_count_words")
+    op.drop_table("account_words")
     op.drop_table("chunk_embeddings")
     op.drop_table("embedders")
     op.drop_constraint(op.f("fk_chunks_document_id_user_id"), "chunks", type_="foreignkey")
