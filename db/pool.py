@@ -54,6 +54,19 @@ def pool(url: str, *, size: int, application: str, role: str | None = WORKER_ROL
     )
 
 
+async def reach(url: str) -> None:
+    """Connect once and at once, for a person who waits; a pool would try again for ``CHECKOUT_S``.
+
+    Raises:
+        StorageUnavailable: Postgres is not there, or does not let us in.
+    """
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, connect_timeout=5)
+    except OUTAGES as error:
+        raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
+    await connection.close()
+
+
 @asynccontextmanager
 async def checkout(source: Pool) -> AsyncIterator[Connection]:
     """One connection for one statement or transaction.

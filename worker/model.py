@@ -100,7 +100,8 @@ class Account:
         languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions, or empty for ours.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
-        fallback_texts: language -> text to send when a reply cannot be trusted; empty for silence.
+        fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
+            if it has one, else silence.
     """
 
     user_id: str
