@@ -25,7 +25,8 @@ from worker.assessment.failsafe import FailsafePolicy
 from worker.assessment.gate import kind_of, unusable
 from worker.assessment.guardrail import GuardrailPolicy
 from worker.assessment.judge import Answer, Judge, Question, read_answer, unavailable
-from worker.assessment.outcomes import cannot_assess, disabled, needs_no_check
+from worker.assessment.language import language_for, text_for
+from worker.assessment.outcomes import cannot_assess, disabled, does_not_know, needs_no_check
 from worker.assessment.policies import Policy, default_policy, design_of, parse_policy
 from worker.assessment.safety_checks import SafetyPolicy
 from worker.assessment.validators import ValidatorsPolicy
@@ -45,6 +46,7 @@ __all__ = [
     "Policy",
     "Question",
     "Recheck",
+    "ReplyKind",
     "Tier",
     "assess",
     "assess_cheap",
@@ -81,6 +83,8 @@ def assess_cheap(*, query: str, evidence: Evidence, draft: str, policy: Policy) 
     if (why := unusable(case)) is not None:
         return cannot_assess(design, policy, why)
     if policy.gate and not evidence.moderation_hit and (kind := kind_of(case.draft)) is not ReplyKind.ANSWER:
+        if kind is ReplyKind.REFUSAL and isinstance(policy, CalibratedPolicy):
+            return does_not_know(design, policy, text_for(policy.fallbacks, language_for(case)))
         return needs_no_check(design, policy, kind)
     look = _first_look(case, policy)
     return look if isinstance(look, Assessment) else NeedsJudge(case=case, policy=policy, questions=look)
