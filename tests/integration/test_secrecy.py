@@ -5,6 +5,7 @@ One real worker process lives through good and bad days; each test then looks at
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -26,6 +27,8 @@ from celery import Celery
 from redis import Redis
 
 from cli.stack import Stack
+from db.documents import add_text
+from db.pool import pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publish import publish_many
@@ -53,11 +56,6 @@ BREAKAGE: Final = f"""
     CREATE POLICY refusing ON messages USING (refuse(text));
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     VALUES ('{ACCOUNT}', 'broken history', 'm', gen_random_uuid(), 'user', '{WORD} history', now());
-"""
-DOCUMENT: Final = "INSERT INTO documents (user_id, title, source, content_hash) VALUES (%s, %s, '', %s)"
-CHUNK: Final = """
-    INSERT INTO chunks (document_id, number, user_id, text)
-    SELECT id, 1, user_id, %(text)s FROM documents WHERE user_id = %(user_id)s AND content_hash = %(hash)s
 """
 PARAGRAPHS: Final = (
     f"Our opening hours are nine to five on weekdays, {WORD} document.",
@@ -231,6 +229,7 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         sandbox, sink = stack.enter_context(start_sandbox()), stack.enter_context(Sink())
         redis = stack.enter_context(Redis.from_url(own.redis_url))
         prepare(owner)
+        asyncio.run(store_documents(database_url))
         scene = Scene(owner=owner, redis=redis, redis_url=own.redis_url, log=folder / "log")
         worker = started(environment(scene, database_url, sandbox, sink), folder)
         stack.callback(worker.wait)
@@ -251,17 +250,21 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def prepare(owner: psycopg.Connection[Any]) -> None:
-    """An account, a document, a login that is only the worker's role, and the breakages of a bad day."""
+    """An account, a login that is only the worker's role, and the breakages of a bad day."""
     owner.execute(
         "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,"
         " flagged_keywords) VALUES (%s, true, true, true, ARRAY['spam', 'giraffe'])",
         (ACCOUNT,),
     )
-    for number, paragraph in enumerate(PARAGRAPHS, 1):
-        owner.execute(DOCUMENT, (ACCOUNT, f"{WORD} title {number}", str(number)))
-        owner.execute(CHUNK, {"text": paragraph, "user_id": ACCOUNT, "hash": str(number)})
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")
     owner.execute(BREAKAGE.encode())
+
+
+async def store_documents(database_url: str) -> None:
+    """What replies are made of."""
+    async with pool(database_url, size=1, application="test", role=None) as source:
+        for number, paragraph in enumerate(PARAGRAPHS, 1):
+            await add_text(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
 
 
 def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: Sink) -> dict[str, str]:
