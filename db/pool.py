@@ -23,7 +23,13 @@ OUTAGES: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
-    psycopg.ProgrammingError,  # a missing table, column or right: the deployment's fault, never an entry's
+    # what is missing or forbidden is the deployment's fault, never an entry's
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InsufficientPrivilege,
     psycopg.NotSupportedError,  # a prepared statement that a migration made stale
     PoolTimeout,
     TooManyRequests,

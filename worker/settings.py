@@ -61,7 +61,7 @@ class Connections(BaseSettings):
         if not value.startswith(schemes):
             raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
         try:
-            _ = urlsplit(value).port
+            _ = info.field_name == "redis_url" and urlsplit(value).port  # Postgres may have several hosts
         except ValueError as error:
             raise ValueError("expected one host and a port from 0 to 65535 in the URL") from error
         return url
