@@ -16,6 +16,7 @@ from sandbox.server import SandboxHandle
 from tests.integration.library import RETURNS, SHIPPING, add, embedding, opened, values
 from worker.adapters.openai_embeddings import BATCH_TEXTS
 from worker.calibration import percentile
+from worker.documents.model import Format
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
 
 
@@ -139,7 +140,7 @@ async def test_vectors_made_before_a_swap_are_not_stored_after_it(
         assert old is not None
         vectors = await model.embedder.embed(["x"], model="hash")
         upload = documents.Upload(
-            user_id="acme", source="", content_hash="x", format=documents.Format.TEXT, size_bytes=1
+            user_id="acme", source="", content_hash="x", format=Format.TEXT, size_bytes=1
         )
         embedded = documents.Embedded(embedder=old, vectors=vectors)
         with pytest.raises(ConfigurationError, match="run the command again"):

@@ -56,7 +56,7 @@ def account() -> str:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_every_table_in_every_statement_is_bound_to_the_account(statement: str) -> None:
-    """Each mention of a tenant's table has its own ``user_id = %(user_id)s``, by its alias when it has one."""
+    """Each mention of a tenant's table has its own ``user_id = %(user_id)s``, by its alias if it has one."""
     mentions = re.findall(
         rf"(?:FROM|JOIN|UPDATE)\s+(?:{TENANT_TABLES})\b(?:\s+(?!WHERE|SET|ON)(\w+))?", statement
     )
@@ -119,14 +119,14 @@ async def test_an_account_without_documents_costs_no_embedding(
     [("500", "server_error"), ("429", "rate_limited"), ("401", "rejected"), ("malformed", "malformed")],
 )
 async def test_without_the_embedding_model_search_goes_on_by_words(
-    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str, fault: str, kind: str
+    source: Pool, sandbox: SandboxHandle, account: str, fault: str, kind: str
 ) -> None:
-    """The failure is told to the caller; the similarity is the share of the query's words, without percentile."""
+    """The failure is told to the caller; the similarity is then the share of the query's words."""
     async with embedding(sandbox) as model:
         await add(source, RETURNS, user_id=account, model=model)
         await add(source, SHIPPING, user_id=account, model=model)
         sandbox.add_rule("embeddings", fault)
-        found = await PostgresRetriever(reader, model.embedder).search(account, "returned goods", 5)
+        found = await PostgresRetriever(source, model.embedder).search(account, "returned goods", 5)
 
     assert found.degraded == kind
     assert [(p.title, p.similarity, p.percentile, p.found_by) for p in found] == [
@@ -202,7 +202,7 @@ async def test_hnsw_finds_the_own_chunks_among_many_of_others(
     source: Pool, reader: Pool, sandbox: SandboxHandle, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The scan goes on until enough chunks of this account are found, though it has one in twenty-one."""
-    monkeypatch.setattr(retrieval, "EXACT_MOST", 0)
+    monkeypatch.setattr(retrieval, "EXACT_NUMBERS", 0)
     crowd = "\n\n".join(
         f"# Returns {n}\n\n" + f"Goods may be returned within {n} days. " * 9 for n in range(200)
     )
