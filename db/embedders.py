@@ -269,7 +269,8 @@ async def _build(connection: Connection, embedder: StoredEmbedder) -> None:
         await connection.execute(
             SQL(
                 "CREATE INDEX CONCURRENTLY {} ON chunk_embeddings"
-                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops) WHERE embedder_id = {}"
+                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+                " WITH (ef_construction = 200) WHERE embedder_id = {}"
             ).format(
                 _index_name(embedder.embedder_id),
                 Literal(embedder.dimensions),
