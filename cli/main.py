@@ -10,7 +10,7 @@ import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 
-from cli import accounts, config, dead_letters, decisions, doctor, publish, saving, serve
+from cli import accounts, config, dead_letters, decisions, doctor, documents, publish, saving, serve
 from cli.assess import assess_app
 from cli.demo import run as demo
 from cli.output import complain
@@ -39,6 +39,7 @@ app.command()(publish.publish)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(accounts.app, name="accounts")
+app.add_typer(documents.app, name="documents")
 app.add_typer(rules_app, name="rules")
 app.add_typer(assess_app, name="assess")
 app.command(context_settings=PASSTHROUGH)(serve.worker)

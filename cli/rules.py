@@ -179,7 +179,7 @@ def _compiled(rules: tuple[str, ...], level: Level) -> CompiledRules:
 
 
 @rules_app.command("test")
-def test_rules(
+def try_rules(  # typer reads options from parameters
     text: Annotated[str | None, typer.Option("--text", help="One message")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Messages, one a line")] = None,
     rules: Annotated[Path | None, typer.Option("--rules", help="A rule file")] = None,

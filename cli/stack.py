@@ -119,7 +119,7 @@ class Stack:
         if self._valkey and _lives(self.redis_pid):
             self._valkey.stop()
         if self._postgres and (pid := self.postgres_pid) and _lives(pid):
-            os.kill(pid, signal.SIGINT)  # Postgres: fast shutdown
+            os.kill(pid, signal.SIGQUIT)  # at once: its files are removed next
             psutil.wait_procs([psutil.Process(pid)], timeout=15)
         shutil.rmtree(self._folder, ignore_errors=True)
 

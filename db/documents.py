@@ -1,79 +1,251 @@
-"""Documents and the search over their chunks."""
+"""Documents of an account: stored, replaced, listed and removed whole."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
-from db.pool import Pool, checkout
-from worker.errors import RetrievalUnavailable, StorageUnavailable
-from worker.model import Passage
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
-SEARCH: Final = """
-    WITH asked AS (
-        SELECT array_agg(DISTINCT lexeme) AS words
-        FROM unnest(to_tsvector('simple', %(query)s)) WHERE length(lexeme) > 2
-    ), found AS (
-        SELECT c.document_id, c.number, c.text,
-               (SELECT count(*) FROM unnest(asked.words) AS word
-                 WHERE c.words @@ quote_literal(word)::tsquery)::float8
-               / cardinality(asked.words) AS similarity
-        FROM chunks c, asked
-        WHERE c.user_id = %(user_id)s
-          AND c.words @@ (
-              SELECT string_agg(quote_literal(word), ' | ')::tsquery FROM unnest(asked.words) AS word)
-    )
-    SELECT document_id, number, title, text, similarity, metadata
-    FROM found JOIN documents d ON d.id = document_id AND d.user_id = %(user_id)s
-    ORDER BY similarity DESC, document_id, number LIMIT %(limit)s
+from db.embedders import StoredEmbedder, held_active, insert_vectors
+from db.pool import Connection, Pool, checkout
+from db.retrieval import PostgresRetriever
+from worker.documents.chunking import CHUNKING_VERSION
+from worker.documents.model import Chunk, Format
+from worker.documents.words import words
+from worker.errors import ConfigurationError
+
+SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('documents:' || %(user_id)s, 0))"
+SAME_CONTENT: Final = """
+    SELECT id, source, metadata FROM documents
+    WHERE user_id = %(user_id)s AND content_hash = %(content_hash)s
+"""
+SAME_SOURCE: Final = """
+    DELETE FROM documents WHERE user_id = %(user_id)s AND source = %(source)s AND source <> ''
+    RETURNING id, metadata
+"""
+RELABEL: Final = """
+    UPDATE documents SET metadata = %(labels)s WHERE user_id = %(user_id)s AND id = %(document_id)s
 """
 INSERT_DOCUMENT: Final = """
-    INSERT INTO documents (user_id, title, source, content_hash) VALUES (%s, %s, %s, %s)
-    ON CONFLICT (user_id, content_hash) DO NOTHING RETURNING id
+    INSERT INTO documents (user_id, title, source, content_hash, metadata, format, size_bytes)
+    VALUES (%(user_id)s, %(title)s, %(source)s, %(content_hash)s, %(labels)s, %(format)s, %(size_bytes)s)
+    RETURNING id
 """
-INSERT_CHUNK: Final = "INSERT INTO chunks (document_id, number, user_id, text) VALUES (%s, %s, %s, %s)"
+INSERT_CHUNKS: Final = """
+    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes)
+    SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish,
+           array_to_tsvector(hushgate_lexemes(string_to_array(words, ' ')))
+    FROM unnest(%(numbers)s::int[], %(titles)s::text[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[],
+                %(words)s::text[]) AS c (number, title, text, start, finish, words)
+"""
+LISTED: Final = """
+    SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at,
+           count(c.number) AS chunks, count(v.number) AS vectors
+    FROM documents d
+    LEFT JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = d.id
+    LEFT JOIN chunk_embeddings v
+        ON v.user_id = %(user_id)s AND v.document_id = c.document_id AND v.number = c.number
+       AND v.embedder_id = (SELECT id FROM embedders WHERE state = 'active')
+    WHERE d.user_id = %(user_id)s AND d.metadata @> %(labels)s
+    GROUP BY d.id ORDER BY d.id
+"""
+REMOVE: Final = (
+    "DELETE FROM documents WHERE user_id = %(user_id)s AND id = ANY(%(document_ids)s) RETURNING id"
+)
+ACCOUNTS: Final = "SELECT user_id FROM ai_rules UNION SELECT user_id FROM documents ORDER BY user_id LIMIT 20"
 
 
-class PostgresRetriever:
-    """``worker.ports.Retriever`` over Postgres full text.
+class Outcome(StrEnum):
+    """What became of a document that was to be stored."""
 
-    The similarity is the share of the query's distinct words of three or more letters that a chunk holds.
+    ADDED = "added"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    RELABELLED = "relabelled"
+    DUPLICATE = "duplicate"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A document as it is handed in, before anything is parsed.
+
+    Attributes:
+        source: where it came from; a later upload from there replaces it. Empty: nothing does.
+        content_hash: from ``content_hash``.
+        labels: text to text; None keeps those of the version before.
     """
 
-    def __init__(self, source: Pool) -> None:
-        self._source = source
-
-    async def search(self, user_id: str, query: str, limit: int) -> tuple[Passage, ...]:
-        """Up to ``limit`` passages of this account, best first."""
-        values = {"user_id": user_id, "query": query[:2000], "limit": limit}
-        try:
-            async with checkout(self._source) as connection:
-                rows = await (await connection.execute(SEARCH, values)).fetchall()
-        except StorageUnavailable as error:
-            raise RetrievalUnavailable(str(error), kind=error.kind) from error
-        return tuple(_passage(row) for row in rows)
+    user_id: str
+    source: str
+    content_hash: str
+    format: Format
+    size_bytes: int
+    labels: Mapping[str, str] | None = None
 
 
-def _passage(row: Sequence[Any]) -> Passage:
-    document_id, number, title, text, similarity, metadata = row
-    return Passage(
-        passage_id=f"{document_id}#{number}",
-        title=title,
-        text=text,
-        similarity=float(similarity),
-        metadata=metadata,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """Vectors of a document's chunks, in order, and the model that made them."""
+
+    embedder: StoredEmbedder
+    vectors: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of an upload; of a duplicate the id is that of the document it repeats."""
+
+    outcome: Outcome
+    document_id: int
+
+
+def content_hash(data: bytes, *, title: str = "") -> str:
+    """SHA-256, hex, of content, title and way of cutting: equal hashes would be stored alike."""
+    head = f"{CHUNKING_VERSION}\0{title}\0".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(head + data).hexdigest()
+
+
+async def settled(source: Pool, upload: Upload) -> Stored | None:
+    """What became of an upload whose content the account has; None when it must be parsed and stored."""
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": upload.user_id})
+        return await _settled(connection, upload)
+
+
+async def store(
+    source: Pool, upload: Upload, *, title: str, chunks: Sequence[Chunk], embedded: Embedded | None
+) -> Stored:
+    """Store a document in place of the one from the same source, in one transaction.
+
+    Raises:
+        ConfigurationError: another embedder became active since the vectors were made.
+    """
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": upload.user_id})
+        if known := await _settled(connection, upload):
+            return known
+        active = await held_active(connection)
+        if embedded and embedded.embedder.embedder_id != active:
+            raise ConfigurationError("another embedder became active meanwhile: run the command again")
+        labels = upload.labels
+        cursor = await connection.execute(SAME_SOURCE, _values(upload))
+        if replaced := await cursor.fetchone():
+            labels = replaced[1] if labels is None else labels
+        document_id = await _insert(connection, upload, title, labels or {}, chunks)
+        if embedded:
+            keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
+            await insert_vectors(connection, embedded.embedder, keys, embedded.vectors)
+    return Stored(outcome=Outcome.REPLACED if replaced else Outcome.ADDED, document_id=document_id)
+
+
+async def listed(source: Pool, user_id: str, labels: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """An account's documents that carry all the labels, oldest first, with how many chunks have a vector."""
+    values = {"user_id": user_id, "labels": Jsonb(dict(labels or {}))}
+    async with checkout(source) as connection:
+        return await (await connection.cursor(row_factory=dict_row).execute(LISTED, values)).fetchall()
+
+
+async def remove(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
+    """Remove documents with chunks and vectors; the ids this account really had."""
+    values = {"user_id": user_id, "document_ids": list(document_ids)}
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": user_id})
+        rows = await (await connection.execute(REMOVE, values)).fetchall()
+    return tuple(sorted(row[0] for row in rows))
+
+
+async def accounts(source: Pool) -> tuple[str, ...]:
+    """The accounts that have settings or documents; the first 20 by name, ids alone."""
+    async with checkout(source) as connection:
+        return tuple(row[0] for row in await (await connection.execute(ACCOUNTS)).fetchall())
 
 
 async def add_text(source: Pool, user_id: str, title: str, paragraphs: Sequence[str]) -> bool:
-    """Store a document, one chunk a paragraph; False when the account has the very same one."""
-    content_hash = hashlib.sha256("\n\n".join((title, *paragraphs)).encode()).hexdigest()
-    async with checkout(source) as connection, connection.transaction():
-        cursor = await connection.execute(INSERT_DOCUMENT, (user_id, title, "", content_hash))
-        row = await cursor.fetchone()
-        if row is None:
-            return False
-        for number, paragraph in enumerate(paragraphs, 1):
-            await connection.execute(INSERT_CHUNK, (row[0], number, user_id, paragraph))
-    return True
+    """Store a text, one chunk a paragraph, without vectors; False when the account has the very same one."""
+    data = "\n\n".join(paragraphs).encode()
+    upload = Upload(
+        user_id=user_id,
+        source="",
+        content_hash=content_hash(data, title=title),
+        format=Format.TEXT,
+        size_bytes=len(data),
+    )
+    chunks, start = [], 0
+    for number, text in enumerate(paragraphs, 1):
+        end = start + len(text)
+        chunks.append(Chunk(number=number, title=title, text=text, start=start, end=end))
+        start = end + 2
+    stored = await store(source, upload, title=title, chunks=chunks, embedded=None)
+    return stored.outcome is Outcome.ADDED
+
+
+async def _settled(connection: Connection, upload: Upload) -> Stored | None:
+    row = await (await connection.execute(SAME_CONTENT, _values(upload))).fetchone()
+    if row is None:
+        return None
+    document_id, known_source, known_labels = row
+    if known_source != upload.source:
+        await connection.execute(SAME_SOURCE, _values(upload))
+        return Stored(outcome=Outcome.DUPLICATE, document_id=document_id)
+    if upload.labels is None or known_labels == dict(upload.labels):
+        return Stored(outcome=Outcome.UNCHANGED, document_id=document_id)
+    values = {
+        "user_id": upload.user_id,
+        "document_id": document_id,
+        "labels": Jsonb(dict(upload.labels)),
+    }
+    await connection.execute(RELABEL, values)
+    return Stored(outcome=Outcome.RELABELLED, document_id=document_id)
+
+
+async def _insert(
+    connection: Connection, upload: Upload, title: str, labels: Mapping[str, str], chunks: Sequence[Chunk]
+) -> int:
+    values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels))}
+    row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
+    assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
+    document_id = int(row[0])
+    columns = {
+        "document_id": document_id,
+        "user_id": upload.user_id,
+        "numbers": [chunk.number for chunk in chunks],
+        "titles": [chunk.title for chunk in chunks],
+        "texts": [chunk.text for chunk in chunks],
+        "starts": [chunk.start for chunk in chunks],
+        "ends": [chunk.end for chunk in chunks],
+        "words": [" ".join(words(chunk.whole)) for chunk in chunks],
+    }
+    await connection.execute(INSERT_CHUNKS, columns)  # one statement: its trigger counts words once
+    return document_id
+
+
+def _values(upload: Upload) -> dict[str, Any]:
+    return {
+        "user_id": upload.user_id,
+        "source": upload.source,
+        "content_hash": upload.content_hash,
+        "format": upload.format.value,
+        "size_bytes": upload.size_bytes,
+    }
+
+
+__all__ = [
+    "Embedded",
+    "Outcome",
+    "PostgresRetriever",  # for tasks.wiring, until it imports db.retrieval
+    "Stored",
+    "Upload",
+    "accounts",
+    "add_text",
+    "content_hash",
+    "listed",
+    "remove",
+    "settled",
+    "store",
+]

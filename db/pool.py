@@ -23,6 +23,8 @@ OUTAGES: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.ProgrammingError,  # a missing table, column or right: the deployment's fault, never an entry's
+    psycopg.NotSupportedError,  # a prepared statement that a migration made stale
     PoolTimeout,
     TooManyRequests,
 )

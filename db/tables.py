@@ -10,9 +10,9 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    Computed,
     DateTime,
     ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
@@ -26,6 +26,8 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql.base import ischema_names
+from sqlalchemy.types import UserDefinedType
 
 NAMES: Final = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -36,6 +38,18 @@ NAMES: Final = {
 }
 metadata: Final = MetaData(naming_convention=NAMES)
 
+
+class HalfVector(UserDefinedType[str]):
+    """pgvector's ``halfvec`` without a fixed length: 2 bytes a number."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        """The name of the type."""
+        return "halfvec"
+
+
+ischema_names["halfvec"] = HalfVector  # so that reflection knows it
 Timestamp: Final = DateTime(timezone=True)
 EMPTY_OBJECT: Final = text("'{}'::jsonb")
 EMPTY_LIST: Final = text("'{}'::text[]")
@@ -206,27 +220,95 @@ documents: Final = Table(
     "documents",
     metadata,
     Column("id", BigInteger, Identity(), primary_key=True),
-    Column("user_id", Text, nullable=False),
+    Column("user_id", Text, nullable=False, comment="the account"),
     Column("title", Text, nullable=False),
-    Column("source", Text, nullable=False, server_default=""),
-    Column("content_hash", Text, nullable=False, comment="SHA-256 of the content, hex"),
+    Column(
+        "source", Text, nullable=False, server_default="", comment="where it came from; one document each"
+    ),
+    Column("content_hash", Text, nullable=False, comment="SHA-256 of title, content and way of cutting, hex"),
     Column("metadata", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="labels, text to text"),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
+    Column("format", Text, nullable=False, server_default="text", comment="markdown, html, text or pdf"),
+    Column("size_bytes", BigInteger, nullable=False, server_default=text("0"), comment="as it was read"),
     UniqueConstraint("user_id", "content_hash"),
+    UniqueConstraint("id", "user_id"),
+    Index(
+        "ix_documents_source", "user_id", "source", unique=True, postgresql_where=text("source <> ''::text")
+    ),
     comment="what an account's replies may rest on",
 )
 
 chunks: Final = Table(
     "chunks",
     metadata,
-    Column("document_id", ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("document_id", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True, comment="from 1"),
     Column("user_id", Text, nullable=False, comment="repeated here so that every search names its account"),
     Column("text", Text, nullable=False),
-    Column("words", TSVECTOR, Computed("to_tsvector('simple', text)", persisted=True), nullable=False),
-    Index("ix_chunks_words", "words", postgresql_using="gin"),
-    Index("ix_chunks_user_id", "user_id"),
+    Column("title", Text, nullable=False, server_default="", comment="the document's title and headings"),
+    Column("start_char", Integer, nullable=False, server_default=text("0"), comment="in the document's text"),
+    Column("end_char", Integer, nullable=False, server_default=text("0"), comment="first after the chunk"),
+    Column(
+        "lexemes",
+        TSVECTOR,
+        nullable=False,
+        server_default=text("''::tsvector"),
+        comment="worker.documents.words of title and text, stemmed by hushgate_lexemes",
+    ),
+    ForeignKeyConstraint(
+        ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
+    ),
+    Index("ix_chunks_lexemes", "user_id", "lexemes", postgresql_using="gin"),
     comment="documents, cut to passages",
+)
+
+account_words: Final = Table(
+    "account_words",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("lexeme", Text, primary_key=True, comment="the empty one counts all chunks of the account"),
+    Column("chunks", BigInteger, nullable=False, comment="how many of the account's chunks hold it"),
+    comment="how rare a word is; kept by triggers on chunks",
+)
+
+embedders: Final = Table(
+    "embedders",
+    metadata,
+    Column("id", Integer, Identity(), primary_key=True),
+    Column("model", Text, nullable=False, comment="as the endpoint is asked for it"),
+    Column("dimensions", Integer, nullable=False, comment="numbers in a vector"),
+    Column("asked_dimensions", Integer, nullable=False, comment="what requests say; 0: nothing"),
+    Column("state", Text, nullable=False, comment="building, active (at most one) or retired"),
+    Column(
+        "quantiles",
+        ARRAY(DOUBLE_PRECISION),
+        comment="background similarities at worker.calibration.SHARES; null until calibrated",
+    ),
+    Column("pairs", Integer, nullable=False, server_default=text("0"), comment="similarities measured"),
+    Column("calibrated_chunks", BigInteger, nullable=False, server_default=text("0"), comment="stored then"),
+    Column("created_at", Timestamp, nullable=False, server_default=func.now()),
+    Column("activated_at", Timestamp),
+    UniqueConstraint("model", "dimensions"),
+    CheckConstraint("state IN ('building', 'active', 'retired')", name="state_known"),
+    CheckConstraint("dimensions BETWEEN 1 AND 4000", name="dimensions_indexable"),
+    Index("ix_embedders_active", "state", unique=True, postgresql_where=text("state = 'active'::text")),
+    comment="models whose vectors are stored; searches use the active one",
+)
+
+chunk_embeddings: Final = Table(
+    "chunk_embeddings",
+    metadata,
+    Column("embedder_id", ForeignKey("embedders.id"), primary_key=True),
+    Column("document_id", BigInteger, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("user_id", Text, nullable=False, comment="repeated here so that every search names its account"),
+    Column("embedding", HalfVector, nullable=False, comment="length 1; as many numbers as its embedder says"),
+    ForeignKeyConstraint(
+        ["document_id", "number"], ["chunks.document_id", "chunks.number"], ondelete="CASCADE"
+    ),
+    Index("ix_chunk_embeddings_account", "user_id", "embedder_id"),
+    Index("ix_chunk_embeddings_chunk", "document_id", "number"),
+    comment="one vector per chunk and embedder; HNSW indexes hnsw_<embedder> are made as they grow",
 )
 
 purged: Final = Table(

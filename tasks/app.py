@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
 from tasks.maintenance import SCHEDULE
@@ -25,6 +25,7 @@ def application(settings: Settings) -> Celery:
         broker_url=settings.redis_url.get_secret_value(),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # an outage of Redis must not end the worker
+        broker_channel_error_retry=True,  # nor must a Redis that answers but is full or read-only
         task_default_queue=QUEUE,
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's task runs again; all are idempotent
@@ -46,7 +47,14 @@ def application(settings: Settings) -> Celery:
 
 @setup_logging.connect(weak=False)
 def _configure_logging(**_signal: object) -> None:
-    logs.configure(app.hushgate_settings.log_level)
+    settings = app.hushgate_settings
+    logs.configure(settings.log_level, logs.secret_values(settings))
+
+
+@task_failure.connect(weak=False)
+def _report_task(exception: BaseException | None = None, **_signal: object) -> None:
+    if exception is not None:
+        telemetry.report(exception)
 
 
 app: Final = application(load())

@@ -6,7 +6,9 @@ from typing import Any
 
 import structlog
 from celery import bootsteps
+from celery.worker import state
 
+from tasks import telemetry
 from tasks.wiring import Runtime
 
 log = structlog.get_logger(__name__)
@@ -23,15 +25,21 @@ class EngineStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
 
     def start(self, worker: Any) -> None:  # noqa: ANN401
         """Start the loop thread; a database that is away is waited for, nothing is admitted meanwhile."""
-        worker.hushgate = Runtime(worker.app.hushgate_settings)
+        worker.hushgate = Runtime(worker.app.hushgate_settings, crashed=_end_process)
         worker.app.hushgate_runtime = worker.hushgate
         worker.hushgate.start()
 
     def stop(self, worker: Any) -> None:  # noqa: ANN401
-        """Drain."""
+        """Drain, and let the last error reports leave."""
         if worker.hushgate is not None:
             worker.hushgate.stop()
             worker.hushgate = None
+        telemetry.flush()
 
     def terminate(self, worker: Any) -> None:  # noqa: ANN401
         """Do nothing: what runs is taken over by others when the heartbeat is gone."""
+
+
+def _end_process() -> None:
+    """Ask Celery for a warm shutdown with exit code 1: better restarted than alive and idle."""
+    state.should_stop = 1

@@ -1,18 +1,66 @@
-"""One JSON object a line on stderr; ids, never user text, at info and above."""
+"""One JSON object a line on stderr; ids, never user text and never a secret, at info and above."""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import sys
+import threading
 import traceback
-from typing import Any
+from collections.abc import Collection, Mapping
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import structlog
+from pydantic import SecretStr
 from structlog.typing import EventDict, WrappedLogger
 
+from worker.settings import Settings
 
-def configure(level: str) -> None:
-    """Send structlog and the standard library's loggers through one JSON renderer."""
+log = structlog.get_logger(__name__)
+
+MASK: Final = "********"
+SHORTEST_SECRET_CHARS: Final = 6
+"""What is shorter is a test's key; masking it would eat ordinary words."""
+
+PLAIN_LOGGERS: Final = (
+    "celery.apps",
+    "celery.beat",
+    "celery.worker.consumer.connection",
+    "celery.worker.consumer.gossip",
+    "celery.worker.consumer.mingle",
+    "kombu.pidbox",
+)
+"""Libraries' loggers that speak of hosts, schedules and connections only: their strings are shown."""
+
+PLAIN_ARGUMENTS: Final = frozenset({"name", "id", "hostname", "runtime", "description"})
+"""Named arguments of Celery's task messages that hold no payload; ``exc`` and ``return_value`` may."""
+
+UP_TO_DATA: Final = re.compile(r"[^\n<(\[{\"]*")
+
+
+class _Shown:
+    """Stands for an argument, and looks the same however the template prints it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+HIDDEN: Final = _Shown("…")
+
+
+def configure(level: str, secrets: Collection[str] = ()) -> None:
+    """Send structlog, the standard library's loggers and uncaught errors through one JSON renderer.
+
+    Args:
+        level: the least that is logged.
+        secrets: values that no line may hold, from ``secret_values``.
+    """
     shared: tuple[Any, ...] = (
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -26,21 +74,27 @@ def configure(level: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
-            ],
-        )
-    )
     root = logging.getLogger()
-    root.handlers = [handler]
+    root.handlers = [_handler(shared, secrets)]
     root.setLevel(level)
     for noisy in ("httpx2", "httpcore2", "openai", "aiohttp", "psycopg.pool"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+
+
+def secret_values(settings: Settings) -> tuple[str, ...]:
+    """What must appear in no log line: keys, and the passwords inside URLs, as written and as meant."""
+    found: set[str] = set()
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            found.update(_secret_parts(value.get_secret_value()))
+        elif isinstance(value, str) and "://" in value:
+            found.update(_secret_parts(value) - {value})
+    return tuple(
+        sorted((each for each in found if len(each) >= SHORTEST_SECRET_CHARS), key=len, reverse=True)
+    )
 
 
 def bare_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -55,3 +109,96 @@ def bare_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
         event["exception"] = type(caught).__name__
         event["frames"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return event
+
+
+def bare_message(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Replace a library's message by its template and harmless arguments: Celery logs whole task bodies."""
+    arguments = event.pop("positional_args", ())
+    record: logging.LogRecord = event["_record"]
+    event.pop("stack_info", None)
+    if not isinstance(record.msg, str):
+        event["event"] = type(record.msg).__name__
+    elif record.name.startswith(PLAIN_LOGGERS):
+        event["event"] = _filled(record.msg, arguments)
+    elif arguments:
+        event["event"] = _filled(record.msg, _harmless(arguments))
+    else:
+        match = UP_TO_DATA.match(record.msg)
+        event["event"] = match[0].strip() if match else ""
+    return event
+
+
+def _harmless(arguments: object) -> object:
+    if isinstance(arguments, Mapping):
+        return {name: value if name in PLAIN_ARGUMENTS else _safe(value) for name, value in arguments.items()}
+    return tuple(_safe(value) for value in (arguments if isinstance(arguments, tuple) else (arguments,)))
+
+
+def _filled(template: str, arguments: Any) -> str:  # noqa: ANN401  # as the percent operator takes them
+    try:
+        return template % arguments if arguments else template
+    except (TypeError, ValueError, KeyError):
+        return template
+
+
+def _safe(value: object) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _Shown(type(value).__name__) if isinstance(value, BaseException) else HIDDEN
+
+
+def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handler:
+    logging.raiseExceptions = False  # it would print a failed record's arguments, whatever they are
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=(*shared, bare_message),
+            pass_foreign_args=True,
+            use_get_message=False,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+                _masking(secrets),
+            ],
+        )
+    )
+    return handler
+
+
+def _masking(secrets: Collection[str]) -> Any:  # noqa: ANN401  # structlog's last processor takes and gives a str
+    """The last step: whatever was written, no secret leaves in it."""
+    written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
+    pattern = re.compile("|".join(re.escape(form) for form in sorted(written, key=len, reverse=True)))
+
+    def masked(_logger: WrappedLogger, _method: str, line: str) -> str:
+        return pattern.sub(MASK, line)
+
+    return masked if written else lambda _logger, _method, line: line
+
+
+def _secret_parts(value: str) -> set[str]:
+    if "://" not in value:
+        return {value}
+    try:
+        parts = urlsplit(value)
+        found = {parts.password, *parse_qs(parts.query).get("password", ())}
+        if parts.scheme.startswith("http"):  # a Sentry DSN: its user is its key
+            found.add(parts.username)
+    except ValueError:
+        return {value}
+    if match := re.search(r"://[^:@/]*:(.*?)@", value):  # also one that a URL may not hold unquoted
+        found.add(match[1])
+    spoken = {each for each in found if each}
+    return {value, *spoken, *(unquote(each) for each in spoken)}
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    log.critical("uncaught", exc_info=error.with_traceback(trace))
+
+
+def _uncaught_in_thread(caught: threading.ExceptHookArgs) -> None:
+    if caught.exc_value is not None:
+        log.critical("uncaught", exc_info=caught.exc_value)

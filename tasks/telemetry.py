@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import sentry_sdk
@@ -22,6 +23,23 @@ DATA_COLLECTION: Final[Any] = {
 }
 """Every key that sentry-sdk 2.75 knows: what is left out turns itself on."""
 
+SENT: Final = (
+    "event_id",
+    "timestamp",
+    "level",
+    "platform",
+    "release",
+    "environment",
+    "server_name",
+    "sdk",
+    "exception",
+)
+"""What an event may hold; everything else is dropped, whatever a later SDK adds."""
+
+SENT_OF_EXCEPTION: Final = ("type", "module", "mechanism", "stacktrace")
+SENT_OF_MECHANISM: Final = ("type", "handled", "exception_id", "parent_id", "source", "is_exception_group")
+SENT_OF_FRAME: Final = ("filename", "abs_path", "function", "module", "lineno", "in_app")
+
 
 def configure(dsn: str | None, release: str, **transport: Any) -> None:  # noqa: ANN401  # handed on to the SDK
     """Start Sentry when there is a DSN; errors carry types and frames, never messages, locals or texts."""
@@ -35,7 +53,12 @@ def configure(dsn: str | None, release: str, **transport: Any) -> None:  # noqa:
         auto_enabling_integrations=False,
         max_breadcrumbs=0,
         traces_sample_rate=None,
-        before_send=without_messages,
+        profiles_sample_rate=None,
+        enable_logs=False,
+        enable_metrics=False,
+        auto_session_tracking=False,
+        spotlight=False,
+        before_send=allowed,
         **transport,
     )
 
@@ -45,12 +68,27 @@ def report(error: BaseException) -> None:
     sentry_sdk.capture_exception(error)
 
 
-def without_messages(event: Any, _hint: Any) -> Any:  # noqa: ANN401  # the SDK's own loose types
-    """Drop exception messages: they may quote what a user wrote."""
-    for value in (event.get("exception") or {}).get("values", ()):
-        value["value"] = ""
-    event.pop("logentry", None)
-    event.pop("message", None)
-    event.pop("extra", None)
-    event.pop("breadcrumbs", None)
-    return event
+def flush(timeout_s: float = 2.0) -> None:
+    """Wait for what was reported to leave; does nothing without a DSN."""
+    sentry_sdk.flush(timeout=timeout_s)
+
+
+def allowed(event: Any, _hint: Any) -> Any:  # noqa: ANN401  # the SDK's own loose types
+    """An event of what is known to be harmless: an exception's message may quote what a user wrote."""
+    kept = _only(event, SENT)
+    if isinstance(raised := event.get("exception"), Mapping):
+        kept["exception"] = {"values": [_exception(each) for each in raised.get("values", ())]}
+    return kept
+
+
+def _exception(value: Mapping[str, Any]) -> dict[str, Any]:
+    kept = _only(value, SENT_OF_EXCEPTION)
+    if isinstance(mechanism := kept.get("mechanism"), Mapping):
+        kept["mechanism"] = _only(mechanism, SENT_OF_MECHANISM)
+    if isinstance(stack := kept.get("stacktrace"), Mapping):
+        kept["stacktrace"] = {"frames": [_only(frame, SENT_OF_FRAME) for frame in stack.get("frames", ())]}
+    return kept
+
+
+def _only(source: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: source[name] for name in names if name in source}

@@ -11,7 +11,9 @@
     │   ├── ModerationRejected
     │   ├── ModelRejected
     │   ├── RuleRejected
-    │   └── PolicyRejected
+    │   ├── PolicyRejected
+    │   ├── DocumentRejected
+    │   └── EmbeddingRejected
     └── ConfigurationError     the deployer: nothing will work until it is mended
 
 Anything else that is raised is a bug and rises.
@@ -120,6 +122,22 @@ class PolicyRejected(RejectedError):  # noqa: N818
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("; ".join(self.problems))
+
+
+class DocumentRejected(RejectedError):  # noqa: N818
+    """A document cannot be read; the message goes after its name, such as ``is locked by a password``."""
+
+
+class EmbeddingRejected(RejectedError):  # noqa: N818
+    """The embedding server refused the request as such; asking again cannot help.
+
+    Attributes:
+        status: HTTP status code.
+    """
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ConfigurationError(HushgateError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -58,7 +58,7 @@ class Event:
         received_at: when the entry reached Redis, UTC; the age limits count from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
-        metadata: the publisher's own JSON object, stored, never interpreted.
+        metadata: the publisher's own JSON object; only ``labels`` in it means something to us, see retrieval.
     """
 
     event_id: str
@@ -168,15 +168,26 @@ class Message:
     text: str
 
 
+class FoundBy(StrEnum):
+    """Which of the two searches found a passage."""
+
+    WORDS = "words"
+    VECTOR = "vector"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A chunk retrieved for one event.
 
     Attributes:
         passage_id: ``<document id>#<chunk number>``.
-        similarity: 0..1, higher is nearer; see ``docs/confidence.md`` for what it means per retriever.
-        percentile: 0..1, share of this embedder's background similarities below this one, or None.
+        similarity: 0..1, higher is nearer: the cosine of query and chunk, nought when negative; of a chunk
+            without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
+        percentile: 0..1, share of this embedder's background similarities below this one; None exactly when
+            the similarity is a share of words or the embedder is not calibrated.
         metadata: the document's own labels (subject, class, source ...).
+        found_by: which search found it.
     """
 
     passage_id: str
@@ -185,6 +196,27 @@ class Passage:
     similarity: float
     percentile: float | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    found_by: FoundBy = FoundBy.WORDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """What a search found.
+
+    Attributes:
+        passages: best first.
+        degraded: why the search was less than it should have been, as the kind of the embedder's failure
+            (``timeout``, ``rate_limited``, ``rejected`` ...); empty when nothing was missing.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    degraded: str = ""
+
+    def __iter__(self) -> Iterator[Passage]:
+        return iter(self.passages)
+
+    def __len__(self) -> int:
+        return len(self.passages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,8 @@ class EventPayload(BaseModel):
     )
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="The publisher's own object; kept with the decision, never interpreted.",
+        description="The publisher's own object, kept with the decision. Texts in its `labels` restrict which"
+        " documents may answer; nothing else is interpreted.",
     )
 
 

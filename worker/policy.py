@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from worker.assessment import Action
+from worker.assessment import Action, ReplyKind
 from worker.model import Account, Assessment, Finding, Verdict
 
 
@@ -34,6 +34,7 @@ class Reason(StrEnum):
     REPLY_MODERATION_UNAVAILABLE = "REPLY_MODERATION_UNAVAILABLE"
     REPLY_MODERATION_TIMED_OUT = "REPLY_MODERATION_TIMED_OUT"
     NO_EVIDENCE = "NO_EVIDENCE"
+    NO_ANSWER = "NO_ANSWER"
     LOW_CONFIDENCE = "LOW_CONFIDENCE"
     LOW_CONFIDENCE_ESCALATED = "LOW_CONFIDENCE_ESCALATED"
     FALLBACK_SENT = "FALLBACK_SENT"
@@ -166,8 +167,7 @@ def judged(draft: str, assessment: Assessment, account: Account, *, early: bool 
                 escalated(Reason.LOW_CONFIDENCE_ESCALATED, assessment.explanation), confidence=confidence
             )
         case _:
-            code = Reason.NO_EVIDENCE if early else Reason.LOW_CONFIDENCE
-            return silent(code, assessment.explanation, confidence=confidence)
+            return silent(_silence(assessment, early=early), assessment.explanation, confidence=confidence)
 
 
 def _spoken(code: Reason, assessment: Assessment, text: str) -> Ending:
@@ -178,6 +178,12 @@ def _spoken(code: Reason, assessment: Assessment, text: str) -> Ending:
         confidence=assessment.confidence,
         reply=text,
     )
+
+
+def _silence(assessment: Assessment, *, early: bool) -> Reason:
+    if early:
+        return Reason.NO_EVIDENCE
+    return Reason.NO_ANSWER if assessment.category == ReplyKind.REFUSAL else Reason.LOW_CONFIDENCE
 
 
 def _fallback(assessment: Assessment, account: Account) -> str | None:

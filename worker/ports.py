@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from worker.assessment.judge import Judge
-from worker.model import Completion, Message, ModerationScores, Passage, Prompt
+from worker.model import Completion, Message, ModerationScores, Prompt, Retrieved
 
 
 class Clock(Protocol):
@@ -65,8 +65,33 @@ class Retriever(Protocol):
         RetrievalUnavailable: the search could not be made.
     """
 
-    async def search(self, user_id: str, query: str, limit: int) -> tuple[Passage, ...]:
-        """Up to ``limit`` passages of this account alone, best first."""
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        min_similarity: float = 0.0,
+        labels: Mapping[str, str] | None = None,
+    ) -> Retrieved:
+        """Up to ``limit`` passages of this account alone, best first.
+
+        Passages below ``min_similarity`` (0..1) are left out, and documents without all of ``labels``.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """A model that makes vectors of texts.
+
+    Raises:
+        RetrievalUnavailable: no vectors this time.
+        EmbeddingRejected: 400, 401, 403, 404, 422; asking again cannot help.
+    """
+
+    async def embed(
+        self, texts: Sequence[str], *, model: str, dimensions: int = 0
+    ) -> tuple[tuple[float, ...], ...]:
+        """One vector of length 1 a text, all of ``dimensions`` numbers; 0 leaves that to the model."""
         ...
 
 

@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from worker.errors import ConfigurationError
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
+OPENAI: Final = "https://api.openai.com/v1"
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 SCHEMES: Final = {
     "database_url": ("postgresql://", "postgres://"),
@@ -27,7 +28,7 @@ class Connections(BaseSettings):
         env_file=".env",
         env_ignore_empty=True,
         case_sensitive=True,
-        hide_input_in_errors=True,
+        hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
     )
 
     database_url: SecretStr = Field(
@@ -66,7 +67,48 @@ class Connections(BaseSettings):
         return url
 
 
-class Settings(Connections):
+class EmbeddingSettings(Connections):
+    """Which embedding model documents and queries go through; without one, search is by words alone."""
+
+    embedding_model: str = Field(
+        default="",
+        alias="HUSHGATE_EMBEDDING_MODEL",
+        description="Embedding model, such as text-embedding-3-small; empty for full text search alone.",
+    )
+    embedding_base_url: HttpUrl | None = Field(
+        default=None,
+        alias="HUSHGATE_EMBEDDING_BASE_URL",
+        description="Any OpenAI-compatible endpoint of embeddings; OPENAI_BASE_URL when not set.",
+    )
+    embedding_api_key: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_EMBEDDING_API_KEY",
+        description="Its key; OPENAI_API_KEY when HUSHGATE_EMBEDDING_BASE_URL is not set.",
+    )
+    embedding_dimensions: int = Field(
+        default=0,
+        ge=0,
+        le=4000,
+        alias="HUSHGATE_EMBEDDING_DIMENSIONS",
+        description="Length of vectors to ask for; 0 leaves it to the model.",
+    )
+    embedding_timeout_s: float = Field(
+        default=5.0,
+        gt=0,
+        le=120,
+        alias="HUSHGATE_EMBEDDING_TIMEOUT_S",
+        description="Limit of embedding one query; after it the search goes on by words alone.",
+    )
+
+
+class DocumentSettings(EmbeddingSettings):
+    """What the document commands need; unlike a worker they ask no moderation API."""
+
+    openai_base_url: HttpUrl = Field(default=OPENAI, alias="OPENAI_BASE_URL")
+    openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
+
+
+class Settings(EmbeddingSettings):
     """What a worker reads from its environment and from ``.env``, once, at start."""
 
     openai_moderation_enabled: bool = Field(
@@ -79,7 +121,7 @@ class Settings(Connections):
         description="Key of the moderation API.",
     )
     openai_base_url: HttpUrl = Field(
-        default="https://api.openai.com/v1",
+        default=OPENAI,
         alias="OPENAI_BASE_URL",
         description="Where the moderation API lives.",
     )
@@ -228,6 +270,24 @@ def connections() -> Connections:
         ConfigurationError: as ``load``.
     """
     return _read(Connections)
+
+
+def documents() -> DocumentSettings:
+    """The settings of the document commands.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
+    return _read(DocumentSettings)
+
+
+def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str | None]:
+    """Base URL and key of the embedding model; OpenAI's key goes to OpenAI's URL and nowhere else."""
+    key = settings.embedding_api_key
+    if settings.embedding_base_url is None:
+        key = key or settings.openai_api_key
+    url = settings.embedding_base_url or settings.openai_base_url
+    return url, key.get_secret_value() if key else None
 
 
 def _read(kind: type[Known]) -> Known:

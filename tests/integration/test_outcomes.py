@@ -170,6 +170,13 @@ OUTCOMES = (
         settings={"assessment_policy": SILENT},
     ),
     Outcome(
+        reason=Reason.NO_ANSWER,
+        decision="ignore",
+        text="Which planets beyond the open asteroid belt have rings, frozen moons, storms and craters?",
+        settings={"assessment_policy": SILENT},
+        calls=2,
+    ),
+    Outcome(
         reason=Reason.LOW_CONFIDENCE,
         decision="ignore",
         settings={"assessment_policy": SILENT},

@@ -25,7 +25,8 @@ from worker.assessment.failsafe import FailsafePolicy
 from worker.assessment.gate import kind_of, unusable
 from worker.assessment.guardrail import GuardrailPolicy
 from worker.assessment.judge import Answer, Judge, Question, read_answer, unavailable
-from worker.assessment.outcomes import cannot_assess, disabled, needs_no_check
+from worker.assessment.language import language_for, text_for
+from worker.assessment.outcomes import cannot_assess, disabled, does_not_know, needs_no_check
 from worker.assessment.policies import Policy, default_policy, design_of, parse_policy
 from worker.assessment.safety_checks import SafetyPolicy
 from worker.assessment.validators import ValidatorsPolicy
@@ -45,12 +46,15 @@ __all__ = [
     "Policy",
     "Question",
     "Recheck",
+    "ReplyKind",
     "Tier",
     "assess",
     "assess_cheap",
     "better_of",
     "conclude",
     "default_policy",
+    "first_search_of",
+    "judges_labels",
     "parse_policy",
     "read_answer",
     "recheck_of",
@@ -81,6 +85,8 @@ def assess_cheap(*, query: str, evidence: Evidence, draft: str, policy: Policy) 
     if (why := unusable(case)) is not None:
         return cannot_assess(design, policy, why)
     if policy.gate and not evidence.moderation_hit and (kind := kind_of(case.draft)) is not ReplyKind.ANSWER:
+        if kind is ReplyKind.REFUSAL and isinstance(policy, CalibratedPolicy):
+            return does_not_know(design, policy, text_for(policy.fallbacks, language_for(case)))
         return needs_no_check(design, policy, kind)
     look = _first_look(case, policy)
     return look if isinstance(look, Assessment) else NeedsJudge(case=case, policy=policy, questions=look)
@@ -154,6 +160,18 @@ def refuse_early(*, query: str, evidence: Evidence, policy: Policy) -> Assessmen
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)
+
+
+def first_search_of(policy: Policy) -> Recheck:
+    """How to search before the first draft: seed 001's numbers for its design, else five, however near."""
+    if isinstance(policy, GuardrailPolicy):
+        return Recheck(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
+    return Recheck(documents=5, min_similarity=0.0)
+
+
+def judges_labels(policy: Policy) -> bool:
+    """True for a policy that must see passages with the wrong labels to reject them by name (seed 003)."""
+    return isinstance(policy, SafetyPolicy)
 
 
 def recheck_of(policy: Policy) -> Recheck | None:

@@ -103,3 +103,18 @@ def needs_no_check(design: str, policy: CommonPolicy, kind: ReplyKind) -> Assess
         reasons=(f"the draft is a {kind.value.replace('_', ' ')} and states no fact",),
         explanation="The draft states no fact, so there is nothing to check against the evidence.",
     )
+
+
+def does_not_know(design: str, policy: CommonPolicy, fallback_text: str | None) -> Assessment:
+    """The outcome for a draft that only says it has no answer: true, and of no use to the author."""
+    return Assessment(
+        policy=name_of(design, policy.version),
+        confidence=1.0,
+        tier=Tier.HIGH,
+        action=policy.low_action,
+        category=ReplyKind.REFUSAL,
+        passed_checks=("gate",),
+        reasons=("the draft says that it has no answer",),
+        explanation=f"The draft says that it has no answer. Action: {policy.low_action}.",
+        fallback_text=fallback_text if policy.low_action is Action.FALLBACK else None,
+    )

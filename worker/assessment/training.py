@@ -15,6 +15,8 @@ TRAINED_SIGNALS = (
     "missing_share",
     "two_worst_sentences",
     "mean_sentence",
+    "last_sentence",
+    "bare_sentences",
     "unseen_pairs",
     "unseen_pair_share",
     "unsupported_numbers",

@@ -9,7 +9,7 @@ from icu4py.breakers import WordBreaker
 
 from worker.rules.fold import ASCII_SIGNS, TABLES, Fold, script
 from worker.rules.model import How, Rule, Switch
-from worker.rules.verify import spaceless
+from worker.rules.units import spaceless
 
 BREAK_CONTEXT = 24
 """Characters on either side that the word breaker sees: a dictionary word of Han or Thai is far shorter."""
@@ -108,7 +108,7 @@ def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How])
 
 
 def _sign_goes_on(text: str, at: int, step: int, *, leet: bool) -> bool:
-    """Whether a sign right beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
+    """Whether a sign beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
     at = _skip_invisible(text, at, step)
     if not 0 <= at < len(text) or unicodedata.category(text[at])[0] not in "SP":
         return False

@@ -13,14 +13,18 @@ import orjson
 from worker.errors import RuleRejected
 from worker.rules.boundary import bounded
 from worker.rules.fold import TABLES, Fold
+from worker.rules.innocence import fair
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import compile_regex, spans
 from worker.rules.scan import Candidate, Matcher, candidates
+from worker.rules.strict import StrictIndex
 from worker.rules.syntax import parse_rule
-from worker.rules.verify import fair, spelled
+from worker.rules.verify import spelled
 
 MAX_HITS = 100
 """Hits of one text; more of them say nothing new and would make a hostile text expensive."""
+MAX_MATCH_CHARS = 2000
+"""Longest match, stretched and spaced letters included: what is longer cannot be read by anyone."""
 _MAGIC = b"hushgate-rules-1\n"
 _ORDER = {how: at for at, how in enumerate(How)}
 _NATURAL = frozenset({How.EXACT, How.CASE, How.WIDTH, How.ACCENT, How.VARIANT})
@@ -66,7 +70,7 @@ class CompiledRules:
         problems: broken rules, which are disabled; the others work.
     """
 
-    __slots__ = ("_matcher", "_parts", "_regexes", "level", "problems", "version")
+    __slots__ = ("_matcher", "_parts", "_regexes", "_strict", "level", "problems", "version")
 
     def __init__(
         self, parts: Parts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
@@ -78,6 +82,10 @@ class CompiledRules:
         automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
         self._matcher = Matcher(automaton, len(parts.forms), parts.reach)
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
+
+        self._strict = None
+        if level is Level.STRICT:
+            self._strict = StrictIndex((number, self._rule(number)) for number in range(len(self)))
 
     def __len__(self) -> int:
         return len(self._parts.written)
@@ -95,6 +103,8 @@ class CompiledRules:
                 self._consider(found, spellings, number, candidate, text)
             if len(found) >= MAX_HITS:
                 break
+        if self._strict is not None:
+            self._look_strictly(found, self._strict, text)
         if self._parts.literals:
             self._look_for_literals(found, text)
         for number, regex in self._regexes:
@@ -107,6 +117,8 @@ class CompiledRules:
         """Adds the candidate to what was found when it really is the rule and stands where a word does."""
         reading, start, end, _ = candidate
         rule, matched = self._rule(number), reading.context.text[start:end]
+        if len(matched) > MAX_MATCH_CHARS:
+            return
         key = (number, reading.fold, matched)
         hows = spellings[key] if key in spellings else spelled(rule, reading.fold, matched, self.level)
         spellings[key] = hows
@@ -119,6 +131,16 @@ class CompiledRules:
         place = (number, start, _with_marks(text, end))
         if place not in found or len(hows) < len(found[place]):
             found[place] = hows
+
+    def _look_strictly(self, found: Found, strict: StrictIndex, text: str) -> None:
+        for number, start, end, how in strict.find(text):
+            rule = self._rule(number)
+            if Switch.NO_SPACING in rule.switches and how in {How.SEPARATED, How.MASKED}:
+                continue
+            if Switch.ALLOW not in rule.switches and Switch.CASE not in rule.switches:
+                found.setdefault((number, start, end), frozenset({how}))
+            if len(found) >= MAX_HITS:
+                return
 
     def _look_for_literals(self, found: Found, text: str) -> None:
         for number in self._parts.literals:

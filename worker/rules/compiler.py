@@ -13,6 +13,9 @@ from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem,
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule
 
+MIN_REACH = 48
+"""Fewest characters around a sign or a stretched letter that are read again with it: room for separators."""
+
 
 def compile_rules(
     keywords: Sequence[str],
@@ -50,15 +53,19 @@ def _working(
             rule = parse_rule(text, kind)
             if rule.kind is RuleKind.REGEX:
                 regexes += 1
-                if regexes > MAX_REGEXES:
-                    raise RuleRejected(text, f"expected at most {MAX_REGEXES} regexes in one set")
-                compile_regex(rule)
+                _admit_regex(rule, regexes)
         except RuleRejected as error:
             problems.append(
                 RuleProblem(level=ProblemLevel.ERROR, rule=error.rule, code="broken", message=error.reason)
             )
             continue
         yield rule, kind
+
+
+def _admit_regex(rule: Rule, count: int) -> None:
+    if count > MAX_REGEXES:
+        raise RuleRejected(rule.written, f"expected at most {MAX_REGEXES} regexes in one set")
+    compile_regex(rule)
 
 
 def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
@@ -78,7 +85,7 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
         written=[(rule.written, kind) for rule, kind in rules],
         forms=list(table.values()),
         automaton=_automaton(list(table)),
-        reach=2 * max(map(len, table), default=0),
+        reach=max(MIN_REACH, 2 * max(map(len, table), default=0)),
         literals=literals,
         regexes=regexes,
     )

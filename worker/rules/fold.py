@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 SEPARATOR = " "
@@ -49,7 +49,7 @@ def _script_ranges() -> tuple[list[int], list[str]]:
     return [int(first, 16) for first, _, _ in rows], [code for _, _, code in rows]
 
 
-@cache
+@lru_cache(maxsize=8192)
 def script(char: str) -> str:
     """Unicode script code of a character, such as ``Latn``; ``Zyyy`` common, ``Zinh`` inherited."""
     if char.isascii():
@@ -65,6 +65,10 @@ def _default(point: int) -> str:
     return char if unicodedata.category(char)[0] in "LM" else SEPARATOR
 
 
+MAX_TABLE = 1 << 16
+"""Entries of one table; a text of all of Unicode must not fill the memory."""
+
+
 class FoldTable(dict[int, "str | None"]):
     """A ``str.translate`` table that fills itself: only what texts really hold is kept in memory."""
 
@@ -73,7 +77,9 @@ class FoldTable(dict[int, "str | None"]):
 
     def __missing__(self, point: int) -> str:
         """The default for a code point Unicode's data has nothing special about."""
-        value = self[point] = _default(point)
+        value = _default(point)
+        if len(self) < MAX_TABLE:
+            self[point] = value
         return value
 
 
@@ -101,16 +107,16 @@ def _ascii_bytes(fold: Fold) -> bytes:
 
 
 ASCII_TABLES = {fold: _ascii_bytes(fold) for fold in Fold}
-"""256-byte tables for ``bytes.translate``: the fast path of ASCII texts (every ASCII character folds to one)."""
+"""256-byte tables for ``bytes.translate``, the fast path of ASCII texts."""
 
 
-@cache
+@lru_cache(maxsize=8192)
 def natural(char: str) -> str:
     """Case and compatibility forms folded, accents kept: what ``exact_accents`` compares."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", char).casefold())
 
 
-@cache
+@lru_cache(maxsize=8192)
 def base(char: str) -> str:
     """The letter of its own script without case and accents, not coarse (``l`` stays ``l``)."""
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())

@@ -172,7 +172,7 @@ def _from_json(text: str) -> RuleList:
         raise RuleRejected("*", f"JSON: expected an object or an array, got {type(data).__name__}")
 
     def entries(*names: str) -> tuple[str, ...]:
-        found = next((data[name] for name in names if name in data), [])
+        found: object = next((data[name] for name in names if name in data), [])
         if not isinstance(found, list) or not all(isinstance(rule, str) for rule in found):
             raise RuleRejected("*", f"{names[0]}: expected an array of strings, got {str(found)[:40]}")
         return tuple(found)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, compress
 
-from worker.rules.fold import TABLES, Fold
+from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 
+_IS_LETTER = {fold: bytes(int(letter != 32) for letter in table) for fold, table in ASCII_TABLES.items()}
 CHUNK = 64
 """Code points folded at a time to find a place: small enough to walk through, large enough to skip fast."""
 
@@ -24,19 +26,27 @@ class Origin:
 
     def __init__(self, text: str, fold: Fold) -> None:
         self._text, self._fold = text, fold
-        table = TABLES[fold]
-        sizes = (
-            len(text[at : at + CHUNK].translate(table).replace(" ", "")) for at in range(0, len(text), CHUNK)
-        )
-        self._before = list(accumulate(sizes, initial=0))
         self._lookups = 0
+        self._before: list[int] = []
         self._places: list[int] = []
+        if text.isascii():
+            self._places = list(compress(range(len(text)), text.encode().translate(_IS_LETTER[fold])))
+        else:
+            self._before = list(accumulate(self._sizes(), initial=0))
+
+    def _sizes(self) -> Iterator[int]:
+        text, table = self._text, TABLES[self._fold]
+        for at in range(0, len(text), CHUNK):
+            folded = text[at : at + CHUNK].translate(table)
+            yield len(folded) - folded.count(" ")
 
     def index(self, letter: int) -> int:
         """Index in the original of the letter with that number, counted from 0."""
+        if self._places:
+            return self._places[letter]
         self._lookups += 1
         if self._lookups > MANY:
-            self._places = self._places or self._all()
+            self._places = self._all()
             return self._places[letter]
         table = TABLES[self._fold]
         chunk = bisect_right(self._before, letter) - 1

@@ -18,14 +18,14 @@ from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
 _SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
-_EDGE_SIGNS = re.compile(r"!+(?![\w@$+(|!])|(?<![\w@$+(|!])[(|]+|[(|]+(?![\w@$+(|!])")
-"""Signs that only punctuate where they stand: exclamation marks at the end of a word, bars and brackets
-at its edges. Inside a word they may be letters."""
-_DOUBTFUL = re.compile(r"(?<![!|])[!|](?![\w!|])|(?<![\w!|])\|(?=\w)")
-"""One mark or bar at the edge of a word or by itself: punctuation nearly always, else an ``i`` or ``l``."""
+_ANY_MARK = re.compile(r"[@$+!|(]")
+_MARKS = re.compile(r"[!(|]+")
+_WORD_OR_SIGN = re.compile(r"[\w@$+]")
+_REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
 _SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
 """A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 _SPACED_BYTES = re.compile(rb" \S \S \S ")
+_SPACED_QUICK = re.compile(r" \S \S \S ")
 _RUN = re.compile(r"([^ ])\1+")
 
 
@@ -92,7 +92,7 @@ def _ascii(
     if not signs:
         return
     seen = {chars}
-    for reading in _sign_readings(text):
+    for reading in _sign_readings(text, matcher.reach):
         other = _ascii_chars(reading.text.encode(), Fold.SIGNS)
         if other not in seen:
             seen.add(other)
@@ -104,11 +104,59 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
     return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
 
 
-def _sign_readings(text: str) -> Iterator[Reading]:
-    parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
-    yield Reading(Fold.SIGNS, Context(_EDGE_SIGNS.sub(lambda found: " " * len(found[0]), parted)))
-    if _DOUBTFUL.search(text):
-        yield Reading(Fold.SIGNS, Context(parted))
+def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
+    """Readings with signs as letters; of a long text only what is near a sign, the rest is blanked."""
+    if text.isascii():
+        text = _near(text, [found.start() for found in _ANY_MARK.finditer(text)], reach)
+    parted = text
+    if _REPEATED_SIGN.search(text):
+        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
+    yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked, parted)))
+    doubtful = [marks.start() for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
+    if doubtful:
+        yield Reading(Fold.SIGNS, Context(_near(parted, doubtful, reach)))
+
+
+def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
+    """Whether a letter, a digit or a sign stands right before and right after the marks."""
+    text, start, end = marks.string, marks.start(), marks.end()
+    return (
+        start > 0 and _WORD_OR_SIGN.match(text, start - 1) is not None,
+        _WORD_OR_SIGN.match(text, end) is not None,
+    )
+
+
+def _blanked(marks: re.Match[str]) -> str:
+    """Spaces for marks that only punctuate where they stand; inside a word they may be letters.
+
+    Exclamation marks punctuate at the end of a word, bars and brackets at either edge.
+    """
+    precedes, follows = _sides(marks)
+    punctuates = not follows or (not precedes and marks[0][0] != "!")
+    return " " * len(marks[0]) if punctuates else marks[0]
+
+
+def _is_doubtful(marks: re.Match[str]) -> bool:
+    """Whether marks that punctuate nearly always may yet be a last ``i`` or an outer ``l`` of a word."""
+    if marks[0] == "!":
+        return not _sides(marks)[1]
+    return not marks[0].strip("|") and not all(_sides(marks))
+
+
+def _near(text: str, places: list[int], reach: int) -> str:
+    """The text with everything blanked that is further than ``reach`` from all places; same length."""
+    if len(text) <= 2 * reach:
+        return text
+    pieces, at = [], 0
+    for left, right in _joined_up([(max(0, place - reach), place + reach) for place in places]):
+        start = max(text.rfind(" ", 0, left + 1), 0)
+        end = text.find(" ", right)
+        end = len(text) if end < 0 else end
+        if end > at:
+            start = max(start, at)
+            pieces += [" " * (start - at), text[start:end]]
+            at = end
+    return "".join(pieces) + " " * (len(text) - at)
 
 
 def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
@@ -116,7 +164,7 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
     for reading in (
         Reading(Fold.NATIVE, Context(text)),
         Reading(Fold.LOOKS, Context(text)),
-        *_sign_readings(text),
+        *_sign_readings(text, matcher.reach),
     ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
@@ -127,11 +175,14 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
 
 def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place]) -> Iterator[Candidate]:
     """What one reading holds: plain candidates, then those in windows of stretched and spaced letters."""
-    windows = [match.span() for match in SPACED.finditer(chars)]
+    stretched = _joined_up([(start, end) for start, end, number in found if number >= matcher.forms])
+    forms = [place for place in found if place[2] < matcher.forms]
+    places = _char_places(chars, [*forms, *((start, end, matcher.forms) for start, end in stretched)])
+    runs = [(start, end) for start, end, number in places if number >= matcher.forms]
+    likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
+    windows = [match.span() for match in SPACED.finditer(chars)] if likely else []
     if not found and not windows:
         return
-    places = _char_places(chars, found)
-    runs = [(start, end) for start, end, number in places if number >= matcher.forms]
     merged = _merged(chars, windows + runs, matcher.reach) if windows or runs else []
     merged = [span for span in merged if windows or _may_hold(matcher, chars[span[0] : span[1] + 1])]
     if len(runs) == len(places) and not merged:

@@ -82,40 +82,57 @@ def joined(stream: Stream, text: str) -> list[Stream]:
     The readings differ in what they do with one-letter words at the edges and with wider gaps inside.
     """
     regions = [found.span() for found in SPACED.finditer(stream.chars)]
-    if not regions:
+    found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
+    if not found:
         return []
-    readings: dict[tuple[int, ...], None] = {}
-    for by_gap in (False, True):
-        for before in (False, True):
-            for after in (False, True):
-                dropped = _dropped_spaces(stream, text, regions, by_gap, before, after)
-                readings.setdefault(tuple(dropped), None)
-    return [_without(stream, set(dropped)) for dropped in readings if dropped]
+    readings = {
+        tuple(at for region in found for at in region.dropped(by_gap=by_gap, before=before, after=after))
+        for by_gap in {False, any(region.word_gaps for region in found)}
+        for before in {False, any(region.before for region in found)}
+        for after in {False, any(region.after for region in found)}
+    }
+    return [_without(stream, set(dropped)) for dropped in sorted(readings) if dropped]
 
 
-def _dropped_spaces(
-    stream: Stream, text: str, regions: list[tuple[int, int]], by_gap: bool, before: bool, after: bool
-) -> list[int]:
-    dropped: list[int] = []
-    for start, end in regions:
-        if _goes_on(stream, text, start, end):
-            continue
-        spaces = [at for at in range(start, end) if stream.chars[at] == " "]
-        gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
-        kept = _word_gaps(gaps) if by_gap else set()
-        blank = all(gap.isspace() for gap in gaps)
-        if before and blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE):
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A row of spaced letters.
+
+    Attributes:
+        spaces: where its spaces are in the stream.
+        word_gaps: which of them, by number, are unlike the others and may part words.
+        before: whether its first letter may be a word of its own.
+        after: whether its last letter may be.
+    """
+
+    spaces: list[int]
+    word_gaps: frozenset[int]
+    before: bool
+    after: bool
+
+    def dropped(self, *, by_gap: bool, before: bool, after: bool) -> list[int]:
+        """The spaces one reading leaves out."""
+        kept = set(self.word_gaps) if by_gap else set()
+        if before and self.before:
             kept.add(0)
-        followed = end + 1 < len(stream.chars)
-        if (
-            after
-            and blank
-            and (followed or _is_indic(stream.chars[end - 1]))
-            and _is_word(stream.chars[end - 1], ONE_LETTER_WORDS_AFTER)
-        ):
-            kept.add(len(spaces) - 1)
-        dropped += [at for number, at in enumerate(spaces) if number not in kept]
-    return dropped
+        if after and self.after:
+            kept.add(len(self.spaces) - 1)
+        return [at for number, at in enumerate(self.spaces) if number not in kept]
+
+
+def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
+    start, end = span
+    spaces = [at for at in range(start, end) if stream.chars[at] == " "]
+    gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
+    blank = all(gap.isspace() for gap in gaps)
+    last = stream.chars[end - 1]
+    followed = end + 1 < len(stream.chars) or _is_indic(last)
+    return Region(
+        spaces,
+        _word_gaps(gaps),
+        before=blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE),
+        after=blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER),
+    )
 
 
 def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
@@ -135,11 +152,11 @@ def _is_indic(letter: str) -> bool:
     return "\u0900" <= letter <= "\u0dff"
 
 
-def _word_gaps(gaps: list[str]) -> set[int]:
+def _word_gaps(gaps: list[str]) -> frozenset[int]:
     """Which gaps part words: those that are not like most gaps of the region."""
     kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
     usual = Counter(kinds).most_common(1)[0][0]
-    return {at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1])}
+    return frozenset(at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1]))
 
 
 def has_sign(gap: str, usual: str) -> bool:

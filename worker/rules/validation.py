@@ -11,7 +11,7 @@ from worker.rules.forms import folded
 from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule
-from worker.rules.verify import spaceless
+from worker.rules.units import spaceless
 
 FIRES_OFTEN = 0.05
 """Share of recent messages from which on a rule is reported: one in twenty is no rule for exceptions."""

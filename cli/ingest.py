@@ -1,0 +1,241 @@
+"""Files into documents: found, read, cut, embedded and stored, one after the other, each with its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+
+from cli import pdf_process
+from db import documents, embedders
+from db.documents import Embedded, Outcome, Stored, Upload
+from db.pool import Pool
+from worker.documents import reading
+from worker.documents.chunking import chunks
+from worker.documents.model import Chunk, Format, Parsed
+from worker.errors import ConfigurationError, DocumentRejected, RetrievalUnavailable
+from worker.ports import Embedder
+
+MOST_BYTES: Final = 50 * 1024 * 1024
+MOST_CHARS: Final = 10_000_000
+ATTEMPTS: Final = 5
+STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """The embedding model of this deployment, as its settings name it."""
+
+    embedder: Embedder
+    name: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person said about the documents to add; empty fields say nothing."""
+
+    user_id: str
+    title: str = ""
+    source: str = ""
+    kind: Format | None = None
+    labels: Mapping[str, str] | None = None
+
+
+def files(path: str) -> tuple[list[Path], int]:
+    """The documents at a path, sorted, and how many files were passed over: other formats and hidden ones."""
+    root = Path(path)
+    if not root.is_dir():
+        return [root], 0
+    found = [each for each in sorted(root.rglob("*")) if each.is_file()]
+    kept = [
+        each
+        for each in found
+        if each.suffix.lower() in reading.SUFFIXES
+        and not any(part.startswith(".") for part in each.relative_to(root).parts)
+    ]
+    return kept, len(found) - len(kept)
+
+
+class Ingest:
+    """Adds documents of one account; the model's vectors go with them when there is one."""
+
+    def __init__(self, source: Pool, model: Model | None, wanted: Wanted) -> None:
+        self._source = source
+        self._model = model
+        self._wanted = wanted
+        self._stored_embedder: embedders.StoredEmbedder | None = None
+
+    async def add(self, path: Path) -> dict[str, Any]:
+        """One file's outcome as a row; a document that cannot be read is refused by name."""
+        name = self._wanted.source or source_name(path)
+        row = {"source": name, "outcome": Outcome.REFUSED.value, "document_id": None, "chunks": None}
+        try:
+            stored, count = await self._add(path, name)
+        except DocumentRejected as error:
+            return row | {"reason": str(error)}
+        return row | {
+            "outcome": stored.outcome.value,
+            "document_id": stored.document_id,
+            "chunks": count,
+            "reason": "",
+        }
+
+    async def finish(self) -> None:
+        """What is worth doing once after many documents: calibration and index."""
+        if self._model and self._stored_embedder:
+            await embedders.calibrate_when_grown(self._source, self._stored_embedder, self._model.embedder)
+            await embedders.ensure_index(self._source, self._stored_embedder)
+
+    async def _add(self, path: Path, name: str) -> tuple[Stored, int | None]:
+        data = _read(path)
+        kind = self._wanted.kind or reading.format_of("" if str(path) == STDIN else path.name, data)
+        if kind is None:
+            raise DocumentRejected(f"is no document that can be read ({', '.join(reading.SUFFIXES)})")
+        upload = Upload(
+            user_id=self._wanted.user_id,
+            source="" if name == STDIN else name,
+            content_hash=documents.content_hash(data, title=self._wanted.title),
+            format=kind,
+            size_bytes=len(data),
+            labels=self._wanted.labels,
+        )
+        if known := await documents.settled(self._source, upload):
+            return known, None
+        parsed = await _parsed(data, kind)
+        title = self._wanted.title or parsed.title or path.stem.replace("_", " ")
+        title = "" if title == STDIN else title
+        cut = await asyncio.to_thread(chunks, parsed, title=title)
+        embedded = await self._embedded(cut) if self._model else None
+        stored = await documents.store(self._source, upload, title=title, chunks=cut, embedded=embedded)
+        return stored, len(cut)
+
+    async def _embedded(self, cut: Sequence[Chunk]) -> Embedded:
+        assert self._model is not None  # noqa: S101  # the caller has looked
+        if self._stored_embedder is None:
+            await check(self._source, self._model)
+        vectors = await vectors_of(self._model, [chunk.whole for chunk in cut])
+        if self._stored_embedder is None:
+            self._stored_embedder = await embedders.found_or_made(
+                self._source, self._model.name, len(vectors[0]), self._model.dimensions
+            )
+            await refuse_another(self._source, self._stored_embedder)
+        return Embedded(embedder=self._stored_embedder, vectors=vectors)
+
+
+async def check(source: Pool, model: Model) -> None:
+    """Refuse a model whose name or length is not that of the stored vectors, before anything is paid.
+
+    Raises:
+        ConfigurationError: with the way to re-embed.
+    """
+    active = await embedders.active(source)
+    if active is None:
+        return
+    if active.model != model.name or model.dimensions not in (0, active.dimensions):
+        asked = f"{model.name} of {model.dimensions or 'its own number of'} dimensions"
+        raise another(asked, active)
+
+
+async def refuse_another(source: Pool, embedder: embedders.StoredEmbedder) -> None:
+    """Refuse an embedder that is not the active one.
+
+    Raises:
+        ConfigurationError: with the way to re-embed.
+    """
+    active = await embedders.active(source)
+    if active is not None and active.embedder_id != embedder.embedder_id:
+        raise another(f"{embedder.model} of {embedder.dimensions} dimensions", active)
+
+
+def another(asked: str, active: embedders.StoredEmbedder) -> ConfigurationError:
+    """The refusal of an embedder that is not the stored one, and what to do."""
+    return ConfigurationError(
+        f"the settings name {asked}, the stored vectors are of {active.model} with {active.dimensions}:"
+        " vectors of two models cannot be compared. To change over, run `hushgate documents reembed`"
+        " (searches use the old vectors until it is done), or set HUSHGATE_EMBEDDING_MODEL back"
+    )
+
+
+async def vectors_of(model: Model, texts: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    """Vectors of texts; what can pass by itself is tried five times, waiting as long as the server asks.
+
+    Raises:
+        RetrievalUnavailable: the last try failed too.
+        EmbeddingRejected: the server refuses the request as such.
+    """
+    async for attempt in AsyncRetrying(
+        retry=retry_if_exception_type(RetrievalUnavailable),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=_wait_s,
+        reraise=True,
+    ):
+        with attempt:
+            return await model.embedder.embed(texts, model=model.name, dimensions=model.dimensions)
+    raise AssertionError  # reraise=True: the loop returns or raises
+
+
+def source_name(path: Path) -> str:
+    """What a file is called in the database: its path from here, or from the root when it lies elsewhere."""
+    if str(path) == STDIN:
+        return STDIN
+    whole = path.resolve()
+    here = Path.cwd()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
+
+
+async def reembedded(source: Pool, model: Model, *, batch: int = 128) -> AsyncIterator[tuple[int, int]]:
+    """Give every chunk a vector of the model, then let searches use it; (done, all) after each batch.
+
+    What is done stays done when it is interrupted; the old vectors serve until the last moment.
+    """
+    probe = await vectors_of(model, ["How long is a vector of this model?"])
+    target = await embedders.found_or_made(source, model.name, len(probe[0]), model.dimensions)
+    while True:
+        after = (0, 0)
+        while some := await embedders.missing(source, target, after=after, limit=batch):
+            vectors = await vectors_of(model, [chunk.whole for chunk in some])
+            await embedders.store_vectors(source, target, some, vectors)
+            after = (some[-1].document_id, some[-1].number)
+            whole, done = await embedders.counts(source, target)
+            yield done, whole
+        await embedders.ensure_index(source, target)
+        await embedders.calibrate(source, target, model.embedder)
+        if await embedders.activate(source, target):
+            break
+    await embedders.drop_retired(source)
+
+
+def _wait_s(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked_s = error.retry_after_s if isinstance(error, RetrievalUnavailable) else None
+    return max(asked_s or 0.0, 0.5 * 2.0**state.attempt_number)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if str(path) == STDIN:
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise DocumentRejected(f"cannot be opened: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise DocumentRejected(f"is larger than {MOST_BYTES // 1024**2} MiB: split it")
+    return data
+
+
+async def _parsed(data: bytes, kind: Format) -> Parsed:
+    if kind is Format.PDF:
+        found = await pdf_process.parsed(data)
+    else:
+        found = await asyncio.to_thread(reading.parsed, data, kind)
+    if sum(len(block.text) for block in found.blocks) > MOST_CHARS:
+        raise DocumentRejected(f"holds more than {MOST_CHARS:,} characters: split it")
+    return found

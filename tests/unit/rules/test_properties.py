@@ -1,0 +1,77 @@
+"""Whatever the text, a hit tells the truth about it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.rules import Level, compile_rules
+
+RULES = [
+    "spam",
+    "ass",
+    "kill yourself",
+    "赌博",
+    "바보",
+    "ควาย",
+    "сука",
+    "a$$",
+    "pre*",
+    "*any*",
+    "/[ab]c+/",
+    "🍆",
+    "चूतिया",
+]
+DEFAULT = compile_rules(RULES, version=1)
+STRICT = compile_rules(RULES, version=1, level=Level.STRICT)
+PIECES = st.sampled_from(
+    [
+        *RULES,
+        "s p a m",
+        "$p4m",
+        "ѕрам",
+        "sspppaaam",
+        "c|ass",
+        "\u200b",
+        "\u0301",
+        "!",
+        " ",
+        "ß",
+        "ﷺ",
+        "\ud800",
+    ]
+)
+TEXTS = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=3))).map("".join))
+
+
+@given(TEXTS)
+def test_spans_point_into_the_original_text(text: str) -> None:
+    """Every span lies inside the text and cuts out exactly the matched text."""
+    hits = (*DEFAULT.match(text), *STRICT.match(text))
+
+    assert all(
+        0 <= hit.start < hit.end <= len(text) and text[hit.start : hit.end] == hit.text for hit in hits
+    )
+
+
+@given(TEXTS)
+def test_matching_is_repeatable(text: str) -> None:
+    """The same text gives the same hits, from the set and from its bytes."""
+    again = type(DEFAULT).from_bytes(DEFAULT.to_bytes())
+
+    assert again.match(text) == DEFAULT.match(text)
+
+
+@given(st.lists(st.text(max_size=30), max_size=8), TEXTS)
+def test_any_rules_compile_and_match(keywords: list[str], text: str) -> None:
+    """No list of strings stops a set from compiling; hits name rules of the list."""
+    rules = compile_rules(keywords, version=1)
+
+    assert {hit.rule for hit in rules.match(text)} <= set(keywords)
+
+
+@given(st.sampled_from(["spam", "kill yourself", "сука", "바보"]), TEXTS)
+def test_plain_word_between_spaces_always_fires(rule: str, text: str) -> None:
+    """A rule as written, set off by full stops, is found whatever stands around it."""
+    message = f"{text}. zz {rule} zz .{text}"[:5000]
+    hits = DEFAULT.match(f"zz {rule} zz") and DEFAULT.match(message)
+
+    assert len(hits) >= 100 or any(hit.rule == rule for hit in hits)

@@ -1,0 +1,98 @@
+"""``worker.ports.Embedder`` over an OpenAI-compatible embeddings endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from openai import AsyncOpenAI, OpenAIError, omit
+from openai.types import CreateEmbeddingResponse
+
+from worker.adapters.openai_client import failure
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
+
+BATCH_TEXTS: Final = 128
+"""Texts a request; OpenAI takes 2,048, many self-hosted servers far fewer."""
+
+BATCH_CHARS: Final = 100_000
+"""Characters a request: about 30,000 tokens where OpenAI takes 300,000."""
+
+
+class OpenAIEmbedder:
+    """Asks for vectors; an answer that is not whole is no answer.
+
+    Args:
+        client: from ``openai_client.client``.
+        timeout_s: limit of one request.
+    """
+
+    def __init__(self, client: AsyncOpenAI, *, timeout_s: float) -> None:
+        self._client = client
+        self._timeout_s = timeout_s
+
+    async def embed(
+        self, texts: Sequence[str], *, model: str, dimensions: int = 0
+    ) -> tuple[tuple[float, ...], ...]:
+        """One vector of length 1 a text, in order, in as many requests as it takes, one after the other."""
+        found: list[tuple[float, ...]] = []
+        for batch in _batches(texts):
+            found += await self._one(batch, model, dimensions)
+        if len({len(vector) for vector in found}) > 1:
+            raise RetrievalUnavailable("vectors of several lengths in one answer", kind="malformed")
+        return tuple(found)
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+    async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._client.embeddings.create(
+                    input=texts, model=model, dimensions=dimensions or omit
+                )
+            return _vectors(answer, len(texts), dimensions)
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:
+            raise _translated(error, f"embeddings of {model} at {self._client.base_url}") from error
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (len(batch) == BATCH_TEXTS or size + len(text) > BATCH_CHARS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def _vectors(answer: CreateEmbeddingResponse, count: int, dimensions: int) -> list[tuple[float, ...]]:
+    items = sorted(answer.data, key=lambda item: item.index)
+    if [item.index for item in items] != list(range(count)):
+        raise ValueError(f"expected {count} vectors, got {len(items)}")
+    vectors = [_unit(item.embedding) for item in items]
+    if dimensions and any(len(vector) != dimensions for vector in vectors):
+        raise ValueError(f"expected vectors of {dimensions} numbers, got {len(vectors[0])}")
+    return vectors
+
+
+def _unit(vector: Sequence[float]) -> tuple[float, ...]:
+    length = math.hypot(*vector)
+    if not 0 < length < math.inf:
+        raise ValueError("a vector has no direction")
+    return tuple(number / length for number in vector)
+
+
+def _translated(error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
+    known = failure(error)
+    if known is None:
+        return RetrievalUnavailable(f"{what}: {type(error).__name__}: {error}"[:300], kind="malformed")
+    message = f"{what}: {known.message}"
+    if known.kind == "rejected" and known.status is not None:
+        return EmbeddingRejected(message, status=known.status)
+    return RetrievalUnavailable(message, kind=known.kind, retry_after_s=known.retry_after_s)

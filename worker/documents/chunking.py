@@ -1,0 +1,170 @@
+"""How a document is cut: at headings first, then between paragraphs, then between sentences."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from icu4py.breakers import SentenceBreaker
+
+from worker.documents.model import TITLE_CHARS, Chunk, Parsed
+
+CHUNKING_VERSION: Final = 1
+"""Counts up when documents would be cut otherwise, so that the same file is then cut anew."""
+
+SEPARATOR: Final = " › "
+_BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
+"""What ICU counts as two: it works in UTF-16."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Sizes in columns: a Han character, kana or Hangul syllable counts 2, as it says twice as much.
+
+    Attributes:
+        most: largest chunk; 1,200 columns are 250 to 400 tokens, below the 512 that many models embed.
+        least: a heading begins a new chunk only when the chunk before has this size.
+        overlap: most of the chunk before that is repeated when a paragraph had to be cut.
+    """
+
+    most: int = 1200
+    least: int = 300
+    overlap: int = 150
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A sentence or heading: ``text[start:end]``, whether its block ends with it, and the headings above."""
+
+    start: int
+    end: int
+    level: int
+    ends_block: bool
+    path: tuple[str, ...]
+
+
+def chunks(document: Parsed, *, title: str, bounds: Bounds = Bounds()) -> tuple[Chunk, ...]:
+    """A document's chunks in order; every character but white space is in at least one."""
+    text = document.text
+    widths = array("I", accumulate(map(_width, text), initial=0))
+    found: list[Chunk] = []
+    for group in _groups(_pieces(document, text, widths, bounds), widths, bounds):
+        start, end = _trimmed(text, group[0].start, group[-1].end)
+        if start < end:
+            path = next((piece.path for piece in group if not piece.level), group[-1].path)
+            found.append(
+                Chunk(
+                    number=len(found) + 1,
+                    title=_title(title, path),
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                )
+            )
+    return tuple(found)
+
+
+def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: Bounds) -> Iterator[list[_Piece]]:
+    """Pieces packed into chunks, each as large as the bounds and the structure allow."""
+
+    def size(group: list[_Piece]) -> int:
+        return widths[group[-1].end] - widths[group[0].start]
+
+    current: list[_Piece] = []
+    for piece in pieces:
+        if piece.level and any(not each.level for each in current) and size(current) >= bounds.least:
+            yield current
+            current = []
+        while current and size([*current, piece]) > bounds.most:
+            cut = _cut(current, lambda group: 2 * size(group) >= bounds.most)
+            yield current[:cut]
+            rest = current[cut:]
+            current = rest or _overlap(current, piece, widths, bounds)
+        current.append(piece)
+    if current:
+        yield current
+
+
+def _cut(group: list[_Piece], enough: Callable[[list[_Piece]], bool]) -> int:
+    """Where to end a full chunk: after its last whole block if that leaves enough, never after a heading."""
+    for cut in range(len(group), 0, -1):
+        if group[cut - 1].ends_block and not group[cut - 1].level and enough(group[:cut]):
+            return cut
+    cut = len(group)
+    while cut > 1 and group[cut - 1].level and any(not each.level for each in group[:cut]):
+        cut -= 1
+    return cut
+
+
+def _overlap(group: list[_Piece], piece: _Piece, widths: array[int], bounds: Bounds) -> list[_Piece]:
+    """The last sentences of a paragraph that ``piece`` goes on with."""
+    first = len(group)
+    while (
+        first > 0
+        and not group[first - 1].ends_block
+        and widths[group[-1].end] - widths[group[first - 1].start] <= bounds.overlap
+        and widths[piece.end] - widths[group[first - 1].start] <= bounds.most
+    ):
+        first -= 1
+    return group[first:]
+
+
+def _pieces(document: Parsed, text: str, widths: array[int], bounds: Bounds) -> Iterator[_Piece]:
+    """Headings whole, all else by sentence, and by width where a sentence is too long."""
+    longest = bounds.most * 3 // 4
+    path: list[tuple[int, str]] = []
+    at = 0
+    for block in document.blocks:
+        end = at + len(block.text)
+        if block.level:
+            path = [each for each in path if each[0] < block.level] + [(block.level, block.text)]
+        names = tuple(name for _, name in path)
+        heading = block.level if widths[end] - widths[at] <= longest else 0
+        spans = [(at, end)] if heading else list(_sentences(text, at, end, widths, longest))
+        for start, finish in spans:
+            yield _Piece(start, finish, heading, finish == end, names)
+        at = end + 2
+
+
+def _sentences(text: str, at: int, end: int, widths: array[int], longest: int) -> Iterator[tuple[int, int]]:
+    breaker = SentenceBreaker(_BEYOND.sub("\u25a0", text[at:end]), "und")
+    for start, finish in breaker.segments():
+        first, last = at + start, at + finish
+        while widths[last] - widths[first] > longest:
+            cut = _fitting(text, first, last, widths, longest)
+            yield first, cut
+            first = cut
+        yield first, last
+
+
+def _fitting(text: str, first: int, last: int, widths: array[int], longest: int) -> int:
+    """The furthest end that fits: after a blank in the second half, else before a base character."""
+    end = first + 1
+    while end < last and widths[end + 1] - widths[first] <= longest:
+        end += 1
+    for cut in range(end, first + (end - first) // 2, -1):
+        if text[cut - 1].isspace():
+            return cut
+    for cut in range(end, first + (end - first) // 2, -1):
+        if not unicodedata.combining(text[cut]):
+            return cut
+    return end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    stretch = text[start:end]
+    return start + len(stretch) - len(stretch.lstrip()), start + len(stretch.rstrip())
+
+
+def _title(title: str, path: tuple[str, ...]) -> str:
+    names = path[1:] if path and path[0] == title else path
+    return SEPARATOR.join(part for part in (title, *names) if part)[:TITLE_CHARS]
+
+
+def _width(char: str) -> int:
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -1,0 +1,89 @@
+"""HTML by the HTML5 rules: headings, paragraphs, list items, table rows and listings of the main content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from worker.documents.cleaning import BLANKS, clean, lines, one_line
+from worker.documents.model import Block, Parsed
+
+DROPPED: Final = (
+    "script,style,noscript,template,svg,iframe,object,nav,footer,button,select,textarea,dialog,[hidden]"
+)
+HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+INLINE: Final = re.compile(
+    "-text|a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt|ruby|s|samp"
+    "|small|span|strike|strong|sub|sup|time|tt|u|var|wbr|br|table|thead|tbody|tfoot|tr|td|th"
+)
+TEXT: Final = "-text"
+CELL_END: Final = re.compile(r" \|$", re.MULTILINE)
+
+
+def parsed(text: str) -> Parsed:
+    """Blocks of ``main``, or of the body; what a reader does not read (scripts, menus, forms) is left out."""
+    tree = LexborHTMLParser(clean(text))
+    heading = tree.css_first("title")
+    title = one_line(heading.text()) if heading else ""
+    for node in tree.css(DROPPED):
+        node.decompose()
+    root = tree.css_first("main") or tree.css_first("[role=main]") or tree.body
+    return Parsed(title=title, blocks=tuple(_blocks(root)) if root else ())
+
+
+def _blocks(root: LexborNode) -> Iterator[Block]:
+    """One block whenever a block-level element begins or ends with text gathered before."""
+    gathered: list[str] = []
+    verbatim = 0
+    for node, entering in _walk(root):
+        tag = node.tag or ""
+        if tag == TEXT:
+            gathered.append(_text(node, verbatim=verbatim > 0))
+        elif tag == "br" and entering:
+            gathered.append("\n")
+        elif tag == "img" and entering:
+            gathered.append(node.attributes.get("alt") or "")
+        elif tag in ("td", "th") and not entering:
+            gathered.append(" | ")
+        elif tag == "tr" and not entering:
+            gathered.append("\n")
+        elif not INLINE.fullmatch(tag):
+            yield from _flushed(gathered, 0 if entering else HEADINGS.get(tag, 0), verbatim=verbatim > 0)
+            verbatim += (1 if entering else -1) if tag == "pre" else 0
+            if tag == "li" and entering:
+                gathered.append("- ")
+    yield from _flushed(gathered, 0, verbatim=False)
+
+
+def _flushed(gathered: list[str], level: int, *, verbatim: bool) -> Iterator[Block]:
+    text = "".join(gathered)
+    gathered.clear()
+    text = text.strip("\n").rstrip() if verbatim else CELL_END.sub("", lines(text))
+    if text and text != "-":
+        yield Block(text=one_line(text) if level else text, level=level)
+
+
+def _text(node: LexborNode, *, verbatim: bool) -> str:
+    text = node.text_content or ""
+    return text if verbatim else BLANKS.sub(" ", text.replace("\n", " "))
+
+
+def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
+    """Every node below ``root``, on entering and on leaving, without recursion: depth is theirs to choose."""
+    open_nodes: list[LexborNode] = []
+    node = root.first_child
+    while node is not None:
+        yield node, True
+        if node.tag != TEXT and node.first_child is not None:
+            open_nodes.append(node)
+            node = node.first_child
+            continue
+        if node.tag != TEXT:
+            yield node, False
+        while node.next is None and open_nodes:
+            node = open_nodes.pop()
+            yield node, False
+        node = node.next
