@@ -180,4 +180,5 @@ async def test_fakes_obey_their_limit(limit: int) -> None:
     found = await FakeRetriever([(passage(1), passage(2), passage(3))]).search("acme", "hours", limit)
 
     assert len(found) == min(limit, 3)
+    assert not found.degraded
     assert await FakeConversations(lines).history("acme", "c1", limit) == lines[-limit:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tests.unit.samples import NOW
 from worker.assessment import Question
-from worker.model import Completion, Message, ModerationScores, Passage, Prompt
+from worker.model import Completion, Message, ModerationScores, Passage, Prompt, Retrieved
 
 Value = TypeVar("Value")
 CLEAN = ModerationScores(scores={"violence": 0.01}, flagged=frozenset(), model="fake")
@@ -85,11 +85,20 @@ class FakeRetriever:
 
     script: list[tuple[Passage, ...] | Exception]
     asked: list[tuple[str, str, int]] = field(default_factory=list)
+    degraded: str = ""
 
-    async def search(self, user_id: str, query: str, limit: int) -> tuple[Passage, ...]:
-        """The script's next passages, at most ``limit``."""
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        min_similarity: float = 0.0,
+        labels: Mapping[str, str] | None = None,
+    ) -> Retrieved:
+        """The script's next passages that are near enough, at most ``limit``."""
         self.asked.append((user_id, query, limit))
-        return next_of(self.script)[:limit]
+        near = tuple(p for p in next_of(self.script) if p.similarity >= min_similarity)
+        return Retrieved(passages=near[:limit], degraded=self.degraded)
 
 
 @dataclass(slots=True)

@@ -286,6 +286,15 @@ async def test_a_search_that_failed_is_told_to_the_audit() -> None:
     assert [s.detail for s in decision.stages if s.stage == "retrieval"] == [{"error": "timeout"}]
 
 
+async def test_a_search_that_was_less_than_it_should_be_is_told_too() -> None:
+    """The reply goes out, marked."""
+    world = World()
+    world.retriever.degraded = "timeout"
+    decision = await world.decide()
+
+    assert (decision.degraded, decision.reply) == (True, ANSWER.text)
+
+
 @pytest.mark.parametrize(("rounds", "asked"), [(0, 1), (2, 3)])
 async def test_rounds_of_tools_are_bounded(rounds: int, asked: int) -> None:
     """On the last round the model has no tools, and asking for them still is the end."""
