@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -189,7 +189,9 @@ def source_name(path: Path) -> str:
     return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
-async def reembedded(source: Pool, model: Model, *, batch: int = 128) -> AsyncIterator[tuple[int, int]]:
+async def reembedded(
+    source: Pool, model: Model, *, batch: int = 128
+) -> AsyncGenerator[tuple[int, int], None]:
     """Give every chunk a vector of the model, then let searches use it; (done, all) after each batch.
 
     What is done stays done when it is interrupted; the old vectors serve until the last moment.

@@ -20,8 +20,9 @@ from worker.ports import Embedder
 MOST_DIMENSIONS: Final = 4000
 """As far as pgvector 0.8 indexes a ``halfvec``."""
 
-EXACT_MOST: Final = 20_000
-"""Vectors of one account up to which all are compared; measured in ``docs/retrieval.md``."""
+EXACT_NUMBERS: Final = 10_000_000
+"""Numbers (vectors times dimensions) of one account up to which all are compared: about 20 ms, see
+``docs/retrieval.md``."""
 
 INDEX_MEMORY: Final = "512MB"
 COLUMNS: Final = "id, model, dimensions, asked_dimensions, quantiles, calibrated_chunks"
@@ -245,13 +246,13 @@ async def drop_retired(source: Pool) -> int:
     return len(rows)
 
 
-async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = EXACT_MOST) -> bool:
-    """Build the HNSW index once an account has more than ``least`` vectors; True when it was built now."""
+async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = EXACT_NUMBERS) -> bool:
+    """Build the HNSW index once an account has more than ``least`` numbers; True when it was built now."""
     name = f"hnsw_{embedder.embedder_id}"
     async with checkout(source) as connection:
         largest = await (await connection.execute(LARGEST, (embedder.embedder_id,))).fetchone()
         valid = await (await connection.execute(INDEX_VALID, (name,))).fetchone()
-        if (valid and valid[0]) or largest is None or largest[0] <= least:
+        if (valid and valid[0]) or largest is None or largest[0] * embedder.dimensions <= least:
             return False
         if valid:  # left behind by a build that was interrupted
             await connection.execute(SQL("DROP INDEX CONCURRENTLY {}").format(Identifier(name)))
@@ -268,7 +269,8 @@ async def _build(connection: Connection, embedder: StoredEmbedder) -> None:
         await connection.execute(
             SQL(
                 "CREATE INDEX CONCURRENTLY {} ON chunk_embeddings"
-                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops) WHERE embedder_id = {}"
+                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+                " WITH (ef_construction = 200) WHERE embedder_id = {}"
             ).format(
                 _index_name(embedder.embedder_id),
                 Literal(embedder.dimensions),

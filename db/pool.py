@@ -24,15 +24,15 @@ OUTAGES: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
-    # The deployment's fault, never an entry's: a schema or a right is missing, or a migration came between.
-    psycopg.errors.InsufficientPrivilege,
-    psycopg.errors.InvalidSchemaName,
+    # what is missing or forbidden is the deployment's fault, never an entry's
+    psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedColumn,
     psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedObject,
-    psycopg.errors.UndefinedTable,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.NotSupportedError,  # a prepared statement that a migration made stale
     psycopg.errors.InvalidSqlStatementName,  # a prepared statement that a connection proxy lost
-    psycopg.errors.FeatureNotSupported,  # a prepared statement whose plan a migration made stale
     PoolTimeout,
     TooManyRequests,
 )

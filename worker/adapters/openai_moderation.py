@@ -7,12 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import structlog
 from openai import AsyncOpenAI, OpenAIError
 from openai.types import ModerationMultiModalInputParam
 
 from worker.adapters.openai_client import answer, failure, storable
 from worker.errors import ModerationRejected, ModerationUnavailable
 from worker.model import ModerationScores
+
+log = structlog.get_logger(__name__)
 
 
 class OpenAIModerator:
@@ -28,6 +31,7 @@ class OpenAIModerator:
         self._client = client
         self._model = model
         self._timeout_s = timeout_s
+        self._answers = True
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """The highest score per category over text and images; one call an image, as the API wants."""
@@ -36,13 +40,26 @@ class OpenAIModerator:
             inputs = [
                 _with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)
             ]
-        verdicts = await asyncio.gather(*(self._one(each) for each in inputs))
+        try:
+            verdicts = await asyncio.gather(*(self._one(each) for each in inputs))
+        except ModerationUnavailable as error:
+            self._noticed(answers=False, kind=error.kind)
+            raise
+        self._noticed(answers=True)
         names = dict.fromkeys(name for verdict in verdicts for name in verdict.scores)
         return ModerationScores(
             scores={name: max(v.scores.get(name, 0.0) for v in verdicts) for name in names},
             flagged=frozenset().union(*(verdict.flagged for verdict in verdicts)),
             model=verdicts[0].model,
         )
+
+    def _noticed(self, *, answers: bool, kind: str = "") -> None:
+        """Say once that the API stopped answering, and once that it answers again."""
+        if answers and not self._answers:
+            log.info("moderation_available")
+        if not answers and self._answers:
+            log.error("moderation_unavailable", kind=kind)
+        self._answers = answers
 
     async def _one(self, asked: str | list[ModerationMultiModalInputParam]) -> ModerationScores:
         try:

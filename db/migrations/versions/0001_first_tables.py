@@ -38,6 +38,14 @@ TRIGGERS = (
         FOR EACH ROW EXECUTE FUNCTION hushgate_append_only()
     """,
     """
+    CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON ai_decisions
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_append_only()
+    """,
+    """
+    CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON ai_rules
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_append_only()
+    """,
+    """
     CREATE FUNCTION hushgate_next_version() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF NEW.version IS NULL THEN
@@ -85,6 +93,9 @@ FUNCTIONS = (
         IF table_name NOT IN ('event_keys', 'duplicates', 'dead_letters') THEN
             RAISE EXCEPTION 'retention does not know table %', table_name;
         END IF;
+        IF moment > now() - interval '23 hours' THEN
+            RAISE EXCEPTION 'retention deletes nothing younger than a day, asked for %', moment;
+        END IF;
         EXECUTE format('DELETE FROM %I WHERE created_at < $1', table_name) USING moment;
         GET DIAGNOSTICS gone = ROW_COUNT;
         INSERT INTO purged AS p (table_name, rows) VALUES (hushgate_sweep_before.table_name, gone)
@@ -111,6 +122,9 @@ FUNCTIONS = (
         child record;
         gone bigint;
     BEGIN
+        IF before > current_date - 28 THEN
+            RAISE EXCEPTION 'retention drops no month younger than 28 days, asked for %', before;
+        END IF;
         FOR child IN
             SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
             WHERE i.inhparent = 'ai_decisions'::regclass
@@ -287,6 +301,25 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint(
             "hold_max_s >= 0 AND reply_max_age_s >= 0", name=op.f("ck_ai_rules_ages_not_negative")
+        ),
+        sa.CheckConstraint(
+            "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
+            " array_position(allowed, NULL), array_position(languages, NULL)) = 4",
+            name=op.f("ck_ai_rules_lists_without_null"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(moderation_thresholds) = 'object' AND NOT jsonb_path_exists(moderation_thresholds,"
+            " '$.* ? (@.type() <> \"number\" || @ < 0 || @ > 1)')",
+            name=op.f("ck_ai_rules_thresholds_are_shares"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(fallback_texts) = 'object' AND NOT jsonb_path_exists(fallback_texts,"
+            " '$.* ? (@.type() <> \"string\")')",
+            name=op.f("ck_ai_rules_fallback_texts_are_text"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(assessment_policy) = 'object'",
+            name=op.f("ck_ai_rules_assessment_policy_is_object"),
         ),
         sa.CheckConstraint("version > 0", name=op.f("ck_ai_rules_version_positive")),
         sa.PrimaryKeyConstraint("user_id", "version", name=op.f("pk_ai_rules")),
