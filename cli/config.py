@@ -37,7 +37,7 @@ def example() -> None:
     typer.echo("# Every variable Hushgate reads; made by `hushgate config example`.")
     for name, field in Settings.model_fields.items():
         default = "" if field.is_required() or field.default is None else _text(field.default)
-        required = " Required." if field.is_required() else ""
+        required = " (required)" if field.is_required() else ""
         typer.echo(f"\n# {field.description}{required}")
         typer.echo(f"{'' if field.is_required() else '#'}{field.alias or name}={default}")
 

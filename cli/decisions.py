@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
@@ -12,27 +13,31 @@ from uuid import UUID
 import typer
 from rich.table import Table
 from rich.text import Text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.options import connected, moment
-from cli.output import cell, emit, emit_json, errors, fail, for_eyes, json_text, screen, table
+from cli.output import cell, complain, emit, emit_json, fail, for_eyes, json_text, printable, screen, table
 from db import audit
 from db.audit import CursorRejected, Filters
+from worker.model import Scope, Verdict
+from worker.policy import Reason
 
 app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
 
-COLUMNS: Final = (
-    "created_at",
-    "id",
-    "user_id",
-    "scope",
-    "decision",
-    "confidence",
-    "reason_code",
-    "matched_rule",
-    "message_text",
-)
+COLUMNS: Final = {
+    "created_at": 14,
+    "id": 36,
+    "decision": 8,
+    "reason_code": 28,
+    "matched_rule": 30,
+    "user_id": 20,
+}
+"""Columns of the list on a terminal with their greatest widths; what was written takes the rest."""
+WIDE: Final = 150
 FIELDS: Final = frozenset(column.name for column in audit.LIST_COLUMNS)
 POLL_S: Final = 1.0
+OVERLAP: Final = timedelta(seconds=5)
+"""How far behind the newest row a tail looks again: a commit rarely takes this long after its decision."""
 
 Since = Annotated[
     str | None,
@@ -40,10 +45,12 @@ Since = Annotated[
 ]
 Until = Annotated[str | None, typer.Option(help="Before this time or age.")]
 AccountOption = Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")]
-Verdict = Annotated[str | None, typer.Option("--decision", help="ignore, respond or escalate.")]
+VerdictOption = Annotated[
+    Verdict | None, typer.Option("--decision", case_sensitive=False, help="ignore, respond or escalate.")
+]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="This reason code, such as LLM_ERROR.")]
 Rule = Annotated[str | None, typer.Option(help="This matched rule; a * at the end matches a prefix.")]
-ScopeOption = Annotated[str | None, typer.Option("--scope", help="chat or comment.")]
+ScopeOption = Annotated[Scope | None, typer.Option("--scope", case_sensitive=False, help="chat or comment.")]
 Conversation = Annotated[str | None, typer.Option(help="Of this conversation.")]
 Author = Annotated[str | None, typer.Option(help="Of this author.")]
 EventId = Annotated[str | None, typer.Option("--event", help="Of this event id.")]
@@ -57,7 +64,7 @@ def filters(
     since: Since = None,
     until: Until = None,
     account: AccountOption = None,
-    decision: Verdict = None,
+    decision: VerdictOption = None,
     reason: ReasonOption = None,
     rule: Rule = None,
     scope: ScopeOption = None,
@@ -68,11 +75,11 @@ def filters(
 ) -> Filters:
     """The filters a command line asks for."""
     return Filters(
-        since=moment(since),
-        until=moment(until),
+        since=moment("--since", since),
+        until=moment("--until", until),
         user_id=account,
         decision=decision,
-        reason_code=reason,
+        reason_code=_reason(reason),
         matched_rule=rule,
         scope=scope,
         conversation_id=conversation,
@@ -87,7 +94,7 @@ def list_(
     since: Since = None,
     until: Until = None,
     account: AccountOption = None,
-    decision: Verdict = None,
+    decision: VerdictOption = None,
     reason: ReasonOption = None,
     rule: Rule = None,
     scope: ScopeOption = None,
@@ -112,15 +119,24 @@ def list_(
     try:
         page = asyncio.run(_page(wanted, limit, cursor))
     except CursorRejected as error:
-        raise fail(str(error)) from error
-    emit(page.rows, COLUMNS, fields=fields)
+        raise fail(f"--{error}") from error
+    if for_eyes() and fields is None:
+        for part in _listed(page.rows):
+            screen.print(part)
+    else:
+        emit(page.rows, (), fields=fields)
     if page.cursor:
-        errors.print(f"next page: --cursor {page.cursor}", style="dim", highlight=False)
+        complain(f"next page: --cursor {page.cursor}", style="dim")
 
 
 @app.command()
 def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `list` prints it.")]) -> None:
-    """One decision whole: why it ended so, its stage trace, findings, attempts, passages and the reply."""
+    """One decision whole: why it ended so, its stage trace, findings, attempts, passages and the reply.
+
+    For example:
+
+        hushgate decisions show 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
+    """
     try:
         wanted = UUID(decision_id)
     except ValueError as error:
@@ -138,13 +154,18 @@ def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `
 @app.command()
 def tail(
     account: AccountOption = None,
-    decision: Verdict = None,
+    decision: VerdictOption = None,
     reason: ReasonOption = None,
     json_fields: JsonFields = None,
     last: Annotated[int, typer.Option(min=0, max=1000, help="Start with this many older ones.")] = 10,
 ) -> None:
-    """Follow the audit live, oldest first, until Ctrl-C."""
-    wanted = Filters(user_id=account, decision=decision, reason_code=reason)
+    """Follow the audit live, oldest first, until Ctrl-C.
+
+    For example:
+
+        hushgate decisions tail --decision ignore --json created_at,reason_code,matched_rule
+    """
+    wanted = Filters(user_id=account, decision=decision, reason_code=_reason(reason))
     try:
         asyncio.run(_follow(wanted, last, _fields(json_fields)))
     except KeyboardInterrupt:
@@ -155,7 +176,10 @@ def described(row: Mapping[str, Any]) -> list[Table | Text]:
     """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
     snapshot = row["snapshot_json"]
     head = Text.assemble(
-        (str(row["decision"]), "bold"), " because ", (str(row["reason_code"]), "bold"), f": {row['reason']}"
+        (str(row["decision"]), "bold"),
+        " because ",
+        (str(row["reason_code"]), "bold"),
+        f": {printable(row['reason'])}",
     )
     names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
     facts = [(name, row[name]) for name in names]
@@ -167,6 +191,29 @@ def described(row: Mapping[str, Any]) -> list[Table | Text]:
     parts: list[Table | Text] = [head, grid, _waterfall(snapshot["stages"])]
     noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
     return [*parts, *(table(rows, list(rows[0]), title=name) for name, rows in noted)]
+
+
+def _listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
+    """Decisions as a table; where the terminal is too narrow for one, as two lines each."""
+    if not rows:
+        return [Text("no decisions match", style="dim")]
+    if screen.width >= WIDE:
+        shown = Table(show_edge=False, pad_edge=False, header_style="bold", expand=True)
+        for name, width in COLUMNS.items():
+            shown.add_column(name.replace("_", " "), max_width=width, overflow="fold")
+        shown.add_column("message text", ratio=1, no_wrap=True, overflow="ellipsis")
+        for row in rows:
+            shown.add_row(*(cell(row[name]) for name in (*COLUMNS, "message_text")))
+        return [shown]
+    parts: list[Table | Text] = []
+    for row in rows:
+        head = [cell(row[name]) for name in ("created_at", "decision", "reason_code", "matched_rule")]
+        below = [Text(f"  {row['id']}", style="dim"), cell(row["user_id"]), cell(row["message_text"])]
+        for line in (head, below):
+            text = Text("  ").join(line)
+            text.truncate(screen.width, overflow="ellipsis")
+            parts.append(text)
+    return parts
 
 
 def _waterfall(stages: list[dict[str, Any]]) -> Table:
@@ -189,9 +236,21 @@ def _fields(text: str | None) -> list[str] | None:
     if text == "all":
         return sorted(FIELDS)
     names = [name.strip() for name in text.split(",") if name.strip()]
-    if unknown := [name for name in names if name not in FIELDS]:
-        raise fail(f"--json: expected fields of {', '.join(sorted(FIELDS))}; got {', '.join(unknown)}")
+    unknown = [name for name in names if name not in FIELDS]
+    if unknown or not names:
+        got = ", ".join(unknown) or "nothing"
+        raise fail(f"--json: expected 'all' or fields of {', '.join(sorted(FIELDS))}; got {got}")
     return names
+
+
+def _reason(text: str | None) -> str | None:
+    if text is None:
+        return None
+    if text.upper() in list(Reason):
+        return text.upper()
+    near = difflib.get_close_matches(text.upper(), list(Reason), n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; they are {', '.join(Reason)}"
+    raise fail(f"--reason: expected a reason code, got {text!r}{hint}")
 
 
 async def _page(wanted: Filters, limit: int, cursor: str | None) -> audit.Page:
@@ -207,15 +266,32 @@ async def _one(decision_id: UUID) -> audit.Row | None:
 async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
     async with audit.reading(connected().database_url.get_secret_value()) as connection:
         recent = replace(wanted, since=datetime.now(UTC) - timedelta(days=1))
-        rows = tuple(reversed((await audit.page(connection, recent, limit=last or 1)).rows))[:last]
-        seen = (datetime.now(UTC), UUID(int=0))
+        page = await audit.page(connection, recent, limit=max(last, 1))
+        rows = list(reversed(page.rows)) if last else []
+        newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)
+        seen: dict[UUID, datetime] = {row["id"]: row["created_at"] for row in page.rows}
         while True:
             for row in rows:
-                seen = (row["created_at"], row["id"])
                 _print_line(row, fields)
             await connection.rollback()
             await asyncio.sleep(POLL_S)
-            rows = await audit.after(connection, wanted, seen=seen)
+            rows = await _unseen(connection, wanted, newest - OVERLAP, seen)
+            newest = max([newest, *(row["created_at"] for row in rows)])
+            for row_id in [row_id for row_id, at in seen.items() if at < newest - OVERLAP]:
+                del seen[row_id]
+
+
+async def _unseen(
+    connection: AsyncConnection, wanted: Filters, since: datetime, seen: dict[UUID, datetime]
+) -> list[audit.Row]:
+    """Rows not shown yet, and noted as seen: a worker may commit after one that decided later."""
+    unseen: list[audit.Row] = []
+    position = (since, UUID(int=0))
+    while rows := await audit.after(connection, wanted, seen=position):
+        unseen += [row for row in rows if row["id"] not in seen]
+        seen |= {row["id"]: row["created_at"] for row in rows}
+        position = (rows[-1]["created_at"], rows[-1]["id"])
+    return unseen
 
 
 def _print_line(row: Mapping[str, Any], fields: list[str] | None) -> None:

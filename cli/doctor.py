@@ -25,7 +25,7 @@ from worker.settings import Settings, load
 
 LEAST_PYTHON: Final = (3, 11)
 LEAST_POSTGRES: Final = 150000
-LEAST_REDIS: Final = (7, 0)
+LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
 

@@ -13,10 +13,10 @@ from redis.exceptions import RedisError
 from cli import accounts, config, dead_letters, decisions, doctor, documents, publish, saving, serve
 from cli.assess import assess_app
 from cli.demo import run as demo
-from cli.output import errors
+from cli.output import complain
 from cli.rules import rules_app, use_database
 from worker import __version__
-from worker.errors import HushgateError
+from worker.errors import ConfigurationError, HushgateError, StorageUnavailable
 
 HELP: Final = """
 Hushgate decides, for each chat message or comment, whether an AI may answer it, and stays silent when not.
@@ -26,7 +26,13 @@ Start with `hushgate demo`. Then: `hushgate migrate`, `hushgate worker`, `hushga
 """
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=True)
+app = typer.Typer(
+    help=HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    rich_markup_mode="markdown",
+)
 app.command()(demo.demo)
 app.command()(demo.up)
 app.command()(publish.publish)
@@ -66,18 +72,26 @@ def _root(
 def main() -> None:
     """Run the command; what a person or a deployer must mend is one line, a bug is a traceback."""
     try:
+        if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
+            _end("arguments: expected UTF-8, got other bytes", code=2)
         app()
+    except ConfigurationError as error:
+        _end(str(error), code=2)
+    except StorageUnavailable as error:
+        _end(f"{_first_line(error)} (hushgate doctor says more)")
     except HushgateError as error:
         _end(str(error))
     except RedisError as error:
         _end(f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)")
-    except (psycopg.Error, sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
-        _end(f"Postgres: {str(error).splitlines()[0]} (hushgate doctor says more)")
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except (psycopg.Error, sa.exc.DBAPIError) as error:
+        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+        _end(f"Postgres: {_first_line(cause)} (hushgate doctor says more)")
 
 
-def _end(message: str) -> None:
-    errors.print(message, style="red", markup=False, highlight=False)
-    sys.exit(1)
+def _first_line(error: BaseException | None) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _end(message: str, *, code: int = 1) -> None:
+    complain(message)
+    sys.exit(code)

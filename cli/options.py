@@ -6,8 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import typer
-
+from cli.output import fail
 from worker.errors import ConfigurationError
 from worker.settings import Connections, connections
 
@@ -19,19 +18,19 @@ def connected() -> Connections:
     try:
         return connections()
     except ConfigurationError as error:
-        raise typer.BadParameter(f"{error}\n(`hushgate config example` prints every variable)") from error
+        raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
 
 
-def moment(text: str | None) -> datetime | None:
-    """``2026-11-21T10:00Z``, ``2026-11-21``, or an age such as ``15m``, ``24h``, ``7d``."""
+def moment(option: str, text: str | None) -> datetime | None:
+    """``2026-11-21T10:00Z``, ``2026-11-21``, or an age such as ``15m``, ``7d``; UTC without offset."""
     if text is None:
         return None
-    if age := re.fullmatch(r"(\d{1,6})([smhdw])", text):
-        return datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
     try:
+        if age := re.fullmatch(r"(\d{1,6})([smhdw])", text, re.ASCII):
+            return datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
         at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
+    except (ValueError, OverflowError) as error:
+        raise fail(
+            f"{option}: expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
         ) from error
     return at if at.tzinfo else at.replace(tzinfo=UTC)

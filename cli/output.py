@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,10 @@ from rich.text import Text
 errors: Final = Console(stderr=True)
 screen: Final = Console()
 
+HOSTILE: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+SPACES: Final = {"\n": "↵", "\t": " ", "\u200c": "", "\u200d": "\u200d"}
+WHOLE: Final = frozenset({"created_at", "id", "entry_id", "decision", "check", "state"})
+"""Columns to copy from or to scan along: never broken."""
 STYLES: Final = {"respond": "green", "escalate": "yellow", "ignore": "dim", "high": "green", "low": "red"}
 
 
@@ -43,15 +48,19 @@ def emit_json(row: Mapping[str, Any]) -> None:
 
 
 def json_text(value: object) -> str:
-    """Compact JSON; times as RFC 3339, identifiers as text, bytes as text with replacements."""
-    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    """Compact JSON; times as RFC 3339, identifiers as text, bytes as text with replacements.
+
+    What could drive a terminal is escaped: JSON asks for that only below U+0020.
+    """
+    text = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    return HOSTILE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: str | None = None) -> Table:
     """Rows as a table; text is shown as text, never as markup."""
     shown = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
     for column in columns:
-        shown.add_column(column.replace("_", " "), overflow="fold")
+        shown.add_column(column.replace("_", " "), overflow="fold", no_wrap=column in WHOLE)
     for row in rows:
         shown.add_row(*(cell(row.get(column)) for column in columns))
     return shown
@@ -67,19 +76,25 @@ def cell(value: object) -> Text:
         return Text(f"{value:.3g}")
     if isinstance(value, datetime):
         return Text(value.strftime("%m-%d %H:%M:%S"))
-    text = _printable(str(value))
+    text = printable(str(value))
     return Text(text, style=STYLES.get(text, ""))
 
 
 def fail(message: str, *, code: int = 2) -> typer.Exit:
     """Say on stderr what is wrong; raise what this returns."""
-    errors.print(Text(message, style="red"))
+    complain(message)
     return typer.Exit(code)
 
 
-def _printable(text: str) -> str:
+def complain(message: str, *, style: str = "red") -> None:
+    """Say something on stderr; a line stays a line however narrow the terminal."""
+    for line in message.splitlines():
+        errors.print(Text(printable(line), style=style), soft_wrap=True)
+
+
+def printable(text: str) -> str:
     """Control characters as pictures: hostile text must not drive a terminal."""
-    return "".join(character if character.isprintable() else "�" for character in text)
+    return "".join(character if character.isprintable() else SPACES.get(character, "�") for character in text)
 
 
 def _plain(value: object) -> object:

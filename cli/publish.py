@@ -17,14 +17,13 @@ from redis.exceptions import RedisError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cli.options import connected
-from cli.output import emit, errors, fail, for_eyes
+from cli.output import complain, emit, errors, fail, for_eyes
 from tasks.publish import publish_many
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
-PAYLOAD_BYTES: Final = 262_144
 
 Item = TypeVar("Item")
 
@@ -51,26 +50,32 @@ def publish(
 ) -> None:
     """Publish events. Every line is checked first; with a bad one nothing is published, unless --skip-bad.
 
-    Example:
+    Prints one summary. Exit 0 when every line is on the stream and, with --wait, decided; 1 when some are
+    not; 2 when nothing was published for a bad line. Examples:
+
         hushgate publish events.ndjson --rate 50 --wait
+
+        jq -c '.[]' export.json | hushgate publish -
     """
+    settings = connected()
     lines = _lines(source)
-    bad = [] if raw else [problem for problem in map(_problem, enumerate(lines, 1)) if problem]
+    bad = [] if raw else _bad(lines, settings.payload_bytes)
     for problem in bad[:SHOWN_ERRORS]:
-        errors.print(f"line {problem.line}: {problem.error}", style="red", markup=False, highlight=False)
+        complain(f"line {problem.line}: {problem.error}")
     if len(bad) > SHOWN_ERRORS:
-        errors.print(f"... and {len(bad) - SHOWN_ERRORS} more bad lines", style="red")
+        complain(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
     if bad and not skip_bad:
         raise fail(f"nothing was published: {len(bad)} of {len(lines)} lines are no events")
     skipped = {problem.line for problem in bad}
-    events = [line for number, line in enumerate(lines, 1) if number not in skipped]
-    settings = connected()
+    events = [line for number, line in lines.items() if number not in skipped]
+    ids: list[str] = []
     try:
         with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=30) as redis:
-            ids = _send(redis, settings.stream, events, rate)
+            _send(redis, settings.stream, events, rate, ids)
             unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
     except RedisError as error:
-        raise fail(f"Redis: {type(error).__name__}: {error}", code=1) from error
+        shown = f"{type(error).__name__}: {error}"
+        raise fail(f"Redis: {shown} ({len(ids)} of {len(events)} were published)", code=1) from error
     summary = {"published": len(ids), "skipped": len(bad)}
     if wait:
         summary["unfinished"] = unfinished
@@ -79,27 +84,30 @@ def publish(
         raise typer.Exit(1)
 
 
-def _lines(source: str) -> list[bytes]:
+def _lines(source: str) -> dict[int, bytes]:
+    """Line number -> line; blank ones left out."""
     try:
         body = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:
         raise fail(f"{source}: {error.strerror}") from error
-    return [line for line in body.split(b"\n") if line.strip()]
+    return {number: line for number, line in enumerate(body.split(b"\n"), 1) if line.strip()}
 
 
-def _problem(numbered: tuple[int, bytes]) -> BadLine | None:
-    number, line = numbered
-    arrival = Arrival(entry_id="0-0", size_bytes=len(line), received_at=datetime.now(UTC))
-    try:
-        parse(line, arrival, most_bytes=PAYLOAD_BYTES)
-    except PayloadRejected as error:
-        return BadLine(line=number, error=error)
-    return None
+def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadLine]:
+    """The lines that a worker would bury, with the same words."""
+    problems, now = [], datetime.now(UTC)
+    for number, line in lines.items():
+        arrival = Arrival(entry_id="0-0", size_bytes=len(line), received_at=now)
+        try:
+            parse(line, arrival, most_bytes=most_bytes)
+        except PayloadRejected as error:
+            problems.append(BadLine(line=number, error=error))
+    return problems
 
 
-def _send(redis: Redis, stream: str, events: list[bytes], rate: float) -> list[str]:
+def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list[str]) -> None:
+    """Append events at the rate asked for; their entry ids go to ``ids``, which an error leaves as it is."""
     started, size = time.monotonic(), max(1, min(BATCH, int(rate / 10))) if rate else BATCH
-    ids: list[str] = []
     with _progress() as progress:
         task = progress.add_task("published", total=len(events))
         for batch in _batches(events, size):
@@ -107,7 +115,6 @@ def _send(redis: Redis, stream: str, events: list[bytes], rate: float) -> list[s
             progress.update(task, completed=len(ids))
             if rate:
                 time.sleep(max(0.0, started + len(ids) / rate - time.monotonic()))
-    return ids
 
 
 def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from rich.text import Text
-
 from cli.options import connected
-from cli.output import errors
+from cli.output import complain
 from db import accounts
-from db.pool import Pool, pool
+from db.pool import Pool, pool, reach
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import ProblemLevel, RuleProblem, validate_rules
@@ -40,7 +39,15 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
         if not RULES.isdisjoint(changes):
             recent = await accounts.recent_messages(source, user_id, RECENT)
             _judge(await asyncio.to_thread(_problems, account, recent))
-        return await accounts.store(source, account, changed_by=getpass.getuser())
+        return await accounts.store(source, account, changed_by=_login())
+
+
+def _login() -> str:
+    """Who asks, as the machine knows them; a container's user may have a number and no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def load_rules(user_id: str) -> RuleList:
@@ -66,11 +73,12 @@ def _judge(problems: tuple[RuleProblem, ...]) -> None:
     if refused:
         raise AccountRejected("\n".join(refused))
     for problem in problems:
-        errors.print(Text(f"rule {problem.rule!r}: {problem.message}", style="yellow"))
+        complain(f"rule {problem.rule!r}: {problem.message}", style="yellow")
 
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[Pool]:
     url = connected().database_url.get_secret_value()
+    await reach(url)
     async with pool(url, size=2, application="hushgate-cli", role=None) as source:
         yield source

@@ -114,7 +114,12 @@ async def after(
 
 async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     """A decision with its snapshot and its reply, or None; found by the time inside its id."""
-    at = datetime.fromtimestamp((decision_id.int >> 80) / 1000, tz=UTC)
+    near = timedelta(milliseconds=2)
+    try:
+        at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
+        bounds = (at - near, at + near)
+    except OverflowError:
+        return None  # no UUIDv7 of ours: its time lies beyond the year 9999
     query = (
         sa.select(
             ai_decisions, outbox.c.text.label("reply_text"), outbox.c.delivered_at.label("reply_delivered_at")
@@ -126,7 +131,7 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
             isouter=True,
         )
         .where(
-            ai_decisions.c.created_at.between(at - timedelta(milliseconds=2), at + timedelta(milliseconds=2)),
+            ai_decisions.c.created_at.between(*bounds),
             ai_decisions.c.id == decision_id,
         )
     )

@@ -10,6 +10,9 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+
+from worker.errors import ConfigurationError
 
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 
@@ -32,7 +35,12 @@ def upgrade(url: str) -> tuple[str | None, str]:
         connection.commit()
         before = current(connection)
         connection.commit()
-        command.upgrade(_config(connection), "head")
+        try:
+            command.upgrade(_config(connection), "head")
+        except CommandError as error:
+            raise ConfigurationError(
+                f"migrations: {error}; is the database newer than this release?"
+            ) from error
         connection.commit()
         connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
     return before, head()

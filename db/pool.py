@@ -23,6 +23,14 @@ OUTAGES: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
+    # what is missing or forbidden is the deployment's fault, never an entry's
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.NotSupportedError,  # a prepared statement that a migration made stale
     PoolTimeout,
     TooManyRequests,
 )
@@ -50,6 +58,19 @@ def pool(url: str, *, size: int, application: str, role: str | None = WORKER_ROL
     return AsyncConnectionPool(
         url, kwargs=options, min_size=1, max_size=size, open=False, timeout=CHECKOUT_S, configure=configure
     )
+
+
+async def reach(url: str) -> None:
+    """Connect once and at once, for a person who waits; a pool would try again for ``CHECKOUT_S``.
+
+    Raises:
+        StorageUnavailable: Postgres is not there, or does not let us in.
+    """
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, connect_timeout=5)
+    except OUTAGES as error:
+        raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
+    await connection.close()
 
 
 @asynccontextmanager

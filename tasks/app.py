@@ -25,6 +25,7 @@ def application(settings: Settings) -> Celery:
         broker_url=settings.redis_url.get_secret_value(),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # an outage of Redis must not end the worker
+        broker_channel_error_retry=True,  # nor must a Redis that answers but is full or read-only
         task_default_queue=QUEUE,
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's task runs again; all are idempotent

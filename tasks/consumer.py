@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 from celery import bootsteps
+from celery.worker import state
 
 from tasks import telemetry
 from tasks.wiring import Runtime
@@ -24,7 +25,7 @@ class EngineStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
 
     def start(self, worker: Any) -> None:  # noqa: ANN401
         """Start the loop thread; a database that is away is waited for, nothing is admitted meanwhile."""
-        worker.hushgate = Runtime(worker.app.hushgate_settings)
+        worker.hushgate = Runtime(worker.app.hushgate_settings, crashed=_end_process)
         worker.app.hushgate_runtime = worker.hushgate
         worker.hushgate.start()
 
@@ -37,3 +38,8 @@ class EngineStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
 
     def terminate(self, worker: Any) -> None:  # noqa: ANN401
         """Do nothing: what runs is taken over by others when the heartbeat is gone."""
+
+
+def _end_process() -> None:
+    """Ask Celery for a warm shutdown with exit code 1: better restarted than alive and idle."""
+    state.should_stop = 1

@@ -104,6 +104,7 @@ class Engine:
         self._room = asyncio.Event()
         self._beats_in_a_row = 0
         self._reply_lost = True
+        self._next_audit_s = 0.0
 
     @property
     def in_flight(self) -> int:
@@ -116,16 +117,27 @@ class Engine:
         self._room.set()
 
     async def run(self) -> None:
-        """Work until ``drain`` is called."""
-        keepers = [asyncio.create_task(job) for job in self._keepers()]
+        """Work until ``drain`` is called.
+
+        Raises:
+            Exception: a bug ended one of the jobs that keep this worker alive; its lanes are given back.
+        """
+        work = asyncio.create_task(self._work())
+        jobs = [work, *(asyncio.create_task(job) for job in self._keepers())]
         try:
-            await self._read_until_drained()
-            await self._wait_for_runners()
+            ended, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
+            for job in ended:
+                job.result()
         finally:
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
+            self.drain()
+            for task in (*jobs, *self._runners):
+                task.cancel()
+            await asyncio.gather(*jobs, *self._runners, return_exceptions=True)
             await self._leave()
+
+    async def _work(self) -> None:
+        await self._read_until_drained()
+        await self._wait_for_runners()
 
     def _keepers(self) -> tuple[Coroutine[Any, Any, None], ...]:
         ttl_s = self._limits.heartbeat_ttl_s
@@ -149,11 +161,8 @@ class Engine:
                 await self._recover(error)
 
     async def _read_once(self) -> None:
-        if self._reply_lost:
-            await self._lanes.prepare()
-            await self._beat()
-            await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
-            self._reply_lost = False
+        if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
+            await self._audit()
         free = self._limits.in_flight - self.in_flight
         result = await self._lanes.read(min(free, READ_BATCH))
         for grant in result.grants:
@@ -161,18 +170,32 @@ class Engine:
         if not result.grants and not result.entries_read:
             await self._idle(result.last_id)
 
+    async def _audit(self) -> None:
+        """Give back what Redis thinks we run and we do not; only between READs, when no reply is on its way.
+
+        At once after a lost reply, and once a heartbeat's life for a READ that a network delivered late.
+        """
+        self._reply_lost = False
+        try:
+            await self._lanes.prepare()
+            await self._beat()
+            await self._lanes.release_unknown(frozenset(grant.ownership for grant in self._running.values()))
+        except (RedisError, OSError):
+            self._reply_lost = True
+            raise
+        self._next_audit_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
+
     async def _idle(self, last_id: str) -> None:
         waiter = asyncio.ensure_future(self._lanes.wait_for_entries(last_id, IDLE_BLOCK_MS))
         stopper = asyncio.ensure_future(self._draining.wait())
-        done, _ = await asyncio.wait({waiter, stopper}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (waiter, stopper):
-            if task not in done:
-                task.cancel()
-        await asyncio.gather(stopper, return_exceptions=True)
-        if waiter in done:
-            waiter.result()
-        else:
-            await asyncio.gather(waiter, return_exceptions=True)
+        try:
+            await asyncio.wait({waiter, stopper}, return_when=asyncio.FIRST_COMPLETED)
+            if waiter.done():
+                waiter.result()
+        finally:
+            waiter.cancel()
+            stopper.cancel()
+            await asyncio.gather(waiter, stopper, return_exceptions=True)
 
     async def _wait_for_room(self) -> None:
         self._room.clear()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import Final, TypeVar
 
 import structlog
@@ -17,7 +17,7 @@ from tasks.accounts import Rulebooks
 from tasks.stream import Grant
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.generation import RetryPolicy
-from worker.model import Decision, StageOutcome
+from worker.model import Decision, Event, StageOutcome
 from worker.payload import EARLIEST, Arrival, parse, received_at
 from worker.pipeline import decide
 from worker.policy import ERROR_CLASS, Reason
@@ -36,19 +36,29 @@ class Gate:
     """Closed while Postgres does not answer, so that nothing is admitted that cannot be recorded."""
 
     def __init__(self) -> None:
-        self.is_open = True
+        self._open = asyncio.Event()
+        self._open.set()
+
+    @property
+    def is_open(self) -> bool:
+        """False while Postgres does not answer."""
+        return self._open.is_set()
+
+    async def opened(self) -> None:
+        """Return once Postgres answers."""
+        await self._open.wait()
 
     def failed(self, error: StorageUnavailable) -> None:
         """Close, and say so once."""
         if self.is_open:
             log.error("storage_unavailable", error=error.kind)
-        self.is_open = False
+        self._open.clear()
 
     def worked(self) -> None:
         """Open again."""
         if not self.is_open:
             log.info("storage_available")
-        self.is_open = True
+        self._open.set()
 
 
 class Handler:
@@ -60,7 +70,7 @@ class Handler:
         ports: what the engine needs from outside.
         retry: when model calls are repeated.
         gate: told whether Postgres answers.
-        replied: called after a commit that put a reply into the outbox.
+        replied: called when a reply may wait in the outbox.
         max_starts: hand-outs after which an entry is poison.
         payload_bytes: largest payload that may become an event.
     """
@@ -104,16 +114,12 @@ class Handler:
         await self._bury_poison(grant, f"{last} in each of {FAILURES_BEFORE_POISON} runs")
 
     async def _run(self, grant: Grant) -> None:
-        arrival = Arrival(
-            entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=self._received_at(grant)
-        )
         try:
-            event = parse(grant.payload, arrival, most_bytes=self._payload_bytes)
+            event = self._event(grant)
         except PayloadRejected as error:
             await self._bury(grant, error)
             return
-        if (seen := await self._stored(lambda: decisions.already(self._pool, event))) is not None:
-            log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=seen)
+        if await self._is_decided(event):
             return
         book = await self._stored(lambda: self._rulebooks.get(event.user_id))
         case = Case(
@@ -122,8 +128,25 @@ class Handler:
         decision = await self._stored(lambda: decide(case, self._ports))
         recorded = await self._stored(lambda: decisions.record(self._pool, decision))
         _say(decision, recorded, grant.starts)
-        if recorded is Recorded.NEW and decision.reply is not None:
+        if recorded is not Recorded.DUPLICATE and decision.reply is not None:
             self._replied()
+
+    def _event(self, grant: Grant) -> Event:
+        received = received_at(grant.entry_id)
+        if received < EARLIEST:  # a publisher chose an id that is no time
+            received = self._ports.clock.now()
+        arrival = Arrival(entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=received)
+        return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
+
+    async def _is_decided(self, event: Event) -> bool:
+        """True when an earlier run or an earlier entry ended this event; its reply may still wait."""
+        seen = await self._stored(lambda: decisions.already(self._pool, event))
+        if seen is None:
+            return False
+        log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=seen)
+        if seen is Recorded.ALREADY:
+            self._replied()
+        return True
 
     async def _stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
         """The value of a call that needs Postgres; waits, as long as it takes, while Postgres is away."""
@@ -134,6 +157,7 @@ class Handler:
             except StorageUnavailable as error:
                 self._gate.failed(error)
                 await self._ports.clock.sleep(pause_s)
+                await self._gate.opened()
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
             else:
                 self._gate.worked()
@@ -152,13 +176,15 @@ class Handler:
         log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=field)
 
     async def _bury_poison(self, grant: Grant, what_happened: str) -> None:
+        """Bury an entry that never ended, unless it did: an entry has one end."""
+        try:
+            event = self._event(grant)
+        except Exception:  # noqa: BLE001  # whatever parsing makes of it, it was never decided
+            event = None
+        if event is not None and await self._is_decided(event):
+            return
         why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)
         await self._bury(grant, why)
-
-    def _received_at(self, grant: Grant) -> datetime:
-        """When Redis took the entry; now, when a publisher chose an id that is no time."""
-        at = received_at(grant.entry_id)
-        return at if at >= EARLIEST else self._ports.clock.now()
 
 
 def _say(decision: Decision, recorded: Recorded, starts: int) -> None:

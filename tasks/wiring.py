@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -18,8 +19,9 @@ from redis.asyncio import Redis
 
 from db import accounts
 from db.conversations import PostgresConversations
-from db.documents import PostgresRetriever
 from db.pool import Pool, checkout, pool
+from db.retrieval import PostgresRetriever
+from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.deliver import Relay
 from tasks.engine import Engine, EngineLimits
@@ -28,18 +30,21 @@ from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
+from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
 from worker.generation import RetryPolicy
 from worker.ports import Clock, Ports
-from worker.settings import Settings
+from worker.settings import Settings, embedding_endpoint
 
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
 PROBE_S: Final = 1.0
 SPARE_CONNECTIONS: Final = 50
+RESTART_S: Final = 1.0
+LAST_REPLIES_S: Final = 5.0
 JUDGE_TOKENS: Final = 64  # a number, or a short JSON object with one
 
 
@@ -63,14 +68,15 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Clients of the servers a deployment asks; no moderation means that it is switched off."""
+    """Clients of the servers a deployment asks; None for what is switched off."""
 
     moderation: AsyncOpenAI | None
     model: AsyncOpenAI
+    embedding: AsyncOpenAI | None
 
     async def close(self) -> None:
         """Close their connections."""
-        for client in (self.moderation, self.model):
+        for client in (self.moderation, self.model, self.embedding):
             if client is not None:
                 await client.close()
 
@@ -84,7 +90,11 @@ def endpoints(settings: Settings) -> Endpoints:
         moderation = openai_client.client(settings.openai_base_url, key, connections=connections)
     key = settings.openrouter_api_key.get_secret_value() if settings.openrouter_api_key else None
     model = openai_client.client(settings.openrouter_base_url, key, connections=connections)
-    return Endpoints(moderation=moderation, model=model)
+    embedding = None
+    if settings.embedding_model:
+        url, key = embedding_endpoint(settings)
+        embedding = openai_client.client(url, key, connections=connections)
+    return Endpoints(moderation=moderation, model=model, embedding=embedding)
 
 
 def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
@@ -94,6 +104,9 @@ def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> P
         moderator = OpenAIModerator(
             asked.moderation, model=settings.moderation_model, timeout_s=settings.moderation_timeout_s
         )
+    embedder = None
+    if asked.embedding is not None:
+        embedder = OpenAIEmbedder(asked.embedding, timeout_s=settings.embedding_timeout_s)
     judging = OpenAIChat(
         asked.model, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS
     )
@@ -102,7 +115,7 @@ def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> P
         moderator=moderator,
         model=OpenAIChat(asked.model, model=settings.llm_model, max_tokens=settings.llm_max_tokens),
         judge=ModelJudge(judging, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
-        retriever=PostgresRetriever(source),
+        retriever=PostgresRetriever(source, embedder),
         conversations=PostgresConversations(source),
     )
 
@@ -159,15 +172,33 @@ async def parts(settings: Settings, worker: str) -> Parts:
     )
 
 
-class Runtime:
-    """A worker's event loop on a thread of its own, so that Celery's threads can hand it coroutines."""
+async def _restarted(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a job that must not end; a bug in it is reported and it starts again."""
+    while True:
+        try:
+            await job()
+        except Exception as error:  # a bug in one job must not end the others
+            log.exception("job_failed", job=job.__qualname__, exc_info=error)
+            telemetry.report(error)
+        await asyncio.sleep(RESTART_S)
 
-    def __init__(self, settings: Settings) -> None:
+
+class Runtime:
+    """A worker's event loop on a thread of its own, so that Celery's threads can hand it coroutines.
+
+    Args:
+        settings: of this process.
+        crashed: called from the loop when a bug ended the engine: the process should end and be restarted.
+    """
+
+    def __init__(self, settings: Settings, crashed: Callable[[], None] = lambda: None) -> None:
         self._settings = settings
+        self._crashed = crashed
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hushgate", daemon=True)
         self._parts: Parts | None = None
         self._keepers: list[asyncio.Task[None]] = []
+        self._calls: set[asyncio.Task[Any]] = set()
         self._engine_run: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -176,8 +207,21 @@ class Runtime:
         self.call(self._start())
 
     def call(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """The value of a coroutine, run on the worker's loop; called from any other thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """The value of a coroutine, run on the worker's loop; called from any other thread.
+
+        Raises:
+            concurrent.futures.CancelledError: the worker stopped meanwhile.
+        """
+        return asyncio.run_coroutine_threadsafe(self._noted(work), self._loop).result()
+
+    async def _noted(self, work: Coroutine[Any, Any, Value]) -> Value:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # we are inside one
+        self._calls.add(task)
+        try:
+            return await work
+        finally:
+            self._calls.discard(task)
 
     def nudge(self) -> None:
         """Ask the relay to look for waiting replies; callable from any thread."""
@@ -199,21 +243,32 @@ class Runtime:
     async def _start(self) -> None:
         name = worker_id()
         self._parts = await parts(self._settings, name)
-        jobs = [self._parts.relay.run(), self._parts.rulebooks.refresh_forever(), self._probe_storage()]
-        self._keepers = [asyncio.create_task(job) for job in jobs]
+        jobs = (self._parts.relay.run, self._parts.rulebooks.refresh_forever, self._probe_storage)
+        self._keepers = [asyncio.create_task(_restarted(job)) for job in jobs]
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
+            self._engine_run.add_done_callback(self._engine_ended)
             log.info("engine_started", worker=name, stream=self._settings.stream)
+
+    def _engine_ended(self, run: asyncio.Task[None]) -> None:
+        if not run.cancelled() and (error := run.exception()) is not None:
+            log.critical("engine_crashed", exc_info=error)
+            telemetry.report(error)
+            self._crashed()
 
     async def _stop(self) -> None:
         if self._engine_run is not None:
             self.parts.engine.drain()
             await asyncio.gather(self._engine_run, return_exceptions=True)
             log.info("engine_stopped")
-        for keeper in self._keepers:
-            keeper.cancel()
-        await asyncio.gather(*self._keepers, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_REPLIES_S):
+                await self.parts.relay.drain()
+        waiting = {*self._keepers, *self._calls} - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()
         await self.parts.endpoints.close()

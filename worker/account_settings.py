@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+)
 
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected, RejectedError
 from worker.model import Account, FailurePolicy
 
+ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 Rule = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 Share = Annotated[float, Field(ge=0, le=1)]
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
+
+
+def _without_nul(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if ESCAPED_NUL.search(json.dumps(value)):
+        raise ValueError("expected text without NUL")
+    return value
 
 
 class AccountRejected(RejectedError):  # noqa: N818
@@ -33,14 +52,14 @@ class AccountSettings(BaseModel):
     flagged_phrases: list[Rule] = Field(max_length=100_000)
     allowed: list[Rule] = Field(max_length=100_000)
     rules_on_reply: bool
-    moderation_thresholds: dict[str, Share]
+    moderation_thresholds: dict[Name, Share]
     moderation_failure: Annotated[FailurePolicy, Field(strict=False)]
     hold_max_s: Seconds
     reply_max_age_s: Seconds
-    languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]] = Field(max_length=100)
+    languages: list[Language] = Field(max_length=100)
     prompt: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")]
-    assessment_policy: dict[str, JsonValue]
-    fallback_texts: dict[str, str]
+    assessment_policy: Annotated[dict[str, JsonValue], AfterValidator(_without_nul)]
+    fallback_texts: dict[Language, Annotated[str, StringConstraints(max_length=5000, pattern=r"^[^\x00]*$")]]
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
@@ -57,7 +76,7 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
         checked = AccountSettings.model_validate(settings | dict(changes))
     except ValidationError as error:
         lines = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}, got {str(each['input'])[:80]!r}"
+            f"{'.'.join(map(str, each['loc']))}: {_expectation(each['msg'])}, got {_shown(each['input'])}"
             for each in error.errors(include_url=False)
         ]
         raise AccountRejected("\n".join(lines)) from error
@@ -68,3 +87,12 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
     values = {name: getattr(checked, name) for name in AccountSettings.model_fields}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Account(user_id=current.user_id, version=current.version, **values)
+
+
+def _expectation(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "expected")
+
+
+def _shown(value: object) -> str:
+    """What came, as JSON, so that the text "1" and the number 1 differ; at most 80 characters."""
+    return json.dumps(value, ensure_ascii=False, default=str)[:80]

@@ -30,7 +30,8 @@ class RetryPolicy:
     Attributes:
         attempts: tries in all (seed 004: 3).
         first_wait_s: wait after the first failure, doubled after each further one (seed 004: 2, 4, 8).
-        longest_wait_s: a Retry-After beyond this ends the attempts at once, for asking earlier is refused.
+        longest_wait_s: where the doubling ends; a Retry-After beyond it ends the attempts at once, for asking
+            earlier is refused.
         timeout_s: limit of one attempt.
         tool_rounds: how often the model may ask for tools before it must answer.
     """
@@ -45,7 +46,8 @@ class RetryPolicy:
         """Seconds to wait after failed ``attempt`` (from 1); None to give up."""
         if attempt >= self.attempts or (retry_after_s or 0.0) > self.longest_wait_s:
             return None
-        return max(self.first_wait_s * 2.0 ** (attempt - 1), retry_after_s or 0.0)
+        backoff = min(self.first_wait_s * 2.0 ** (attempt - 1), max(self.first_wait_s, self.longest_wait_s))
+        return max(backoff, retry_after_s or 0.0)
 
 
 def prompt(event: Event, account: Account, history: Sequence[Message], passages: Sequence[Passage]) -> Prompt:

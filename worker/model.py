@@ -58,7 +58,7 @@ class Event:
         received_at: when the entry reached Redis, UTC; the age limits count from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
-        metadata: the publisher's own JSON object, stored, never interpreted.
+        metadata: the publisher's own JSON object; only ``labels`` in it means something to us, see retrieval.
     """
 
     event_id: str
@@ -100,7 +100,8 @@ class Account:
         languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions, or empty for ours.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
-        fallback_texts: language -> text to send when a reply cannot be trusted; empty for silence.
+        fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
+            if it has one, else silence.
     """
 
     user_id: str

@@ -31,14 +31,24 @@ DEPTH: Final = 32
 EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
 FUTURE_SKEW: Final = timedelta(days=1)
 SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+JSON_KINDS: Final[dict[type, str]] = {
+    dict: "a JSON object",
+    list: "a JSON array",
+    str: "a JSON string",
+    int: "a JSON number",
+    float: "a JSON number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
 ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
 
 
 def _only_text(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("an RFC 3339 string")  # noqa: TRY004  # pydantic collects ValueError
+    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
+        raise ValueError("an RFC 3339 time such as 2026-11-21T10:00:00Z")
     return value
 
 
@@ -75,7 +85,8 @@ class EventPayload(BaseModel):
     )
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="The publisher's own object; kept with the decision, never interpreted.",
+        description="The publisher's own object, kept with the decision. Texts in its `labels` restrict which"
+        " documents may answer; nothing else is interpreted.",
     )
 
 
@@ -138,20 +149,25 @@ def _json_object(payload: bytes) -> dict[str, Any]:
         ) from error
     try:
         body = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:
         raise PayloadRejected(
             code="not_json", field="data", expected="one JSON object", got=_shown(str(error))
         ) from error
     if not isinstance(body, dict):
-        raise PayloadRejected(
-            code="not_object", field="data", expected="one JSON object", got=f"a JSON {type(body).__name__}"
-        )
+        raise PayloadRejected(code="not_object", field="data", expected="one JSON object", got=_kind(body))
     return body
+
+
+def _kind(value: object) -> str:
+    """A JSON value's type as people name it."""
+    return JSON_KINDS.get(type(value), "nothing")
 
 
 def _check_surrogates(body: JsonValue) -> None:
     """Half a character, wherever it hides: neither Postgres nor the JSON parser inside Redis takes it."""
-    if any(SURROGATE.search(text) for text in _texts(body)):
+    if any(isinstance(leaf, str) and SURROGATE.search(leaf) for leaf in _leaves(body)):
         raise PayloadRejected(
             code="not_utf8", field="data", expected="whole characters", got="half of a surrogate pair"
         )
@@ -177,11 +193,10 @@ def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
             )
     inner = envelope.get("data")
     if not isinstance(inner, dict):
-        raise PayloadRejected(
-            code="invalid", field="data.data", expected="a JSON object", got=f"a {type(inner).__name__}"
-        )
+        raise PayloadRejected(code="invalid", field="data.data", expected="a JSON object", got=_kind(inner))
+    ours = {name: value for name, value in inner.items() if value is not None}
     defaults = {"event_id": envelope["id"], "created_at": envelope.get("time")}
-    return {name: value for name, value in defaults.items() if value is not None} | inner
+    return {name: value for name, value in defaults.items() if value is not None} | ours
 
 
 def _check_depth(body: dict[str, Any]) -> None:
@@ -190,7 +205,11 @@ def _check_depth(body: dict[str, Any]) -> None:
         level = [child for node in level for child in _children(node)]
         if not level:
             return
-    raise PayloadRejected(
+    raise _too_deep()
+
+
+def _too_deep() -> PayloadRejected:
+    return PayloadRejected(
         code="too_deep", field="data", expected=f"at most {DEPTH} levels of nesting", got="more levels"
     )
 
@@ -236,7 +255,7 @@ def _shown(text: str) -> str:
 
 def _event(payload: EventPayload, arrival: Arrival) -> Event:
     _check_time(payload.created_at, arrival.received_at)
-    _check_encodable(payload)
+    _check_storable(payload.metadata)
     return Event(
         event_id=payload.event_id or arrival.entry_id,
         entry_id=arrival.entry_id,
@@ -255,8 +274,7 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
 
 
 def _check_time(created_at: datetime, received: datetime) -> None:
-    latest = max(received, EARLIEST) + FUTURE_SKEW
-    if not EARLIEST <= created_at <= latest:
+    if created_at < EARLIEST or created_at - max(received, EARLIEST) > FUTURE_SKEW:
         raise PayloadRejected(
             code="invalid",
             field="created_at",
@@ -265,29 +283,23 @@ def _check_time(created_at: datetime, received: datetime) -> None:
         )
 
 
-def _check_encodable(payload: EventPayload) -> None:
-    """Postgres takes no NUL, our JSON writer no number beyond 64 bits, wherever they hide."""
-    for value in _leaves(payload.metadata):
-        if isinstance(value, str) and "\x00" in value:
-            raise PayloadRejected(
-                code="invalid", field="metadata", expected="text without NUL", got=_shown(value)
-            )
-        if isinstance(value, float) and not math.isfinite(value):
-            raise PayloadRejected(
-                code="invalid", field="metadata", expected="numbers below 1e308", got="a larger one"
-            )
-        if isinstance(value, int) and not -(2**63) <= value < 2**64:
-            raise PayloadRejected(
-                code="invalid", field="metadata", expected="integers of 64 bits", got="a larger one"
-            )
-
-
-def _texts(node: JsonValue) -> Iterator[str]:
-    return (value for value in _leaves(node) if isinstance(value, str))
+def _check_storable(metadata: dict[str, JsonValue]) -> None:
+    """Postgres takes no NUL, and not every reader of the audit a number of more than 64 bits."""
+    for leaf in _leaves(metadata):
+        match leaf:
+            case str() if "\x00" in leaf:
+                expected, got = "text without NUL", _shown(leaf)
+            case int() if not -(2**63) <= leaf < 2**64:
+                expected, got = "integers of at most 64 bits", f"one of {leaf.bit_length()} bits"
+            case float() if not math.isfinite(leaf):
+                expected, got = "numbers that a double can hold", "a larger one"
+            case _:
+                continue
+        raise PayloadRejected(code="invalid", field="metadata", expected=expected, got=got)
 
 
 def _leaves(node: JsonValue) -> Iterator[JsonValue]:
-    """Every key and every value that is no container."""
+    """Every key and every value that holds no other."""
     match node:
         case dict():
             for key, value in node.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Final, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -45,13 +46,24 @@ class Connections(BaseSettings):
         pattern=r"^[^{}\s]+$",
         description="Replies.",
     )
+    payload_bytes: int = Field(
+        default=262_144,
+        ge=1024,
+        le=16_777_216,
+        alias="HUSHGATE_PAYLOAD_BYTES",
+        description="Largest payload.",
+    )
 
     @field_validator("database_url", "redis_url")
     @classmethod
     def _scheme_is_known(cls, url: SecretStr, info: ValidationInfo) -> SecretStr:
-        schemes = SCHEMES[str(info.field_name)]
-        if not url.get_secret_value().startswith(schemes):
+        schemes, value = SCHEMES[str(info.field_name)], url.get_secret_value()
+        if not value.startswith(schemes):
             raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
+        try:
+            _ = info.field_name == "redis_url" and urlsplit(value).port  # Postgres may have several hosts
+        except ValueError as error:
+            raise ValueError("expected one host and a port from 0 to 65535 in the URL") from error
         return url
 
 
@@ -160,13 +172,6 @@ class Settings(EmbeddingSettings):
         le=1000,
         alias="HUSHGATE_MAX_STARTS",
         description="Hand-outs before an entry is poison.",
-    )
-    payload_bytes: int = Field(
-        default=262_144,
-        ge=1024,
-        le=16_777_216,
-        alias="HUSHGATE_PAYLOAD_BYTES",
-        description="Largest payload.",
     )
     db_pool: int = Field(
         default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections a process."
@@ -290,7 +295,8 @@ def _read(kind: type[Known]) -> Known:
         return kind()
     except ValidationError as error:
         lines = [_line(problem) for problem in error.errors(include_url=False)]
-        raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from error
+        # without its cause, which quotes what came: secrets too
+        raise ConfigurationError("\n".join(["the environment is not usable:", *lines])) from None
 
 
 def _line(problem: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from worker.model import (
     Account,
@@ -23,7 +24,8 @@ from worker.model import (
 from worker.policy import Ending
 from worker.ports import Clock
 
-MOST_ATTEMPTS = 50
+MOST_ATTEMPTS: Final = 50
+"""Kept of one stage: more than any model call may have, fewer than an hour's hold has."""
 
 
 @dataclass(slots=True)
@@ -72,18 +74,20 @@ class Trace:
             )
 
     def attempt(self, stage: str, number: int, outcome: str, **rest: float | str) -> None:
-        """Note one try of a call; a long hold keeps its first tries and counts the rest in the stage."""
-        if len(self.attempts) < MOST_ATTEMPTS:
-            self.attempts.append(
-                Attempt(
-                    number=number,
-                    stage=stage,
-                    outcome=outcome,
-                    duration_ms=round(float(rest.get("duration_ms", 0.0)), 3),
-                    waited_s=float(rest.get("waited_s", 0.0)),
-                    detail=str(rest.get("detail", ""))[:300],
-                )
-            )
+        """Note one try of a call; a long hold keeps its first tries and its last, whose number counts all."""
+        noted = Attempt(
+            number=number,
+            stage=stage,
+            outcome=outcome,
+            duration_ms=round(float(rest.get("duration_ms", 0.0)), 3),
+            waited_s=float(rest.get("waited_s", 0.0)),
+            detail=str(rest.get("detail", ""))[:300],
+        )
+        same = [place for place, each in enumerate(self.attempts) if each.stage == stage]
+        if len(same) < MOST_ATTEMPTS:
+            self.attempts.append(noted)
+        else:
+            self.attempts[same[-1]] = noted
 
     def found(self, *findings: Finding) -> None:
         """Keep findings for the audit."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
+import threading
 import time
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -74,13 +76,19 @@ def up(
         for name in ("DATABASE_URL", "REDIS_URL"):
             typer.echo(f"export {name}='{running.environment[name]}'")
         _say(f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
-        try:
-            while True:
-                time.sleep(1)
-                for name in running.mend():
-                    _say(f"{name} had died and was started again")
-        except KeyboardInterrupt:
-            _say("draining ...")
+        stopped = _stop_signal()
+        while not stopped.wait(1):
+            for name in running.mend():
+                _say(f"{name} had died and was started again")
+        _say("draining ...")
+
+
+def _stop_signal() -> threading.Event:
+    """An event that SIGINT and SIGTERM set, also where a shell had SIGINT ignored."""
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stopped.set())
+    return stopped
 
 
 def _run(running: Fleet, rate: float) -> Report:

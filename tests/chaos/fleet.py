@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -23,11 +22,10 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cli.stack import Stack
-from db.documents import add_text
-from db.pool import pool
 from sandbox.server import SandboxHandle
 from tasks.publish import publish_many
 from tasks.stream import GROUP
+from tests.seeding import seed_document
 
 Value = TypeVar("Value")
 STREAM = "hushgate:events"
@@ -38,13 +36,14 @@ PATIENCE_S = 90.0
 """A condition that does not come true by then never will; the longest wait of a healthy run is some 10 s."""
 
 TEXTS = (
+    *("this is spam", "more spam for you", "spam, spam and spam", "SPAM!"),
     "What are your opening hours?",
-    "this is spam",
     "Can I return a purchase after thirty days?",
     "I will kill you",
-    "more spam for you",
     "[[sandbox:llm=500:1]] opening hours?",
 )
+"""Half of them end at the rules, so that thousands of events take a minute and not five."""
+
 MALFORMED = (b"{bad", b"\xff\xfe", b"[]", b'{"user_id":"u"}', b'{"text":"\\ud800"}')
 
 
@@ -125,7 +124,7 @@ class Fleet:
             return 0
         return self.workers.pop(pid).wait(PATIENCE_S)
 
-    def publish(self, events: int, conversations: Sequence[str]) -> None:
+    def publish(self, events: int, conversations: Sequence[str], texts: Sequence[str] = TEXTS) -> None:
         """Publish a mixed batch of these conversations, one in 40 malformed, one in 20 a repetition."""
         bodies: list[tuple[str, str, bytes]] = []
         for _ in range(events):
@@ -135,7 +134,7 @@ class Fleet:
             elif draw < 0.075 and bodies and bodies[-1][0]:
                 bodies.append(bodies[-1])
             else:
-                bodies.append(self._event(self.rng.choice(conversations)))
+                bodies.append(self._event(self.rng.choice(conversations), self.rng.choice(texts)))
         with self.redis as redis:
             ids = publish_many(redis, [body for _, _, body in bodies], stream=STREAM)
         for entry_id, (conversation, event_id, _) in zip(ids, bodies, strict=True):
@@ -144,7 +143,7 @@ class Fleet:
             else:
                 self.published.malformed.add(entry_id)
 
-    def _event(self, conversation: str) -> tuple[str, str, bytes]:
+    def _event(self, conversation: str, text: str) -> tuple[str, str, bytes]:
         number = len(self.published.conversations[conversation])
         event_id = f"{conversation}/{number}/{self.rng.getrandbits(48):012x}"
         body = {
@@ -154,7 +153,7 @@ class Fleet:
             "conversation_id": conversation,
             "message_id": event_id,
             "author_id": "a",
-            "text": self.rng.choice(TEXTS),
+            "text": text,
             "created_at": "2026-11-20T10:00:00Z",
         }
         return conversation, event_id, orjson.dumps(body)
@@ -195,8 +194,9 @@ class Fleet:
             return int(cast("dict[str, Any]", redis.xpending(STREAM, GROUP))["pending"])
 
     def settle(self) -> None:
-        """Wait until every entry is finished and every reply is on its stream."""
-        until(lambda: self.unfinished() == 0, "the stream is empty")
+        """Wait until every entry is finished and every reply is on its stream; patient while it works."""
+        while (left := until(lambda: self.unfinished() + 1, "Redis answers") - 1) > 0:
+            until(lambda left=left: self.unfinished() < left, "further entries are finished")  # type: ignore[misc]
         waiting = "SELECT count(*) FROM outbox WHERE delivered_at IS NULL"
         until(lambda: self.rows(waiting) == [(0,)], "every reply is delivered")
 
@@ -228,18 +228,14 @@ def until(condition: Callable[[], Value], what: str) -> Value:
 
 def seed_account(database_url: str) -> None:
     """The account ``u``, with rules and a document to answer from."""
+    paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords)"
             " VALUES ('u', true, true, ARRAY['spam'])"
         )
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
-    asyncio.run(_add_document(database_url, "u", "Hours", paragraphs))
-
-
-async def _add_document(database_url: str, user_id: str, title: str, paragraphs: list[str]) -> None:
-    async with pool(database_url, size=1, application="test", role=None) as source:
-        await add_text(source, user_id, title, paragraphs)
+    seed_document(database_url, "u", "Hours", paragraphs)
 
 
 def broken_laws(fleet: Fleet) -> list[str]:

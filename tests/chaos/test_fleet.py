@@ -116,8 +116,8 @@ def test_while_moderation_is_down_the_stream_holds_what_is_beyond_the_limit(flee
         fleet.send(next(iter(fleet.workers)), signal.SIGTERM)
     rule = fleet.sandbox.add_rule("moderations", "503", value="1")
     for number in range(6 * IN_FLIGHT):
-        fleet.publish(1, [f"held-{number}"])
-    until(lambda: fleet.pending() >= 3 * IN_FLIGHT - 3, "the limit is reached")
+        fleet.publish(1, [f"held-{number}"], ["What are your opening hours?"])
+    until(lambda: fleet.pending() == 3 * IN_FLIGHT, "the limit is reached")
     held = fleet.unfinished()
     drained = fleet.send(fleet.busy_worker(), signal.SIGTERM)
     fleet.start_worker()

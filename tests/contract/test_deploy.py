@@ -33,6 +33,7 @@ SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
 OURS: Final = ("migrate", "worker", "beat", "sandbox")
+KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
 SERVERS: Final = ("redis", "postgres")
 AFTER_DRAIN_S: Final = 15
 """What a worker may need after its drain: 5 s to leave Redis, 5 s to close the pool, and some."""
@@ -278,8 +279,7 @@ def test_beat_command_exists() -> None:
         **os.environ,
         "DATABASE_URL": "postgresql://nobody@localhost/none",
         "REDIS_URL": "redis://localhost:1/0",
-        "OPENAI_API_KEY": "x",
-        "OPENROUTER_API_KEY": "x",
+        **KEYS,
     }
     line = [*service["entrypoint"], *service["command"], "--help"]
     done = subprocess.run(
@@ -394,6 +394,38 @@ def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
 
     assert asked <= names
     assert names & (tools - asked) == set()
+
+
+def test_runtime_lock_has_all_that_the_image_runs() -> None:
+    """Whatever command line, worker, beat and sandbox import belongs to a locked distribution, or to us.
+
+    A virtual environment of Python 3.11 loads its setuptools by itself; nothing asks for it.
+    """
+    script = (
+        "import sys, importlib, importlib.metadata as metadata\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "owners = metadata.packages_distributions()\n"
+        "tops = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(*{owner for top in tops for owner in owners.get(top, ())})\n"
+    )
+    modules = (
+        *("cli.main", "tasks.app", "tasks.health", "sandbox.__main__", "kombu.transport.redis"),
+        *("celery.bin.worker", "celery.bin.beat", "celery.concurrency.thread", "celery.worker.worker"),
+    )
+    environment = {**os.environ, "DATABASE_URL": "postgresql://h/d", "REDIS_URL": "redis://h", **KEYS}
+    done = subprocess.run(
+        [sys.executable, "-c", script, *modules],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    used = {re.sub(r"[-_.]+", "-", name).lower() for name in done.stdout.split()} - {"hushgate", "setuptools"}
+    locked = {entry.split("==")[0] for entry in pinned(ROOT / "deploy" / "runtime.lock")}
+
+    assert {"celery", "kombu", "redis", "packaging"} <= used
+    assert used <= locked
 
 
 def test_worker_is_healthy_while_its_heartbeat_lives() -> None:

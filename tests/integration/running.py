@@ -17,11 +17,11 @@ from psycopg.rows import dict_row
 from redis import Redis
 
 from db import accounts
-from db.documents import add_text
 from db.pool import pool
 from sandbox.server import SandboxHandle
 from tasks.publish import publish
 from tasks.wiring import Runtime
+from tests.seeding import seed_document
 from worker.account_settings import changed
 from worker.model import Account
 from worker.settings import Settings
@@ -55,7 +55,9 @@ class Running:
         """A new account that answers everywhere unless ``settings`` say otherwise; its name."""
         user_id = f"account-{next(NUMBERS)}"
         account = changed(Account(user_id=user_id, version=0), {**OPEN, **settings})
-        asyncio.run(_store(self.url, account, documents or {}))
+        asyncio.run(_store(self.url, account))
+        for title, paragraphs in (documents or {}).items():
+            seed_document(self.url, user_id, title, paragraphs)
         return user_id
 
     def publish(self, user_id: str, text: str, **more: Any) -> str:
@@ -103,11 +105,9 @@ class Running:
         return dict(orjson.loads(found[0])) if found else None
 
 
-async def _store(url: str, account: Account, documents: Mapping[str, list[str]]) -> None:
+async def _store(url: str, account: Account) -> None:
     async with pool(url, size=1, application="test", role=None) as source:
         await accounts.store(source, account, changed_by="test")
-        for title, paragraphs in documents.items():
-            await add_text(source, account.user_id, title, paragraphs)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ One real worker process lives through good and bad days; each test then looks at
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -26,6 +27,8 @@ from celery import Celery
 from redis import Redis
 
 from cli.stack import Stack
+from db.documents import add_text
+from db.pool import pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
 from tasks.publish import publish_many
@@ -36,10 +39,9 @@ VISIBLE: Final = "zqxvisible"
 """Stands in an event id, which is logged on purpose: the search below must find it."""
 
 DATABASE_PASSWORD: Final = "zqxdbpass$1"
-REDIS_PASSWORD: Final = "zqxredispass"
 MODERATION_KEY: Final = "zqxmoderationkey"
 MODEL_KEY: Final = "zqxmodelkey"
-SECRETS: Final = (DATABASE_PASSWORD, "zqxdbpass%241", REDIS_PASSWORD, MODERATION_KEY, MODEL_KEY)
+SECRETS: Final = (DATABASE_PASSWORD, "zqxdbpass%241", MODERATION_KEY, MODEL_KEY)
 ACCOUNT: Final = "account"
 PATIENCE_S: Final = 60.0
 
@@ -54,11 +56,6 @@ BREAKAGE: Final = f"""
     CREATE POLICY refusing ON messages USING (refuse(text));
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     VALUES ('{ACCOUNT}', 'broken history', 'm', gen_random_uuid(), 'user', '{WORD} history', now());
-"""
-DOCUMENT: Final = "INSERT INTO documents (user_id, title, source, content_hash) VALUES (%s, %s, '', %s)"
-CHUNK: Final = """
-    INSERT INTO chunks (document_id, number, user_id, text)
-    SELECT id, 1, user_id, %(text)s FROM documents WHERE user_id = %(user_id)s AND content_hash = %(hash)s
 """
 PARAGRAPHS: Final = (
     f"Our opening hours are nine to five on weekdays, {WORD} document.",
@@ -176,6 +173,7 @@ class Aftermath:
     dead: list[tuple[str, bytes]]
     replies: str
     exit_code: int
+    redis_password: str
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -229,10 +227,10 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         owner = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         own = stack.enter_context(Stack(database_url=database_url))
         sandbox, sink = stack.enter_context(start_sandbox()), stack.enter_context(Sink())
-        redis, redis_url = guarded(own.redis_url)
-        stack.callback(redis.close)
+        redis = stack.enter_context(Redis.from_url(own.redis_url))
         prepare(owner)
-        scene = Scene(owner=owner, redis=redis, redis_url=redis_url, log=folder / "log")
+        asyncio.run(store_documents(database_url))
+        scene = Scene(owner=owner, redis=redis, redis_url=own.redis_url, log=folder / "log")
         worker = started(environment(scene, database_url, sandbox, sink), folder)
         stack.callback(worker.wait)
         stack.callback(worker.kill)
@@ -247,29 +245,26 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
             dead=owner.execute("SELECT reason_code, raw FROM dead_letters").fetchall(),
             replies=str(redis.xrange("hushgate:replies")),
             exit_code=exit_code,
+            redis_password=str(urlsplit(own.redis_url).password),
         )
 
 
-def guarded(url: str) -> tuple[Redis, str]:
-    """A client of a server that from now on wants a password, and the URL with it."""
-    with Redis.from_url(url) as open_door:
-        open_door.config_set("requirepass", REDIS_PASSWORD)
-    closed = url.replace("redis://", f"redis://:{REDIS_PASSWORD}@")
-    return Redis.from_url(closed), closed
-
-
 def prepare(owner: psycopg.Connection[Any]) -> None:
-    """An account, a document, a login that is only the worker's role, and the breakages of a bad day."""
+    """An account, a login that is only the worker's role, and the breakages of a bad day."""
     owner.execute(
         "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,"
         " flagged_keywords) VALUES (%s, true, true, true, ARRAY['spam', 'giraffe'])",
         (ACCOUNT,),
     )
-    for number, paragraph in enumerate(PARAGRAPHS, 1):
-        owner.execute(DOCUMENT, (ACCOUNT, f"{WORD} title {number}", str(number)))
-        owner.execute(CHUNK, {"text": paragraph, "user_id": ACCOUNT, "hash": str(number)})
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")
     owner.execute(BREAKAGE.encode())
+
+
+async def store_documents(database_url: str) -> None:
+    """What replies are made of."""
+    async with pool(database_url, size=1, application="test", role=None) as source:
+        for number, paragraph in enumerate(PARAGRAPHS, 1):
+            await add_text(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
 
 
 def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: Sink) -> dict[str, str]:
@@ -401,3 +396,12 @@ def test_no_error_report_holds_text_or_secrets(aftermath: Aftermath, secret: str
     """Not in any envelope of any kind, headers included."""
     assert aftermath.envelopes
     assert all(secret.encode() not in envelope for envelope in aftermath.envelopes)
+
+
+def test_the_password_of_redis_is_nowhere(aftermath: Aftermath) -> None:
+    """Celery speaks of its broker in log and banner, without the password."""
+    everything = (aftermath.log, aftermath.banner, *(str(each) for each in aftermath.envelopes))
+
+    assert len(aftermath.redis_password) == 32
+    assert all(aftermath.redis_password not in each for each in everything)
+    assert ":**@" in aftermath.banner

@@ -10,7 +10,7 @@ from typing import Any, Final
 from openai import AsyncOpenAI, OpenAIError, omit
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam, ChatCompletionToolParam
 
-from worker.adapters.openai_client import failure
+from worker.adapters.openai_client import failure, storable
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 from worker.model import Completion, Prompt, Tokens, ToolCall, ToolRound
@@ -104,11 +104,10 @@ def _completion(answer: ChatCompletion) -> Completion:
         choice = answer.choices[0]
         message = choice.message
         calls = tuple(_tool_call(call) for call in (message.tool_calls or ())[:MOST_TOOL_CALLS])
-        text = (message.content or "").replace("\x00", "").strip()
-        text.encode()  # Postgres takes no lone surrogate; UnicodeEncodeError is a ValueError
-        refusal = message.refusal
+        text = storable(message.content or "").strip()
+        refusal = storable(message.refusal or "") or None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelUnavailable(f"malformed completion: {error}"[:300], kind="malformed") from error
+        raise ModelUnavailable(storable(f"malformed completion: {error}"[:300]), kind="malformed") from error
     if choice.finish_reason == "content_filter" and not text:
         refusal = refusal or "stopped by the vendor's content filter"
     if not text and not calls and not refusal:
@@ -116,11 +115,11 @@ def _completion(answer: ChatCompletion) -> Completion:
     usage = answer.usage
     return Completion(
         text=text,
-        model=str(answer.model),
+        model=storable(str(answer.model)),
         tool_calls=calls,
         refusal=refusal,
         tokens=Tokens(prompt=usage.prompt_tokens, completion=usage.completion_tokens) if usage else Tokens(),
-        finish_reason=str(choice.finish_reason),
+        finish_reason=storable(str(choice.finish_reason)),
     )
 
 
@@ -130,13 +129,14 @@ def _tool_call(call: Any) -> ToolCall:  # noqa: ANN401  # the SDK's union of too
         raise ValueError(f"unknown tool {call.function.name!r}")
     if not isinstance(arguments, dict):
         raise TypeError("tool arguments are not an object")
-    return ToolCall(call_id=str(call.id), name=call.function.name, arguments=arguments)
+    plain = {name: storable(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    return ToolCall(call_id=str(call.id), name=call.function.name, arguments=plain)
 
 
 def _translated(error: Exception) -> ModelUnavailable | ModelRejected:
     known = failure(error)
     if known is None:
-        return ModelUnavailable(f"{type(error).__name__}: {error}"[:300], kind="malformed")
+        return ModelUnavailable(storable(f"{type(error).__name__}: {error}"[:300]), kind="malformed")
     if known.passes_by_itself:
         return ModelUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
     return ModelRejected(known.message, status=known.status or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -12,6 +13,7 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 
 CONNECT_S: Final = 5.0
 REJECTING: Final = frozenset({400, 401, 403, 404, 405, 413, 415, 422})
+UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 NO_KEY: Final = "no-key"  # the SDK insists on one; servers such as Ollama ignore it
 
 
@@ -48,9 +50,14 @@ def client(base_url: str, api_key: str | None, *, connections: int) -> AsyncOpen
     )
 
 
+def storable(text: str) -> str:
+    """A vendor's text without NUL and half characters, which Postgres cannot keep."""
+    return UNSTORABLE.sub("", text)
+
+
 def failure(error: Exception) -> Failure | None:
     """What a vendor error means, or None when it is no vendor error but a bug."""
-    message = f"{type(error).__name__}: {error}"[:300]
+    message = storable(f"{type(error).__name__}: {error}"[:300])
     match error:
         case TimeoutError() | openai.APITimeoutError():
             return Failure(kind="timeout", status=None, retry_after_s=None, message=message)

@@ -6,12 +6,15 @@ import asyncio
 import math
 from collections.abc import Sequence
 
+import structlog
 from openai import AsyncOpenAI, OpenAIError
 from openai.types import ModerationMultiModalInputParam
 
-from worker.adapters.openai_client import failure
+from worker.adapters.openai_client import failure, storable
 from worker.errors import ModerationRejected, ModerationUnavailable
 from worker.model import ModerationScores
+
+log = structlog.get_logger(__name__)
 
 
 class OpenAIModerator:
@@ -27,6 +30,7 @@ class OpenAIModerator:
         self._client = client
         self._model = model
         self._timeout_s = timeout_s
+        self._answers = True
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """The highest score per category over text and images; one call an image, as the API wants."""
@@ -35,12 +39,26 @@ class OpenAIModerator:
             inputs = [
                 _with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)
             ]
-        verdicts = await asyncio.gather(*(self._one(each) for each in inputs))
+        try:
+            verdicts = await asyncio.gather(*(self._one(each) for each in inputs))
+        except ModerationUnavailable as error:
+            self._noticed(answers=False, kind=error.kind)
+            raise
+        self._noticed(answers=True)
+        names = dict.fromkeys(name for verdict in verdicts for name in verdict.scores)
         return ModerationScores(
-            scores={name: max(v.scores.get(name, 0.0) for v in verdicts) for name in verdicts[0].scores},
+            scores={name: max(v.scores.get(name, 0.0) for v in verdicts) for name in names},
             flagged=frozenset().union(*(verdict.flagged for verdict in verdicts)),
             model=verdicts[0].model,
         )
+
+    def _noticed(self, *, answers: bool, kind: str = "") -> None:
+        """Say once that the API stopped answering, and once that it answers again."""
+        if answers and not self._answers:
+            log.info("moderation_available")
+        if not answers and self._answers:
+            log.error("moderation_unavailable", kind=kind)
+        self._answers = answers
 
     async def _one(self, asked: str | list[ModerationMultiModalInputParam]) -> ModerationScores:
         try:
@@ -48,13 +66,15 @@ class OpenAIModerator:
                 answer = await self._client.moderations.create(input=asked, model=self._model)
             result = answer.results[0]
             scores = {name: float(score) for name, score in _by_alias(result.category_scores).items()}
-            flags = _by_alias(result.categories)
+            flagged = frozenset(name for name, flag in _by_alias(result.categories).items() if flag)
+            model = storable(str(answer.model))
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, IndexError) as error:
             raise _translated(error) from error
         if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
             raise ModerationUnavailable("the verdict has no usable scores", kind="malformed")
-        flagged = frozenset(name for name, flag in flags.items() if flag)
-        return ModerationScores(scores=scores, flagged=flagged, model=str(answer.model))
+        if unscored := sorted(flagged - scores.keys()):
+            raise ModerationUnavailable(f"flagged without a score: {unscored[:3]}"[:300], kind="malformed")
+        return ModerationScores(scores=scores, flagged=flagged, model=model)
 
 
 def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:
@@ -65,13 +85,13 @@ def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputPar
 def _by_alias(block: object) -> dict[str, float]:
     """Category -> value under the API's own names, such as ``hate/threatening``; nulls left out."""
     values = block.model_dump(by_alias=True)  # type: ignore[attr-defined]  # any pydantic model of the SDK
-    return {name: value for name, value in values.items() if value is not None}
+    return {storable(name): value for name, value in values.items() if value is not None}
 
 
 def _translated(error: Exception) -> ModerationUnavailable | ModerationRejected:
     known = failure(error)
     if known is None:
-        return ModerationUnavailable(f"{type(error).__name__}: {error}"[:300], kind="malformed")
+        return ModerationUnavailable(storable(f"{type(error).__name__}: {error}"[:300]), kind="malformed")
     if known.status in (400, 413, 422):
         return ModerationRejected(known.message)
     return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)

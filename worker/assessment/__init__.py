@@ -53,6 +53,8 @@ __all__ = [
     "better_of",
     "conclude",
     "default_policy",
+    "first_search_of",
+    "judges_labels",
     "parse_policy",
     "read_answer",
     "recheck_of",
@@ -158,6 +160,18 @@ def refuse_early(*, query: str, evidence: Evidence, policy: Policy) -> Assessmen
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)
+
+
+def first_search_of(policy: Policy) -> Recheck:
+    """How to search before the first draft: seed 001's numbers for its design, else five, however near."""
+    if isinstance(policy, GuardrailPolicy):
+        return Recheck(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
+    return Recheck(documents=5, min_similarity=0.0)
+
+
+def judges_labels(policy: Policy) -> bool:
+    """True for a policy that must see passages with the wrong labels to reject them by name (seed 003)."""
+    return isinstance(policy, SafetyPolicy)
 
 
 def recheck_of(policy: Policy) -> Recheck | None:

@@ -12,7 +12,7 @@ _TIME = re.compile(
     r"|\b(?P<hour24>\d{1,2}):(?P<minute24>\d{1,2})\b",
     re.IGNORECASE,
 )
-_LIST_NUMBER = re.compile(r"(?m)^\s*\d+[.)]\s")
+_LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+[.)]\s")
 _PASSAGE_NUMBER = re.compile(
     r"\bpassages?\s+\d+(?:\s*(?:,|and|&)\s*\d+)*|\[\d+(?:\s*,\s*\d+)*\]", re.IGNORECASE
 )

@@ -32,7 +32,7 @@ _FEWEST_LETTERS = 12
 _SURE = 0.8
 """Lingua's confidence among the configured languages below which the language counts as unknown."""
 
-_BRACKETED = re.compile(r"\[[^\]]*\]|https?://\S+|\S+@\S+")
+_BRACKETED = re.compile(r"\[[^\[\]]*\]|https?://\S+|[^\s@]{1,64}@[^\s@]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _LOOKALIKE_WORD = re.compile(
     r"\b(?=\w*[A-Za-z])(?=\w*[\u0370-\u052f])[A-Za-z\u00c0-\u024f\u0370-\u052f]{2,}\b"

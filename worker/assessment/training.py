@@ -16,6 +16,7 @@ TRAINED_SIGNALS = (
     "two_worst_sentences",
     "mean_sentence",
     "last_sentence",
+    "bare_sentences",
     "unseen_pairs",
     "unseen_pair_share",
     "unsupported_numbers",

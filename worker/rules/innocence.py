@@ -77,12 +77,12 @@ def leet_is_fair(found: list[Unit]) -> bool:
 
 
 def _word_is_fair(word: str) -> bool:
-    leet = [char for char in word if base(char) in LEET or char in LEET]
+    leet = [char for char in word if base(char) in LEET or char in LEET or char.isdigit()]
     if not leet:
         return True
     if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word):
         return False
-    return len(leet) < len(word) or not any(base(char).isdigit() for char in word)
+    return len(leet) < len(word) or not any(base(char).isdigit() or char.isdigit() for char in word)
 
 
 def _accents_are_fair(rule: Rule, context: Context, start: int, end: int) -> bool:

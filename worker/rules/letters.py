@@ -108,7 +108,7 @@ def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
         return None
     if want in {"i", "l"} and char in {"i", "l"}:
         return How.HOMOGLYPH if want == "l" and _capital_for_l(found, whole) else None
-    if want.isdigit():
+    if want.isdigit() or (char.isdigit() and len(char) > 1):
         return None
     if char.isdigit():  # a digit of another script, by value or by looks
         return How.LEET if want in LEET.get(str(unicodedata.digit(char)), "") else How.HOMOGLYPH

@@ -175,7 +175,9 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
 
 def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place]) -> Iterator[Candidate]:
     """What one reading holds: plain candidates, then those in windows of stretched and spaced letters."""
-    places = _char_places(chars, found)
+    stretched = _joined_up([(start, end) for start, end, number in found if number >= matcher.forms])
+    forms = [place for place in found if place[2] < matcher.forms]
+    places = _char_places(chars, [*forms, *((start, end, matcher.forms) for start, end in stretched)])
     runs = [(start, end) for start, end, number in places if number >= matcher.forms]
     likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
     windows = [match.span() for match in SPACED.finditer(chars)] if likely else []

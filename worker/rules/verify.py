@@ -22,7 +22,7 @@ def spelled(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[How
     hows: set[How] = set()
     if not letters_agree(wanted, found, hows, level) or not gaps_agree(wanted, found, hows, level):
         return None
-    if How.LEET in hows and not leet_is_fair(found):
+    if hows & {How.LEET, How.HOMOGLYPH} and not leet_is_fair(found):
         return None
     if any(TABLES[fold][ord(char)] == "" for char in matched if char not in rule.core):
         hows.add(_invisible(matched, hows))

@@ -23,6 +23,7 @@ from worker.assessment import (
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Assessment, Completion, Passage, StageOutcome
 from worker.policy import Ending
+from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
 
@@ -91,6 +92,7 @@ def _evidence(run: Run, *, rechecks: int) -> Evidence:
     return Evidence(
         passages=run.trace.passages,
         failures=(Failure.TOOL_FAILURE,) if run.trace.tool_failed else (),
+        expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
         rechecks=rechecks,

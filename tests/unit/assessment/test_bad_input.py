@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.unit.assessment.samples import assessed, evidence
+from tests.unit.assessment.samples import RETURNS, assessed, evidence
 from worker.assessment import Evidence, default_policy
 from worker.assessment.judge import Aspect
 from worker.assessment.policies import DESIGNS
@@ -44,11 +46,20 @@ def test_what_cannot_be_assessed_is_never_sent(name: str, draft: str, found: Evi
         "🙂 30 days 🙂🙂",
         "[999999999999999999999] 30 days",
         "((((" * 5_000 + " 30 days",
+        "\n" * 100_000 + "30 days",
+        "[" * 100_000 + "30 days",
+        "a@" * 50_000,
+        "[1]" * 20_000 + "30 days",
+        "1," * 50_000,
+        "passage " * 20_000,
+        "A" * 100_000 + " 30 days",
+        "立" * 100_000,
     ],
 )
 def test_hostile_text_is_assessed_like_any_other(name: str, draft: str) -> None:
-    """Broken code points, long words, brackets: an assessment with a confidence within 0..1."""
-    result = assessed(draft, default_policy(name), evidence(0.9), scores=SCORES)
+    """Broken code points, long words, brackets: an assessment, at once, as draft and as evidence."""
+    found = replace(evidence(0.9, text=draft + RETURNS), languages=("en", "vi"), query_language="en")
+    result = assessed(draft, default_policy(name), found, scores=SCORES)
 
     assert 0.0 <= result.confidence <= 1.0
     assert result.tier in {"high", "medium", "low"}

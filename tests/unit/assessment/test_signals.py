@@ -226,3 +226,27 @@ def test_a_draft_copied_from_its_evidence_has_no_missing_fact(
 def test_no_signal_lowers_the_risk(kind: EvidenceKind) -> None:
     """Every shipped weight is positive: more of any signal never means more confidence."""
     assert all(weight > 0.0 for weight in shipped_model().kinds[kind].weights.values())
+
+
+@pytest.mark.parametrize(
+    ("draft", "invented"),
+    [
+        ("Ask Maria Lopez in Porto.", False),
+        ("Ask Maria Santos in Porto.", True),
+        ("She is Porto's Maria Lopez.", False),
+        ("Maria. Santos is not a name across sentences.", False),
+    ],
+)
+def test_a_name_is_a_pair_of_capitalised_words(draft: str, invented: bool) -> None:
+    """Known words do not make a known name: the pair must stand in the evidence or the question."""
+    grounds = grounds_of("q", "Maria Lopez lives in Porto. Ana Santos does not.")
+
+    assert (lexical_signals(grounds, draft)["unsupported_names"] > 0.0) is invented
+
+
+def test_the_last_sentence_is_looked_at_by_itself() -> None:
+    """Summaries tend to close with a remark nothing carries."""
+    grounds = grounds_of("", "The ferry sank near Bari. Nobody died.")
+    found = lexical_signals(grounds, "The ferry sank near Bari. Investors remain thrilled about innovation.")
+
+    assert found["last_sentence"] == found["worst_sentence"] > found["mean_sentence"] > 0.0

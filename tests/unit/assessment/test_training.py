@@ -52,7 +52,7 @@ class PlainFitter:
 
 def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> list[Example]:
     """Two replies a group: one with nothing missing, one with much."""
-    quiet = {"unsupported_numbers": 0.0, "bare_sentences": 0.0}
+    quiet = {"unsupported_numbers": 0.0, "unsupported_names": 0.0, "bare_sentences": 0.0}
     return [
         Example(
             group=f"g{n:02}", kind=kind, signals={**quiet, "missing_words": 2.0 * bad}, ungrounded=bool(bad)

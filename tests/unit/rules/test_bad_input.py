@@ -101,3 +101,10 @@ def test_cache_serves_only_the_asked_version_and_forgets_the_oldest() -> None:
     assert cache.get("b", 1) is None
     assert (cache.get("a", 2) or compile_rules([], version=0)).version == 2
     assert len(cache) == 2
+
+
+def test_circled_number_beside_letters_is_matched_without_an_error() -> None:
+    """A character that folds to two digits once broke the comparison."""
+    rules = compile_rules(["it", "tip", "st"], version=1)
+
+    assert rules.match("Ş⑰ ⑰t ⑰ 1⑰p") == ()

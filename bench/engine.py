@@ -1,0 +1,264 @@
+"""What an event costs: the bare engine beside stock Celery, and the whole pipeline, all in one run.
+
+CPU is that of the worker process and its children, user and system, from the first event to the last; Redis,
+Postgres and the sandbox are other processes and not counted. Ratios within one run are what counts: machines
+differ, and this one is never idle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+from redis import Redis
+from rich.console import Console
+from rich.table import Table
+
+from bench.noop_celery import app as noop_app
+from cli.stack import Stack
+from db import migrate
+from sandbox.server import start
+from tasks.publish import publish_many
+
+STREAM = "hushgate:events"
+ENGINE_EVENTS = 40_000
+CELERY_EVENTS = 8_000
+PIPELINE_EVENTS = 6_000
+IN_FLIGHT = 1_500
+MODERATION_S, COMPLETION_S = 0.2, 1.0
+OUT = Path("out/bench.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One way to run events.
+
+    Attributes:
+        cpu_ms: CPU of the worker an event, milliseconds.
+        per_s: events a second, from the first published to the last finished.
+        rss_mb: largest resident size of the worker's processes together.
+        in_flight: most events that ran at once in the one worker, where that can be seen.
+    """
+
+    name: str
+    events: int
+    cpu_ms: float
+    per_s: float
+    rss_mb: float
+    in_flight: int | None = None
+
+
+@dataclass(slots=True)
+class Watch:
+    """A worker process under observation."""
+
+    process: psutil.Process
+    rss: int = 0
+
+    def family(self) -> list[psutil.Process]:
+        """The worker and its children."""
+        return [self.process, *self.process.children(recursive=True)]
+
+    def cpu_s(self) -> float:
+        """CPU seconds used so far."""
+        times = [each.cpu_times() for each in self.family()]
+        return float(sum(each.user + each.system for each in times))
+
+    def until(self, condition: Callable[[], bool], patience_s: float = 600.0) -> None:
+        """Wait for a condition; note the largest size meanwhile."""
+        deadline = time.monotonic() + patience_s
+        while not condition():
+            self.rss = max(self.rss, sum(each.memory_info().rss for each in self.family()))
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not within {patience_s} s")
+            time.sleep(0.05)
+
+
+@contextmanager
+def worker(words: list[str], environment: dict[str, str]) -> Iterator[Watch]:
+    """A worker process, ended by SIGTERM."""
+    log = OUT.with_name("bench-worker.log")
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *words], env={**os.environ, **environment}, stdout=output, stderr=output
+        )
+    try:
+        yield Watch(psutil.Process(process.pid))
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def event(number: int) -> dict[str, str]:
+    """An event in a conversation of its own."""
+    return {
+        "event_id": f"e{number}",
+        "user_id": "u",
+        "scope": "chat",
+        "conversation_id": f"c{number}",
+        "message_id": f"m{number}",
+        "author_id": "a",
+        "text": "Can I return a purchase after thirty days?",
+        "created_at": "2026-11-20T10:00:00Z",
+    }
+
+
+def measured(name: str, watch: Watch, events: int, work: Callable[[], int | None]) -> Result:
+    """Run ``work``, which publishes and waits, and say what an event of it cost."""
+    cpu_s, started = watch.cpu_s(), time.monotonic()
+    in_flight = work()
+    elapsed_s = time.monotonic() - started
+    cpu_ms = (watch.cpu_s() - cpu_s) / events * 1000
+    rss_mb = watch.rss / 2**20
+    return Result(
+        name=name,
+        events=events,
+        cpu_ms=round(cpu_ms, 4),
+        per_s=round(events / elapsed_s),
+        rss_mb=round(rss_mb),
+        in_flight=in_flight,
+    )
+
+
+def publish(redis: Redis, numbers: range) -> None:
+    """Put events on the stream, a thousand a round trip."""
+    for first in numbers[::1000]:
+        publish_many(redis, [event(number) for number in range(first, min(first + 1000, numbers.stop))])
+
+
+def has_worker(redis: Redis) -> bool:
+    """True when an engine has a heartbeat."""
+    return bool(redis.scard(f"{{{STREAM}}}:workers"))
+
+
+def bare_engine(redis: Redis, redis_url: str) -> Result:
+    """The engine with a handler that does nothing."""
+    redis.flushall()
+    with worker(["bench.noop_engine"], {"REDIS_URL": redis_url}) as watch:
+        watch.until(lambda: has_worker(redis))
+
+        def work() -> None:
+            publish(redis, range(ENGINE_EVENTS))
+            watch.until(lambda: redis.xlen(STREAM) == 0)
+
+        return measured("engine, no-op handler", watch, ENGINE_EVENTS, work)
+
+
+def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> Result:
+    """Celery with a task that does nothing."""
+    redis.flushall()
+    words = ["celery", "-A", "bench.noop_celery", "worker", "-P", pool, "-l", "WARNING", *more]
+    noop_app.conf.broker_url = redis_url
+    noop = noop_app.tasks["noop"]
+
+    def idle() -> bool:
+        return not redis.llen("celery") and not redis.hlen("unacked")
+
+    with worker(words, {"REDIS_URL": redis_url}) as watch:
+        watch.until(lambda: bool(noop_app.control.ping(timeout=0.5)), 60)
+
+        def work() -> None:
+            with (
+                noop_app.connection_for_write() as connection,
+                noop_app.amqp.Producer(connection) as producer,
+            ):
+                for number in range(CELERY_EVENTS):
+                    noop.apply_async((event(number),), producer=producer)
+            watch.until(idle)
+
+        return measured(f"Celery {pool}, no-op task", watch, CELERY_EVENTS, work)
+
+
+def pipeline(redis: Redis, stack: Stack) -> Result:
+    """A whole worker: moderation, history, retrieval, completion, moderation again, commit, delivery."""
+    redis.flushall()
+    migrate.upgrade(stack.database_url)
+    with psycopg.connect(stack.database_url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords)"
+            " VALUES ('u', true, true, ARRAY['spam'])"
+        )
+        connection.execute("INSERT INTO documents (user_id, title, content_hash) VALUES ('u', 'Returns', '')")
+        connection.execute(
+            "INSERT INTO chunks (document_id, number, user_id, text)"
+            " SELECT id, 1, user_id, 'A purchase may be returned within thirty days.' FROM documents"
+        )
+    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
+    with start(options=options) as sandbox:
+        environment = {
+            "DATABASE_URL": stack.database_url,
+            "REDIS_URL": stack.redis_url,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": sandbox.base_url,
+            "OPENROUTER_API_KEY": "none",
+            "OPENROUTER_BASE_URL": sandbox.base_url,
+            "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
+        }
+        words = ["celery", "-A", "tasks.app", "worker"]
+        with worker(words, environment) as watch:
+            watch.until(lambda: has_worker(redis), 60)
+            return measured("pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch))
+
+
+def _pipeline_work(redis: Redis, watch: Watch) -> int:
+    most = 0
+
+    def finished() -> bool:
+        nonlocal most
+        most = max(most, redis.hlen(f"{{{STREAM}}}:owner"))
+        return redis.xlen(STREAM) == 0
+
+    publish(redis, range(PIPELINE_EVENTS))
+    watch.until(finished)
+    return most
+
+
+def table(results: list[Result]) -> Table:
+    """The results for people."""
+    shown = Table("", "events", "CPU ms/event", "events/s", "RSS MB", "in flight")
+    for each in results:
+        shown.add_row(
+            each.name,
+            f"{each.events}",
+            f"{each.cpu_ms:.3f}",
+            f"{each.per_s}",
+            f"{each.rss_mb:.0f}",
+            "" if each.in_flight is None else f"{each.in_flight}",
+        )
+    return shown
+
+
+def main() -> None:
+    """Run everything; a table on a terminal, JSON in a pipe, JSON in ``out/bench.json`` always."""
+    OUT.parent.mkdir(exist_ok=True)
+    with Stack() as stack, Redis.from_url(stack.redis_url) as redis:
+        results = [
+            bare_engine(redis, stack.redis_url),
+            stock_celery(redis, stack.redis_url, "prefork", "-c", "2"),
+            stock_celery(redis, stack.redis_url, "threads", "-c", "10"),
+            pipeline(redis, stack),
+        ]
+    engine, *celery = results[:3]
+    ratios = {each.name: round(each.cpu_ms / engine.cpu_ms, 1) for each in celery}
+    document = {"results": [asdict(each) for each in results], "times_the_engine": ratios}
+    OUT.write_text(json.dumps(document, indent=2) + "\n")
+    if sys.stdout.isatty():
+        console = Console()
+        console.print(table(results))
+        for name, ratio in ratios.items():
+            console.print(f"{name}: {ratio} times the CPU of the engine")
+    else:
+        print(json.dumps(document))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What scores mean for an account, and how long a silent moderation API is asked again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.samples import account, scores
+from worker import moderation
+from worker.model import FailurePolicy, ModerationScores
+
+
+@pytest.mark.parametrize(
+    ("verdict", "thresholds", "rule"),
+    [
+        (scores(violence=0.2), {}, None),
+        (scores(violence=0.99), {}, None),
+        (scores(("violence",), violence=0.2), {}, "openai_moderation:violence"),
+        (scores(("violence",), violence=0.2), {"violence": 0.5}, None),
+        (scores(violence=0.5), {"violence": 0.5}, "openai_moderation:violence"),
+        (scores(violence=0.4999), {"violence": 0.5}, None),
+        (scores(violence=0.0), {"violence": 0.0}, "openai_moderation:violence"),
+        (scores(("hate",), hate=0.3, violence=0.9), {"violence": 0.8}, "openai_moderation:violence"),
+        (scores(("hate",), hate=0.3, violence=0.2), {"sexual": 0.1}, "openai_moderation:hate"),
+    ],
+)
+def test_a_threshold_replaces_the_api_s_own_flag(
+    verdict: ModerationScores, thresholds: dict[str, float], rule: str | None
+) -> None:
+    """The worst category counts; where the account sets nothing the API's flag does."""
+    found = moderation.finding(verdict, account(moderation_thresholds=thresholds), stage="moderation")
+
+    assert (found.matched_rule if found else None) == rule
+
+
+def test_the_evidence_names_score_and_ground() -> None:
+    """A reviewer sees what decided."""
+    by_api = moderation.finding(scores(("hate",), hate=0.5), account(), stage="m")
+    by_us = moderation.finding(scores(hate=0.5), account(moderation_thresholds={"hate": 0.4}), stage="m")
+
+    assert by_api is not None
+    assert by_us is not None
+    assert by_api.evidence == "OpenAI Moderation: hate (0.500, flagged by the API)"
+    assert by_us.evidence == "OpenAI Moderation: hate (0.500, threshold 0.4)"
+    assert by_us.score == 0.5
+
+
+def test_the_three_highest_scores_stay_visible() -> None:
+    """Near misses with the threshold in force."""
+    shown = moderation.margins(scores(a=0.1, b=0.4, c=0.2, d=0.3), account(moderation_thresholds={"d": 0.35}))
+
+    assert shown == {
+        "b": {"score": 0.4, "threshold": None},
+        "d": {"score": 0.3, "threshold": 0.35},
+        "c": {"score": 0.2, "threshold": None},
+    }
+
+
+HOLD, BLOCK, ALLOW = FailurePolicy.HOLD, FailurePolicy.BLOCK, FailurePolicy.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("policy", "attempt", "age_s", "retry_after_s", "pause_s"),
+    [
+        (HOLD, 1, 0.0, None, 0.5),
+        (HOLD, 2, 1.0, None, 1.0),
+        (HOLD, 5, 1.0, None, 8.0),
+        (HOLD, 6, 1.0, None, 10.0),
+        (HOLD, 10_000, 1.0, None, 10.0),
+        (HOLD, 1, 0.0, 42.0, 42.0),
+        (HOLD, 1, 3595.0, 42.0, 5.0),
+        (HOLD, 9, 3600.0, None, None),
+        (HOLD, 9, 9999.0, None, None),
+        (HOLD, 1, -50.0, None, 0.5),
+        (BLOCK, 1, 0.0, None, 0.5),
+        (BLOCK, 2, 0.0, None, 1.0),
+        (BLOCK, 3, 0.0, None, None),
+        (ALLOW, 2, 0.0, 9.0, 9.0),
+        (ALLOW, 1, 0.0, 11.0, None),
+        (ALLOW, 3, 0.0, None, None),
+    ],
+)
+def test_the_pause_follows_the_account_s_policy(
+    policy: FailurePolicy, attempt: int, age_s: float, retry_after_s: float | None, pause_s: float | None
+) -> None:
+    """A hold asks until the event is too old; block and allow ask three times in all."""
+    asked = account(moderation_failure=policy)
+
+    assert moderation.pause_s(asked, attempt, age_s, retry_after_s) == pause_s
+
+
+@given(st.floats(0, 7200), st.integers(1, 2000), st.none() | st.floats(0, 1e9))
+def test_a_hold_never_sleeps_past_its_end(age_s: float, attempt: int, retry_after_s: float | None) -> None:
+    """However long the API asks to be left alone."""
+    pause_s = moderation.pause_s(account(hold_max_s=3600.0), attempt, age_s, retry_after_s)
+
+    assert (pause_s is None) == (age_s >= 3600)
+    assert pause_s is None or 0 < pause_s <= 3600 - age_s

@@ -1,0 +1,341 @@
+"""The edge: what becomes an event, and with which words the rest is refused."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from worker.errors import PayloadRejected
+from worker.model import Event, Scope
+from worker.payload import Arrival, EventPayload, parse, received_at
+
+ARRIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LIMIT = 262_144
+EVENT: dict[str, Any] = {
+    "event_id": "e1",
+    "user_id": "acme",
+    "scope": "chat",
+    "conversation_id": "c1",
+    "message_id": "m1",
+    "author_id": "a1",
+    "text": "When are you open?",
+    "created_at": "2026-11-21T10:00:00+07:00",
+}
+ENVELOPE: dict[str, Any] = {
+    "specversion": "1.0",
+    "id": "cloud-1",
+    "source": "/shop",
+    "type": "message.created",
+    "time": "2026-11-21T09:00:00Z",
+}
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "event.schema.json").read_text())
+
+
+def read(payload: bytes, *, size: int | None = None) -> Event:
+    """Parse as a worker does."""
+    size_bytes = len(payload) if size is None else size
+    arrival = Arrival(entry_id="1795262400000-0", size_bytes=size_bytes, received_at=ARRIVED)
+    return parse(payload, arrival, most_bytes=LIMIT)
+
+
+def body(**changes: Any) -> bytes:
+    """A good event with these fields changed; ``...`` takes a field away."""
+    changed = {name: value for name, value in (EVENT | changes).items() if value is not ...}
+    return json.dumps(changed).encode()
+
+
+def refusal(payload: bytes, *, size: int | None = None) -> PayloadRejected:
+    """Why a payload is no event."""
+    with pytest.raises(PayloadRejected) as caught:
+        read(payload, size=size)
+    return caught.value
+
+
+def test_a_whole_event_keeps_every_field() -> None:
+    """Times become UTC, lists tuples."""
+    event = read(body(language="en-GB", attachments=["https://x.example/a.png"], metadata={"a": [1, None]}))
+
+    assert event == Event(
+        event_id="e1",
+        entry_id="1795262400000-0",
+        user_id="acme",
+        scope=Scope.CHAT,
+        conversation_id="c1",
+        message_id="m1",
+        author_id="a1",
+        text="When are you open?",
+        created_at=datetime(2026, 11, 21, 3, tzinfo=UTC),
+        received_at=ARRIVED,
+        language="en-GB",
+        attachments=("https://x.example/a.png",),
+        metadata={"a": [1, None]},
+    )
+
+
+@pytest.mark.parametrize("event_id", [..., None])
+def test_the_entry_id_stands_in_for_an_event_id(event_id: object) -> None:
+    """A publisher without an idempotency key gets one per entry."""
+    assert read(body(event_id=event_id)).event_id == "1795262400000-0"
+
+
+NOT_EVENTS = (
+    (b"", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
+    (b"hello", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
+    (b'{"a": 1', "not_json", "data", "one JSON object", "Expecting ',' delimiter: line 1 column 8 (char 7)"),
+    (b'{"a": NaN}', "not_json", "data", "one JSON object", "NaN is not JSON"),
+    (b'{"a": -Infinity}', "not_json", "data", "one JSON object", "-Infinity is not JSON"),
+    (b'{"a": "\xff"}', "not_utf8", "data", "UTF-8", "byte 0xff at 7"),
+    (b"\xed\xa0\x80", "not_utf8", "data", "UTF-8", "byte 0xed at 0"),
+    (b"\x00", "not_json", "data", "one JSON object", "Expecting value: line 1 column 1 (char 0)"),
+    (b"[]", "not_object", "data", "one JSON object", "a JSON array"),
+    (b"null", "not_object", "data", "one JSON object", "null"),
+    (b'"text"', "not_object", "data", "one JSON object", "a JSON string"),
+    (b"7", "not_object", "data", "one JSON object", "a JSON number"),
+    (b"1.5", "not_object", "data", "one JSON object", "a JSON number"),
+    (b"true", "not_object", "data", "one JSON object", "true or false"),
+    (b"[" * 100_000, "too_deep", "data", "at most 32 levels of nesting", "more levels"),
+    (b'{"a":' * 33 + b"1" + b"}" * 33, "too_deep", "data", "at most 32 levels of nesting", "more levels"),
+)
+
+
+@pytest.mark.parametrize(("payload", "code", "field", "expected", "got"), NOT_EVENTS)
+def test_what_is_no_json_object_is_refused_in_plain_words(
+    payload: bytes, code: str, field: str, expected: str, got: str
+) -> None:
+    """Code, field, expectation and what came."""
+    why = refusal(payload)
+
+    assert (why.code, why.field, why.expected, why.got) == (code, field, expected, got)
+    assert str(why) == f"{field}: expected {expected}, got {got}"
+
+
+def test_an_entry_without_data_is_named() -> None:
+    """The stream entry had other fields only."""
+    why = refusal(b"", size=-1)
+
+    assert (why.code, why.field, why.got) == ("missing_data", "data", "none")
+
+
+def test_ten_megabytes_are_refused_by_their_true_size() -> None:
+    """The payload is cut before it arrives here; its size is not."""
+    why = refusal(body()[:1000], size=10_485_760)
+
+    assert (why.code, why.got) == ("too_large", "10485760 bytes")
+    assert why.expected == f"at most {LIMIT} bytes"
+
+
+BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
+    ({"user_id": ...}, "user_id", "a value, the field is required", "nothing"),
+    ({"text": ...}, "text", "a value, the field is required", "nothing"),
+    ({"user_id": 7}, "user_id", "a valid string", "7"),
+    ({"user_id": None}, "user_id", "a valid string", "null"),
+    ({"user_id": ""}, "user_id", "a String to have at least 1 character", '""'),
+    ({"conversation_id": "c" * 1_000}, "conversation_id", "at most 255 characters", "1000 characters"),
+    ({"conversation_id": "c\x00"}, "conversation_id", "match pattern", r'"c\u0000"'),
+    ({"event_id": "e\x00"}, "event_id", "match pattern", r'"e\u0000"'),
+    ({"text": ""}, "text", "at least 1 character", '""'),
+    ({"text": "a\x00b"}, "text", "match pattern", r'"a\u0000b"'),
+    ({"text": "x" * 20_001}, "text", "at most 20000 characters", "20001 characters"),
+    ({"text": ["a"]}, "text", "a valid string", '["a"]'),
+    ({"scope": "mail"}, "scope", "'chat' or 'comment'", '"mail"'),
+    ({"scope": True}, "scope", "'chat' or 'comment'", "true"),
+    ({"created_at": "1970-01-01T00:00:00Z"}, "created_at", "a time from 2005-01-01", "1970-01-01T00:00:00"),
+    ({"created_at": "2099-01-01T00:00:00Z"}, "created_at", "one day after its arrival", "2099-01-01"),
+    ({"created_at": "9999-12-31T23:59:59-23:59"}, "created_at", "one day after its arrival", "9999-12-31"),
+    ({"created_at": "0001-01-01T00:00:00+23:59"}, "created_at", "a time from 2005-01-01", "0001-01-01"),
+    ({"created_at": 1763761234}, "created_at", "an RFC 3339 time", "1763761234"),
+    ({"created_at": "1763761234"}, "created_at", "an RFC 3339 time", '"1763761234"'),
+    ({"created_at": "2026-11-21T10:00:00"}, "created_at", "an RFC 3339 time", '"2026-11-21T10:00:00"'),
+    ({"created_at": "2026-11-21"}, "created_at", "an RFC 3339 time", '"2026-11-21"'),
+    ({"created_at": "2026-13-41T10:00:00Z"}, "created_at", "a valid datetime", '"2026-13-41T10:00:00Z"'),
+    ({"language": "english language"}, "language", "match pattern", '"english language"'),
+    ({"attachments": "https://x.example/a.png"}, "attachments", "a valid list", '"https://x.example/a.png"'),
+    ({"attachments": ["ftp://x"]}, "attachments.0", "match pattern", '"ftp://x"'),
+    ({"attachments": ["https://x.example/"] * 17}, "attachments", "at most 16 items", "["),
+    ({"metadata": []}, "metadata", "a valid dictionary", "[]"),
+    ({"metadata": {"a": ["b\x00"]}}, "metadata", "text without NUL", "b?"),
+    ({"metadata": {"\x00": 1}}, "metadata", "text without NUL", "?"),
+    ({"metadata": {"n": 2**64}}, "metadata", "integers of at most 64 bits", "one of 65 bits"),
+    ({"metadata": {"n": -(2**63) - 1}}, "metadata", "integers of at most 64 bits", "one of 64 bits"),
+)
+
+
+@pytest.mark.parametrize(("changes", "field", "expected", "got"), BAD_FIELDS)
+def test_a_bad_field_is_named_with_what_came(
+    changes: dict[str, Any], field: str, expected: str, got: str
+) -> None:
+    """The first bad field, what it must be, what it was."""
+    why = refusal(body(**changes))
+
+    assert (why.code, why.field) == ("invalid", field)
+    assert expected in why.expected
+    assert why.got.startswith(got)
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999"])
+def test_a_number_no_double_holds_is_refused(number: bytes) -> None:
+    """It would come back from the audit as null."""
+    why = refusal(body(metadata={"n": "N"}).replace(b'"N"', number))
+
+    assert (why.field, why.expected) == ("metadata", "numbers that a double can hold")
+
+
+def test_an_integer_of_ten_thousand_digits_is_refused() -> None:
+    """Python itself refuses to read it, which is an answer too."""
+    assert refusal(body(metadata={"n": "N"}).replace(b'"N"', b"9" * 10_000)).code == "not_json"
+
+
+@pytest.mark.parametrize("field", ["text", "user_id", "conversation_id", "unknown", "metadata"])
+@pytest.mark.parametrize("half", [r"\ud800", r"\udfff", r"\udc00\ud800"])
+def test_half_a_character_is_refused_wherever_it_hides(field: str, half: str) -> None:
+    """Neither Postgres nor the JSON parser inside Redis takes it, not even in a field we ignore."""
+    value: Any = {"deep": ["HALF"]} if field == "metadata" else "HALF"
+    why = refusal(body(**{field: value}).replace(b"HALF", half.encode()))
+
+    assert (why.code, why.got) == ("not_utf8", "half of a surrogate pair")
+
+
+def test_a_whole_pair_of_surrogates_is_a_character() -> None:
+    """JSON writes what lies beyond U+FFFF in two halves."""
+    assert read(body(text="HALF").replace(b"HALF", rb"\ud83d\ude00")).text == "😀"
+
+
+def test_the_last_of_duplicate_keys_counts() -> None:
+    """As in the JSON parser inside Redis, which picks the lane."""
+    payload = body().replace(b'"conversation_id": "c1"', b'"conversation_id": "c1", "conversation_id": "c2"')
+
+    assert read(payload).conversation_id == "c2"
+
+
+def test_unknown_fields_are_ignored() -> None:
+    """A publisher may send more than we read, even what we could not store."""
+    assert read(body(unknown={"n": 2**80, "text": "\x00"})).user_id == "acme"
+
+
+def cloud(envelope: dict[str, Any], **changes: Any) -> bytes:
+    """An event in an envelope; ``...`` takes a field of the event away."""
+    inner = {name: value for name, value in (EVENT | changes).items() if value is not ...}
+    return json.dumps({**ENVELOPE, "data": inner, **envelope}).encode()
+
+
+@pytest.mark.parametrize("absent", [..., None])
+def test_the_envelope_fills_what_the_event_leaves_out(absent: object) -> None:
+    """CloudEvents' id and time stand in where the event has none, null counting as none."""
+    event = read(cloud({}, event_id=absent, created_at=absent))
+
+    assert (event.event_id, event.created_at) == ("cloud-1", datetime(2026, 11, 21, 9, tzinfo=UTC))
+
+
+def test_the_event_s_own_id_and_time_win() -> None:
+    """The publisher's idempotency key is the inner one."""
+    event = read(cloud({}))
+
+    assert (event.event_id, event.created_at) == ("e1", datetime(2026, 11, 21, 3, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("envelope", "field", "expected", "got"),
+    [
+        ({"specversion": "0.3"}, "specversion", "'1.0'", "'0.3'"),
+        ({"specversion": None}, "specversion", "'1.0'", "None"),
+        ({"id": ""}, "id", "a non-empty string", "''"),
+        ({"source": 7}, "source", "a non-empty string", "7"),
+        ({"type": None}, "type", "a non-empty string", "None"),
+        ({"data": None}, "data.data", "a JSON object", "null"),
+        ({"data": "e30="}, "data.data", "a JSON object", "a JSON string"),
+        ({"data": []}, "data.data", "a JSON object", "a JSON array"),
+    ],
+)
+def test_a_bad_envelope_is_named(envelope: dict[str, Any], field: str, expected: str, got: str) -> None:
+    """As any other field."""
+    why = refusal(cloud(envelope))
+
+    assert (why.code, why.field, why.expected, why.got) == ("invalid", field, expected, got)
+
+
+@given(st.binary())
+def test_bytes_are_an_event_or_refused(payload: bytes) -> None:
+    """Whatever comes, nothing else is raised."""
+    assert refusal(payload).code in {"not_json", "not_utf8", "not_object", "invalid"}
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = st.sampled_from([*EVENT, "language", "attachments", "metadata", "specversion", "data", "unknown"])
+
+
+def outcome(payload: bytes, arrival: Arrival) -> Event | PayloadRejected:
+    """The event, or why there is none."""
+    try:
+        return parse(payload, arrival, most_bytes=LIMIT)
+    except PayloadRejected as error:
+        return error
+
+
+@given(st.dictionaries(FIELDS, json_values | st.just(...), max_size=5))
+def test_any_json_is_an_event_or_refused(changes: dict[str, Any]) -> None:
+    """What is refused is refused in words that can be stored; what is not can be stored itself."""
+    arrival = Arrival(entry_id="1-0", size_bytes=1, received_at=ARRIVED)
+    ended = outcome(body(**changes), arrival)
+    if isinstance(ended, Event):
+        stored = orjson.dumps([ended.user_id, ended.text, ended.event_id, ended.metadata]).decode()
+        assert "\\u0000" not in stored.replace("\\\\", "")
+    else:
+        words = (ended.field, ended.expected, ended.got)
+        assert all(words)
+        assert len(ended.got) <= 120
+        assert b"\x00" not in "".join(words).encode()
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+def test_any_entry_id_has_a_time_that_can_be_compared(milliseconds: int, sequence: int) -> None:
+    """Publishers may choose ids that are no time at all."""
+    entry_id = f"{milliseconds}-{sequence}"
+    at = received_at(entry_id)
+    ended = outcome(body(), Arrival(entry_id=entry_id, size_bytes=1, received_at=at))
+
+    assert at.tzinfo is UTC
+    assert isinstance(ended, Event) or ended.field == "created_at"
+
+
+@pytest.mark.parametrize(
+    "changes", [bad[0] for bad in BAD_FIELDS if not {"metadata", "created_at"} & set(bad[0])]
+)
+def test_the_schema_refuses_what_the_parser_refuses(changes: dict[str, Any]) -> None:
+    """A publisher that checks by the schema is not surprised."""
+    assert not Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"event_id": None},
+        {"scope": "comment", "language": "vi"},
+        {"metadata": {"a": [1, {"b": None}]}, "attachments": ["http://x.example/1.jpg"]},
+        {"text": "x" * 20_000, "conversation_id": "ü" * 255},
+    ],
+)
+def test_the_schema_accepts_what_the_parser_accepts(changes: dict[str, Any]) -> None:
+    """And the other way round."""
+    read(body(**changes))
+
+    assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
+
+
+def test_the_stored_schema_is_the_generated_one() -> None:
+    """docs/event.schema.json and the model cannot drift apart; `make schema` writes it anew."""
+    generated = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | EventPayload.model_json_schema()
+
+    assert generated == SCHEMA
