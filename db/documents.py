@@ -232,4 +232,3 @@ def _values(upload: Upload) -> dict[str, Any]:
         "format": upload.format.value,
         "size_bytes": upload.size_bytes,
     }
-
