@@ -95,6 +95,22 @@ ai_rules: Final = Table(
     CheckConstraint("version > 0", name="version_positive"),
     CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
     CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
+    CheckConstraint(
+        "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
+        " array_position(allowed, NULL), array_position(languages, NULL)) = 4",
+        name="lists_without_null",
+    ),
+    CheckConstraint(
+        "jsonb_typeof(moderation_thresholds) = 'object' AND NOT jsonb_path_exists(moderation_thresholds,"
+        " '$.* ? (@.type() <> \"number\" || @ < 0 || @ > 1)')",
+        name="thresholds_are_shares",
+    ),
+    CheckConstraint(
+        "jsonb_typeof(fallback_texts) = 'object' AND NOT jsonb_path_exists(fallback_texts,"
+        " '$.* ? (@.type() <> \"string\")')",
+        name="fallback_texts_are_text",
+    ),
+    CheckConstraint("jsonb_typeof(assessment_policy) = 'object'", name="assessment_policy_is_object"),
     comment="one row per change of an account's settings",
 )
 

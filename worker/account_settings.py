@@ -90,7 +90,10 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
 
 
 def _expectation(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("Input should be", "expected")
+    if message == "Extra inputs are not permitted":
+        return "there is no such setting"
+    message = message.removeprefix("Value error, ").replace("Input should be", "expected")
+    return message.replace("String should", "expected to")
 
 
 def _shown(value: object) -> str:

@@ -59,9 +59,12 @@ async def _rechecked(run: Run, history: tuple[Message, ...], before: Trusted) ->
     wider = recheck_of(run.case.policy)
     if wider is None:
         return before
-    kept = run.trace.passages
+    kept, asked = run.trace.passages, run.trace.prompt_hash
     run.trace.passages = ()
     await context.retrieve(run, run.case.event.text, wider)
     draft = await _clean_draft(run, history)
     after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, rechecks=1)
-    return trust.better(run, before, after, kept)
+    trusted = trust.better(run, before, after, kept)
+    if trusted.draft is before.draft:
+        run.trace.prompt_hash = asked
+    return trusted

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -17,6 +17,10 @@ SCHEMES: Final = {
     "database_url": ("postgresql://", "postgres://"),
     "redis_url": ("redis://", "rediss://", "unix://"),
 }
+
+
+ONE_PLACE: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(:(?P<port>\d{0,5}))?")
+"""``host:port``; passwords before it may hold anything, as libpq takes them unquoted."""
 
 
 class Connections(BaseSettings):
@@ -60,10 +64,10 @@ class Connections(BaseSettings):
         schemes, value = SCHEMES[str(info.field_name)], url.get_secret_value()
         if not value.startswith(schemes):
             raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
-        try:
-            _ = info.field_name == "redis_url" and urlsplit(value).port  # Postgres may have several hosts
-        except ValueError as error:
-            raise ValueError("expected one host and a port from 0 to 65535 in the URL") from error
+        places = re.split(r"[/?]", value.partition("://")[2].rpartition("@")[2])[0]
+        found = [ONE_PLACE.fullmatch(place) for place in places.split(",")]  # Postgres may have several
+        if not all(each and int(each["port"] or 0) <= 65_535 for each in found):
+            raise ValueError("expected a host and a port from 0 to 65535 in the URL")
         return url
 
 
@@ -303,7 +307,8 @@ def _line(problem: object) -> str:
     assert isinstance(problem, dict)  # noqa: S101  # pydantic's ErrorDetails is a dict
     name = ".".join(str(part) for part in problem["loc"])
     name = ALIASES.get(name, name)
-    message = str(problem["msg"]).removeprefix("Value error, ")
+    message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    message = message.replace("String should", "expected to").partition(", unable to parse")[0]
     if problem["type"] == "missing":
         return f"  {name}: expected a value, got nothing"
     value = problem["input"]

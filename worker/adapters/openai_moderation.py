@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import structlog
 from openai import AsyncOpenAI, OpenAIError
 from openai.types import ModerationMultiModalInputParam
 
-from worker.adapters.openai_client import failure, storable
+from worker.adapters.openai_client import answer, failure, storable
 from worker.errors import ModerationRejected, ModerationUnavailable
 from worker.model import ModerationScores
 
@@ -62,13 +63,13 @@ class OpenAIModerator:
 
     async def _one(self, asked: str | list[ModerationMultiModalInputParam]) -> ModerationScores:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.moderations.create(input=asked, model=self._model)
-            result = answer.results[0]
-            scores = {name: float(score) for name, score in _by_alias(result.category_scores).items()}
-            flagged = frozenset(name for name, flag in _by_alias(result.categories).items() if flag)
-            model = storable(str(answer.model))
-        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, IndexError) as error:
+            body = {"input": asked, "model": self._model}
+            verdict = await answer(self._client, "/moderations", body, self._timeout_s)
+            result = verdict["results"][0]
+            scores = {name: float(score) for name, score in _known(result["category_scores"]).items()}
+            flagged = frozenset(name for name, flag in _known(result["categories"]).items() if flag)
+            model = storable(str(verdict["model"]))
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
             raise _translated(error) from error
         if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
             raise ModerationUnavailable("the verdict has no usable scores", kind="malformed")
@@ -82,10 +83,9 @@ def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputPar
     return [{"type": "text", "text": text}, image] if text is not None else [image]
 
 
-def _by_alias(block: object) -> dict[str, float]:
-    """Category -> value under the API's own names, such as ``hate/threatening``; nulls left out."""
-    values = block.model_dump(by_alias=True)  # type: ignore[attr-defined]  # any pydantic model of the SDK
-    return {storable(name): value for name, value in values.items() if value is not None}
+def _known(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Category -> value, such as ``hate/threatening``; nulls left out."""
+    return {storable(name): value for name, value in block.items() if value is not None}
 
 
 def _translated(error: Exception) -> ModerationUnavailable | ModerationRejected:

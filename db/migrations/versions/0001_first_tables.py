@@ -38,6 +38,14 @@ TRIGGERS = (
         FOR EACH ROW EXECUTE FUNCTION hushgate_append_only()
     """,
     """
+    CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON ai_decisions
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_append_only()
+    """,
+    """
+    CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON ai_rules
+        FOR EACH STATEMENT EXECUTE FUNCTION hushgate_append_only()
+    """,
+    """
     CREATE FUNCTION hushgate_next_version() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF NEW.version IS NULL THEN
@@ -293,6 +301,25 @@ def upgrade() -> None:
         ),
         sa.CheckConstraint(
             "hold_max_s >= 0 AND reply_max_age_s >= 0", name=op.f("ck_ai_rules_ages_not_negative")
+        ),
+        sa.CheckConstraint(
+            "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
+            " array_position(allowed, NULL), array_position(languages, NULL)) = 4",
+            name=op.f("ck_ai_rules_lists_without_null"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(moderation_thresholds) = 'object' AND NOT jsonb_path_exists(moderation_thresholds,"
+            " '$.* ? (@.type() <> \"number\" || @ < 0 || @ > 1)')",
+            name=op.f("ck_ai_rules_thresholds_are_shares"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(fallback_texts) = 'object' AND NOT jsonb_path_exists(fallback_texts,"
+            " '$.* ? (@.type() <> \"string\")')",
+            name=op.f("ck_ai_rules_fallback_texts_are_text"),
+        ),
+        sa.CheckConstraint(
+            "jsonb_typeof(assessment_policy) = 'object'",
+            name=op.f("ck_ai_rules_assessment_policy_is_object"),
         ),
         sa.CheckConstraint("version > 0", name=op.f("ck_ai_rules_version_positive")),
         sa.PrimaryKeyConstraint("user_id", "version", name=op.f("pk_ai_rules")),

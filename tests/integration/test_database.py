@@ -1,0 +1,450 @@
+"""The database itself: migrations, rights, guards, partitions and retention."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from psycopg.rows import dict_row
+
+from cli.stack import Stack
+from db import accounts, conservation, decisions, migrate, upkeep
+from db.audit import reading
+from db.conversations import PostgresConversations
+from db.decisions import Recorded
+from db.pool import Pool, pool
+from db.tables import metadata
+from tests.conftest import create_database, database_at
+from tests.unit.samples import account, event
+from worker.errors import ConfigurationError
+from worker.model import Account, Decision, FailurePolicy, Message, Verdict
+from worker.policy import Reason
+
+Value = TypeVar("Value")
+NUMBERS = count(1)
+NOW = datetime.now(UTC)
+Rows = psycopg.Connection[dict[str, Any]]
+
+
+@pytest.fixture
+def owner(database_url: str) -> Iterator[Rows]:
+    """A connection with every right."""
+    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture
+def worker(database_url: str) -> Iterator[Rows]:
+    """A connection in the worker's role."""
+    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
+        connection.execute("SET ROLE hushgate_worker")
+        yield connection
+
+
+def as_worker(url: str, call: Callable[[Pool], Awaitable[Value]]) -> Value:
+    """What a call gives on a worker's pool."""
+
+    async def run() -> Value:
+        async with pool(url, size=2, application="test") as source:
+            return await call(source)
+
+    return asyncio.run(run())
+
+
+def decision(*, at: datetime = NOW, **changes: Any) -> Decision:
+    """A decision on an event of its own."""
+    number = next(NUMBERS)
+    values: dict[str, Any] = {
+        "decision_id": UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62) | number),
+        "decided_at": at,
+        "event": event(event_id=f"event-{number}", entry_id=f"{number}-0", message_id=f"m-{number}"),
+        "verdict": Verdict.IGNORE,
+        "reason_code": Reason.AI_DISABLED,
+        "reason": "off",
+        "confidence": 1.0,
+        "rules_version": 1,
+    }
+    return Decision(**values | changes)
+
+
+@pytest.fixture
+def empty_url(stack: Stack) -> str:
+    """A database without a table."""
+    name = f"hushgate_empty_{next(NUMBERS)}"
+    create_database(stack.database_url, name)
+    return database_at(stack.database_url, name)
+
+
+def differences(url: str) -> list[Any]:
+    """What alembic would still change, partitions left out."""
+
+    def ours(name: str | None, kind: str, _parents: object) -> bool:
+        return not (kind == "table" and str(name).startswith("ai_decisions_"))
+
+    with migrate.engine(url).connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"include_name": ours, "compare_type": True, "compare_server_default": True}
+        )
+        return list(compare_metadata(context, metadata))
+
+
+def test_migrations_make_what_the_code_knows(database_url: str) -> None:
+    """Columns, types, defaults, indexes, comments: nothing is left to change."""
+    assert differences(database_url) == []
+
+
+def test_the_checks_of_code_and_database_are_the_same_ones(owner: Rows) -> None:
+    """Alembic does not compare them, so this does, by name."""
+    query = "SELECT conname FROM pg_constraint WHERE contype = 'c' AND coninhcount = 0 AND conrelid <> 0"
+    stored = {row["conname"] for row in owner.execute(query)}
+    known = {
+        str(check.name)
+        for table in metadata.tables.values()
+        for check in table.constraints
+        if isinstance(check, sa.CheckConstraint)
+    }
+
+    assert stored == known
+
+
+def test_down_and_up_again(empty_url: str) -> None:
+    """A downgrade leaves nothing behind, and the way up is open again."""
+    assert migrate.upgrade(empty_url) == (None, migrate.head())
+    with migrate.engine(empty_url).connect() as connection:
+        command.downgrade(migrate._config(connection), "base")
+        connection.commit()
+        left = connection.execute(
+            sa.text("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+        ).scalars()
+        assert set(left) <= {"alembic_version", "alembic_version_pkc"}
+        functions = "SELECT count(*) FROM pg_proc WHERE proname LIKE 'hushgate%'"
+        assert connection.execute(sa.text(functions)).scalar_one() == 0
+    migrate.upgrade(empty_url)
+
+    assert differences(empty_url) == []
+
+
+def test_migrating_twice_changes_nothing(database_url: str) -> None:
+    """The second time finds the first one's work."""
+    assert migrate.upgrade(database_url) == (migrate.head(), migrate.head())
+
+
+def test_a_database_of_a_later_release_is_left_alone(empty_url: str) -> None:
+    """With one line that says what to do."""
+    migrate.upgrade(empty_url)
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(ConfigurationError, match="newer than this release"):
+        migrate.upgrade(empty_url)
+
+    assert differences(empty_url) == []
+
+
+FORBIDDEN = (
+    "UPDATE ai_decisions SET reason = ''",
+    "DELETE FROM ai_decisions",
+    "TRUNCATE ai_decisions",
+    "SELECT * FROM ai_decisions",
+    "SELECT * FROM quarantine",
+    "DELETE FROM quarantine",
+    "SELECT * FROM dead_letters",
+    "INSERT INTO ai_rules (user_id) VALUES ('x')",
+    "UPDATE ai_rules SET prompt = ''",
+    "DELETE FROM event_keys",
+    "UPDATE event_keys SET entry_id = ''",
+    "UPDATE outbox SET text = ''",
+    "DELETE FROM outbox",
+    "INSERT INTO documents (user_id, title, content_hash) VALUES ('x', 'x', 'x')",
+    "INSERT INTO purged VALUES ('ai_decisions', 1)",
+    "UPDATE messages SET text = ''",
+    "CREATE TABLE mine ()",
+    "DROP TABLE ai_decisions",
+)
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_the_worker_s_role_may_not(worker: Rows, statement: str) -> None:
+    """A worker that was taken over cannot rewrite the audit or read what is sealed."""
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        worker.execute(statement)
+
+
+def test_the_worker_s_role_may_not_touch_a_partition_by_its_name(worker: Rows, owner: Rows) -> None:
+    """Rights on the audit do not reach around it."""
+    name = owner.execute("SELECT relname FROM pg_class WHERE relname ~ '^ai_decisions_2'").fetchone()
+
+    assert name is not None
+    for statement in ("DELETE FROM {}", "SELECT * FROM {}"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            worker.execute(statement.format(name["relname"]))
+
+
+def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> None:
+    """Record with history, reply and quarantine, read back the history, sweep and make partitions."""
+    told = decision(verdict=Verdict.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
+    sealed = decision(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
+
+    async def work(source: Pool) -> tuple[Message, ...]:
+        assert await decisions.record(source, told) is Recorded.NEW
+        assert await decisions.record(source, sealed) is Recorded.NEW
+        await upkeep.ensure_partitions(source, NOW.date())
+        await upkeep.sweep(source, upkeep.Limits(now=NOW, keys_before=None, decisions_before=None))
+        await accounts.newest(source, "acme")
+        await accounts.versions(source, ["acme"])
+        return await PostgresConversations(source).history("acme", "c1", 10)
+
+    history = as_worker(database_url, work)
+    kept = owner.execute(
+        "SELECT role, text FROM quarantine WHERE decision_id = %s ORDER BY id", (sealed.decision_id,)
+    )
+
+    assert history[-2:] == (
+        Message(role="user", text=told.event.text),
+        Message(role="assistant", text="Nine."),
+    )
+    assert {(row["role"], row["text"]) for row in kept} == {
+        ("user", sealed.event.text),
+        ("assistant", "No."),
+    }
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {} SET user_id = 'x'", "DELETE FROM {}", "TRUNCATE {}"])
+@pytest.mark.parametrize("table", ["ai_decisions", "ai_rules"])
+def test_even_the_owner_cannot_rewrite_by_accident(
+    database_url: str, owner: Rows, table: str, statement: str
+) -> None:
+    """The message says what to do instead."""
+    as_worker(database_url, lambda source: decisions.record(source, decision()))
+    owner.execute("INSERT INTO ai_rules (user_id) VALUES ('append')")
+    with pytest.raises(psycopg.errors.RaiseException, match="append-only") as caught:
+        owner.execute(statement.format(table))
+
+    assert "decision_reviews" in str(caught.value.diag.message_hint)
+
+
+def test_erasing_on_request_needs_a_word(database_url: str, owner: Rows) -> None:
+    """Inside one transaction of the owner, and no longer."""
+    gone = decision()
+    as_worker(database_url, lambda source: decisions.record(source, gone))
+    with owner.transaction():
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        erased = owner.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,)).rowcount
+    owner.execute("DELETE FROM event_keys WHERE decision_id = %s", (gone.decision_id,))
+    with pytest.raises(psycopg.errors.RaiseException):
+        owner.execute("DELETE FROM ai_decisions")
+
+    assert erased == 1
+
+
+def partitions(connection: Rows) -> set[str]:
+    """Names of the audit's partitions."""
+    query = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'"
+    return {row["relname"] for row in connection.execute(query)}
+
+
+def test_partitions_of_four_months_are_there_and_made_once(database_url: str, owner: Rows) -> None:
+    """A migrated database takes decisions at once, and over the turn of a year."""
+    made = [
+        as_worker(database_url, lambda source: upkeep.ensure_partitions(source, date(2031, 11, 30)))
+        for _ in range(2)
+    ]
+    wanted = {"2031_11", "2031_12", "2032_01", "2032_02", f"{NOW:%Y_%m}"}
+
+    assert made == [4, 0]
+    assert {f"ai_decisions_{month}" for month in wanted} <= partitions(owner)
+
+
+@pytest.mark.parametrize("month", ["2027-09-30T23:59:59.999+00:00", "2028-01-01T00:00:00+00:00"])
+def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner: Rows, month: str) -> None:
+    """Beat may have been away; the audit is not."""
+    at = datetime.fromisoformat(month)
+    far = decision(at=at)
+    recorded = as_worker(database_url, lambda source: decisions.record(source, far))
+    row = owner.execute(
+        "SELECT tableoid::regclass::text AS place FROM ai_decisions WHERE id = %s", (far.decision_id,)
+    )
+
+    assert recorded is Recorded.NEW
+    assert row.fetchone() == {"place": f"ai_decisions_{at:%Y_%m}"}
+
+
+def test_a_value_no_partition_can_mend_rises(database_url: str) -> None:
+    """It is a bug, not a missing month, and nothing of it is stored."""
+    with pytest.raises(psycopg.errors.CheckViolation):
+        as_worker(database_url, lambda source: decisions.record(source, decision(confidence=1.5)))
+
+
+def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
+    """The same entry again is a repeat, another entry a duplicate with a note of its own."""
+    first = decision()
+    same = decision(event=first.event)
+    other = decision(event=event(event_id=first.event.event_id, entry_id="999-9"))
+
+    async def work(source: Pool) -> list[Recorded]:
+        return [await decisions.record(source, each) for each in (first, same, other)]
+
+    ends = as_worker(database_url, work)
+    noted = owner.execute("SELECT event_id FROM duplicates WHERE entry_id = '999-9'").fetchone()
+
+    assert ends == [Recorded.NEW, Recorded.ALREADY, Recorded.DUPLICATE]
+    assert noted == {"event_id": first.event.event_id}
+
+
+def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> None:
+    """What was taken away is counted, so that nothing seems missing."""
+    name = f"hushgate_retention_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
+    url = database_at(stack.database_url, name)
+    old = datetime(2026, 3, 5, tzinfo=UTC)
+    made = [
+        decision(at=old),
+        decision(at=old),
+        decision(),
+        decision(at=old, reason_code=Reason.FLAGGED_RULE, quarantine=True),
+    ]
+
+    async def work(source: Pool) -> dict[str, int]:
+        for each in made:
+            await decisions.record(source, each)
+        return await upkeep.sweep(
+            source,
+            upkeep.Limits(now=NOW, keys_before=NOW - timedelta(days=1), decisions_before=date(2026, 4, 1)),
+        )
+
+    async def balance() -> conservation.Balance:
+        async with reading(url) as connection:
+            return await conservation.balance(connection, accepted=4, unfinished=0)
+
+    gone = as_worker(url, work)
+    after = asyncio.run(balance())
+
+    assert gone == {"quarantine": 1, "event_keys": 3, "duplicates": 0, "dead_letters": 0, "ai_decisions": 1}
+    assert (after.decided, after.audited, after.purged, after.purged_audit) == (1, 1, 3, 3)
+    assert after.holds
+
+
+@pytest.mark.parametrize(("before", "left"), [(date(2025, 5, 31), {"2025_05"}), (date(2025, 6, 1), set())])
+def test_a_month_goes_only_when_it_is_over(
+    database_url: str, owner: Rows, before: date, left: set[str]
+) -> None:
+    """A partition is dropped whole, so all of it must be past its time."""
+    as_worker(
+        database_url, lambda source: decisions.record(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC)))
+    )
+    owner.execute("SELECT hushgate_drop_partitions(%s)", (before,))
+    still = {name.removeprefix("ai_decisions_") for name in partitions(owner)}
+
+    assert still & {"2025_05"} == left
+
+
+def test_retention_never_takes_what_is_young(worker: Rows) -> None:
+    """Whoever holds the worker's login cannot erase the audit of these days."""
+    for call in ("hushgate_drop_partitions(current_date)", "hushgate_sweep_before('event_keys', now())"):
+        with pytest.raises(psycopg.errors.RaiseException, match="younger than"):
+            worker.execute(f"SELECT {call}".encode())
+
+
+def test_retention_knows_its_tables_only(worker: Rows) -> None:
+    """The function runs with the owner's rights; its argument must not choose what they reach."""
+    for table in ("ai_decisions", "outbox", "event_keys; DROP TABLE outbox"):
+        with pytest.raises(psycopg.errors.RaiseException, match="does not know"):
+            worker.execute("SELECT hushgate_sweep_before(%s, now())", (table,))
+
+
+SEED = """
+    INSERT INTO ai_rules (
+        user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,
+        flagged_keywords, flagged_phrases)
+    VALUES ('user_123', true, true, true,
+        ARRAY['spam', 'viagra', 'scam'], ARRAY['buy now', 'click here'])
+"""
+
+
+def test_the_plain_insert_of_the_older_system_is_a_new_version(database_url: str, owner: Rows) -> None:
+    """Seed 004's statement works as it stands, again and again."""
+    for _ in range(3):
+        owner.execute(SEED)
+    loaded = as_worker(database_url, lambda source: accounts.newest(source, "user_123"))
+
+    assert loaded == Account(
+        user_id="user_123",
+        version=3,
+        ai_control_enabled=True,
+        ai_enabled_for_chats=True,
+        ai_enabled_for_comments=True,
+        flagged_keywords=("spam", "viagra", "scam"),
+        flagged_phrases=("buy now", "click here"),
+    )
+
+
+def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
+    """Every field, and the version it got."""
+    full = account(
+        user_id="full",
+        flagged_keywords=("a", "ü"),
+        moderation_thresholds={"hate/threatening": 0.25},
+        moderation_failure=FailurePolicy.BLOCK,
+        languages=("en", "vi"),
+        prompt="Be kind.",
+        assessment_policy={"name": "guardrail"},
+        fallback_texts={"en": "Soon."},
+        hold_max_s=1.5,
+    )
+
+    async def work(source: Pool) -> tuple[int, Account, dict[str, int]]:
+        version = await accounts.store(source, full, changed_by="test")
+        return (
+            version,
+            await accounts.newest(source, "full"),
+            await accounts.versions(source, ["full", "none"]),
+        )
+
+    async def run() -> tuple[int, Account, dict[str, int]]:
+        async with pool(database_url, size=1, application="test", role=None) as source:
+            return await work(source)
+
+    version, loaded, versions = asyncio.run(run())
+
+    assert (version, versions) == (1, {"full": 1})
+    assert loaded == account(**{name: getattr(full, name) for name in Account.__slots__} | {"version": 1})
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("flagged_keywords", "ARRAY['spam', NULL]"),
+        ("allowed", "ARRAY[NULL]::text[]"),
+        ("moderation_thresholds", """'{"hate": "0.5"}'"""),
+        ("moderation_thresholds", """'{"hate": 1.01}'"""),
+        ("moderation_thresholds", "'[]'"),
+        ("fallback_texts", """'{"en": 5}'"""),
+        ("assessment_policy", "'[]'"),
+        ("moderation_failure", "'pray'"),
+        ("hold_max_s", "-1"),
+    ],
+)
+def test_settings_that_would_break_a_worker_cannot_be_stored(owner: Rows, column: str, value: str) -> None:
+    """People write SQL too, and past the command line's own checks."""
+    with pytest.raises(psycopg.errors.CheckViolation):
+        owner.execute(f"INSERT INTO ai_rules (user_id, {column}) VALUES ('bad', {value})")
+
+
+def test_concurrent_changes_of_one_account_all_get_a_version(database_url: str) -> None:
+    """Nobody's change is lost and none is refused."""
+
+    async def run() -> list[int]:
+        async with pool(database_url, size=8, application="test", role=None) as source:
+            writes = (accounts.store(source, account(user_id="busy"), changed_by="t") for _ in range(20))
+            return list(await asyncio.gather(*writes))
+
+    assert sorted(asyncio.run(run())) == list(range(1, 21))

@@ -1,0 +1,160 @@
+"""The environment as one object: every problem at once, no secret in sight."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from worker.errors import ConfigurationError
+from worker.settings import ALIASES, SECRETS, Connections, Settings, connections, load
+
+ROOT = Path(__file__).parents[2]
+GOOD = {
+    "DATABASE_URL": "postgresql://u:hunter2@db:5432/hushgate",
+    "REDIS_URL": "redis://:hunter3@cache:6379/0",
+    "OPENAI_API_KEY": "sk-hunter4",
+    "OPENROUTER_API_KEY": "sk-hunter5",
+    "SENTRY_DSN": "https://hunter6@sentry.example/1",
+}
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable of ours, no .env file."""
+    monkeypatch.chdir(tmp_path)
+    for field in Settings.model_fields.values():
+        monkeypatch.delenv(str(field.alias), raising=False)
+
+
+def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> ConfigurationError:
+    """Why these settings are not usable."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError) as caught:
+        load()
+    return caught.value
+
+
+def test_all_problems_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line each: variable, expectation, what came."""
+    error = refusal(
+        monkeypatch,
+        DATABASE_URL="mysql://u:hunter2@db/x",
+        HUSHGATE_IN_FLIGHT="many",
+        HUSHGATE_STREAM="a{b}",
+        HUSHGATE_LOG_LEVEL="LOUD",
+        OPENAI_BASE_URL="api.openai.com",
+    )
+
+    assert str(error).splitlines() == [
+        "the environment is not usable:",
+        "  DATABASE_URL: expected a URL that starts with postgresql:// or postgres://, got a secret",
+        "  REDIS_URL: expected a value, got nothing",
+        "  HUSHGATE_STREAM: expected to match pattern '^[^{}\\s]+$', got 'a{b}'",
+        "  OPENAI_API_KEY: expected a key, or OPENAI_MODERATION_ENABLED=false, got None",
+        "  OPENAI_BASE_URL: expected to match pattern '^https?://\\S+$', got 'api.openai.com'",
+        "  OPENROUTER_API_KEY: expected a key, or OPENROUTER_BASE_URL of a server that needs none, got None",
+        "  HUSHGATE_IN_FLIGHT: expected a valid integer, got 'many'",
+        "  HUSHGATE_LOG_LEVEL: expected 'DEBUG', 'INFO', 'WARNING' or 'ERROR', got 'LOUD'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("DATABASE_URL", "postgresql://u:hunter2@db:port/x"),
+        ("DATABASE_URL", "postgresql://u:hunter2@db:99999/x"),
+        ("DATABASE_URL", "hunter2"),
+        ("REDIS_URL", "redis://:hunter3@cache:port/0"),
+        ("REDIS_URL", "http://hunter3"),
+    ],
+)
+def test_an_unusable_url_is_refused_without_being_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    """Not in the message, not in a traceback, where the cause would quote it."""
+    error = refusal(monkeypatch, **GOOD | {name: url})
+
+    assert f"  {name}: expected " in str(error)
+    assert "hunter" not in str(error)
+    assert "hunter" not in "".join(traceback.format_exception(error))
+
+
+def test_secrets_are_masked_however_settings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """repr, str, a dump and pydantic's own error."""
+    for name, value in GOOD.items():
+        monkeypatch.setenv(name, value)
+    settings = load()
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(GOOD | {"DATABASE_URL": "hunter9"})
+
+    shown = f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()} {caught.value}"
+    assert "hunter" not in shown
+    assert settings.database_url.get_secret_value() == GOOD["DATABASE_URL"]
+
+
+def test_every_secret_is_known_as_one() -> None:
+    """What `config show` masks."""
+    assert set(GOOD) <= SECRETS
+    assert {name for name in ALIASES.values() if name.endswith(("_KEY", "_DSN"))} <= SECRETS
+
+
+def test_settings_cannot_be_changed() -> None:
+    """They are read once."""
+    settings = Settings.model_validate(GOOD)
+    with pytest.raises(ValidationError):
+        settings.in_flight = 5  # type: ignore[misc]
+
+
+def test_publishing_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two addresses are enough, and an empty variable counts as none."""
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        monkeypatch.setenv(name, GOOD[name])
+    monkeypatch.setenv("HUSHGATE_STREAM", "")
+
+    assert connections().stream == "hushgate:events"
+    assert type(connections()) is Connections
+
+
+def test_moderation_that_is_off_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a model's server that asks for none."""
+    environment = {name: GOOD[name] for name in ("DATABASE_URL", "REDIS_URL")} | {
+        "OPENAI_MODERATION_ENABLED": "false",
+        "OPENROUTER_BASE_URL": "http://127.0.0.1:11434/v1",
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert load().openai_api_key is None
+
+
+def test_a_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with every tool that knows .env."""
+    Path(".env").write_text("\n".join(f"{name}={value}" for name, value in GOOD.items()))
+    monkeypatch.setenv("REDIS_URL", "redis://else:6379/0")
+    settings = load()
+
+    assert settings.redis_url.get_secret_value() == "redis://else:6379/0"
+    assert settings.database_url.get_secret_value() == GOOD["DATABASE_URL"]
+
+
+def test_the_example_names_every_variable_once() -> None:
+    """.env.example is complete; `make schema` writes it anew."""
+    named = re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+
+    assert named == [field.alias for field in Settings.model_fields.values()]
+
+
+def test_the_example_filled_in_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every default uncommented, and equal to the default."""
+    example = (ROOT / ".env.example").read_text()
+    filled = re.sub(r"^#(?=[A-Z_]+=)", "", example, flags=re.MULTILINE)
+    for name, value in GOOD.items():
+        filled = re.sub(rf"^{name}=$", f"{name}={value}", filled, flags=re.MULTILINE)
+    Path(".env").write_text(filled)
+
+    assert load() == Settings.model_validate(GOOD)
