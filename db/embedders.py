@@ -6,7 +6,8 @@ on the command line; the worker's role has no right to any of them but reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,9 +89,11 @@ BACKGROUND: Final = """
     WHERE id = %(embedder_id)s
 """
 VECTORS_OF: Final = "SELECT count(*) FROM chunk_embeddings WHERE embedder_id = %s"
-RETIRED: Final = "SELECT id FROM embedders WHERE state = 'retired'"
+UNUSED: Final = "SELECT id FROM embedders WHERE state <> 'active'"
+ALONE: Final = "SELECT pg_try_advisory_lock(hashtextextended('hushgate re-embedding', 0))"
+NOT_ALONE: Final = "SELECT pg_advisory_unlock(hashtextextended('hushgate re-embedding', 0))"
 DROP_VECTORS: Final = "DELETE FROM chunk_embeddings WHERE embedder_id = %s"
-DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state = 'retired'"
+DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state <> 'active'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,10 +234,27 @@ async def activate(source: Pool, embedder: StoredEmbedder) -> bool:
     return True
 
 
-async def drop_retired(source: Pool) -> int:
-    """Remove the embedders that nothing uses, with index and vectors; how many."""
+@asynccontextmanager
+async def alone(source: Pool) -> AsyncIterator[None]:
+    """Holds off any other re-embedding of this database.
+
+    Raises:
+        ConfigurationError: one is running.
+    """
     async with checkout(source) as connection:
-        rows = await (await connection.execute(RETIRED)).fetchall()
+        row = await (await connection.execute(ALONE)).fetchone()
+        if not row or not row[0]:
+            raise ConfigurationError("a re-embedding is running already: let it end first")
+        try:
+            yield
+        finally:
+            await connection.execute(NOT_ALONE)
+
+
+async def drop_unused(source: Pool) -> int:
+    """Remove embedders that are not active, retired and abandoned, with index and vectors; how many."""
+    async with checkout(source) as connection:
+        rows = await (await connection.execute(UNUSED)).fetchall()
         for (embedder_id,) in rows:
             await connection.execute(
                 SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(_index_name(embedder_id))

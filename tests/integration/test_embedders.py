@@ -112,6 +112,35 @@ async def test_an_interrupted_reembedding_goes_on_where_it_stopped(
     assert await states(source) == [("new", 64, "active")]
 
 
+async def test_two_reembeddings_do_not_run_at_once(source: Pool, sandbox: SandboxHandle) -> None:
+    """The second is refused and the first goes on."""
+    async with embedding(sandbox) as model, embedding(sandbox, "new", 64) as new:
+        await add(source, RETURNS, user_id="acme", model=model)
+        steps = ingest.reembedded(source, new)
+        await anext(steps)
+        with pytest.raises(ConfigurationError, match="running already"):
+            await reembed(source, model)
+        rest = [step async for step in steps]
+
+    assert rest == []
+    assert await states(source) == [("new", 64, "active")]
+
+
+async def test_an_abandoned_model_is_cleared_away_by_the_next_reembedding(
+    source: Pool, sandbox: SandboxHandle
+) -> None:
+    """Going back to the old model leaves nothing of the one that was begun."""
+    async with embedding(sandbox) as model, embedding(sandbox, "new", 64) as new:
+        await add(source, RETURNS, user_id="acme", model=model)
+        steps = ingest.reembedded(source, new)
+        await anext(steps)
+        await steps.aclose()
+        await reembed(source, model)
+
+    assert await states(source) == [("hash", 256, "active")]
+    assert list(await values(source, "SELECT count(*) FROM chunk_embeddings")) == [(1,)]
+
+
 async def test_a_document_added_during_reembedding_is_embedded_too(
     source: Pool, sandbox: SandboxHandle
 ) -> None:
