@@ -1,0 +1,113 @@
+"""The console script ``hushgate`` as people and pipes run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any
+
+HUSHGATE = str(Path(sys.executable).parent / "hushgate")
+PATIENCE_S = 60
+STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Standard output as NDJSON."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """Runs commands in a folder of their own with an environment that holds nothing by chance."""
+
+    environment: Mapping[str, str]
+    folder: Path
+
+    def env(self, changes: Mapping[str, str | None]) -> dict[str, str]:
+        """The environment with these changes; None takes a variable away."""
+        changed = {**self.environment, **changes}
+        return {name: value for name, value in changed.items() if value is not None}
+
+    def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> Ended:
+        """Run in a pipe."""
+        done = subprocess.run(
+            [HUSHGATE, *words],
+            input=stdin,
+            capture_output=True,
+            env=self.env(env or {}),
+            cwd=self.folder,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return Ended(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+
+    def on_terminal(self, *words: str, columns: int = 80) -> Ended:
+        """Run on a terminal of this width; ``out`` is without styles, ``err`` is part of it."""
+        raw, code = self.typed(*words, columns=columns)
+        return Ended(code=code, out=STYLE.sub("", raw), err="")
+
+    def typed(self, *words: str, columns: int = 80) -> tuple[str, int]:
+        """All that a terminal of this width was sent, and the exit code."""
+        ours, theirs = pty.openpty()
+        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen(
+            [HUSHGATE, *words],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=self.env({"TERM": "xterm-256color"}),
+            cwd=self.folder,
+        )
+        os.close(theirs)
+        with os.fdopen(ours, "rb", buffering=0) as screen:
+            shown = _until_hung_up(screen)
+        return shown.decode(errors="replace").replace("\r\n", "\n"), process.wait(PATIENCE_S)
+
+    def piped(self, *words: str, into: Sequence[str]) -> tuple[str, str]:
+        """What ``hushgate words | into`` prints, and what hushgate says on standard error."""
+        first = subprocess.Popen(
+            [HUSHGATE, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env({}),
+            cwd=self.folder,
+        )
+        assert first.stdout is not None
+        assert first.stderr is not None
+        taken = subprocess.run(into, stdin=first.stdout, capture_output=True, check=True, timeout=PATIENCE_S)
+        first.stdout.close()
+        said = first.stderr.read().decode()
+        first.stderr.close()
+        first.wait(PATIENCE_S)
+        return taken.stdout.decode(), said
+
+
+def _until_hung_up(screen: Any) -> bytes:
+    shown = b""
+    while True:
+        try:
+            more = screen.read(65_536)
+        except OSError:  # Linux says EIO when the last writer is gone
+            return shown
+        if not more:
+            return shown
+        shown += more

