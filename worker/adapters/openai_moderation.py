@@ -67,7 +67,7 @@ def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputPar
 
 def _by_alias(block: object) -> dict[str, float]:
     """Category -> value under the API's own names, such as ``hate/threatening``; nulls left out."""
-    values = block.model_dump(by_alias=True)  # type: ignore[attr-defined]  # any pydantic model of the SDK
+    values = block.model_dump(by_alias=True, warnings=False)  # type: ignore[attr-defined]  # pydantic's
     return {storable(name): value for name, value in values.items() if value is not None}
 
 
