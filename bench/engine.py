@@ -7,6 +7,7 @@ differ, and this one is never idle.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -26,6 +27,8 @@ from rich.table import Table
 from bench.noop_celery import app as noop_app
 from cli.stack import Stack
 from db import migrate
+from db.documents import add_text
+from db.pool import pool
 from sandbox.server import start
 from tasks.publish import publish_many
 
@@ -187,11 +190,7 @@ def pipeline(redis: Redis, stack: Stack) -> Result:
             "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords)"
             " VALUES ('u', true, true, ARRAY['spam'])"
         )
-        connection.execute("INSERT INTO documents (user_id, title, content_hash) VALUES ('u', 'Returns', '')")
-        connection.execute(
-            "INSERT INTO chunks (document_id, number, user_id, text)"
-            " SELECT id, 1, user_id, 'A purchase may be returned within thirty days.' FROM documents"
-        )
+    asyncio.run(_add_document(stack.database_url))
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
     with start(options=options) as sandbox:
         environment = {
@@ -206,7 +205,25 @@ def pipeline(redis: Redis, stack: Stack) -> Result:
         words = ["celery", "-A", "tasks.app", "worker"]
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis), 60)
-            return measured("pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch))
+            result = measured(
+                "pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch)
+            )
+    _all_replied(stack.database_url)
+    return result
+
+
+async def _add_document(url: str) -> None:
+    async with pool(url, size=1, application="bench", role=None) as source:
+        await add_text(source, "u", "Returns", ["A purchase may be returned within thirty days."])
+
+
+def _all_replied(url: str) -> None:
+    """Events that end early would make the figures look good."""
+    with psycopg.connect(url) as connection:
+        query = "SELECT reason_code, count(*) FROM ai_decisions GROUP BY 1"
+        endings: dict[str, int] = dict(connection.execute(query).fetchall())
+    if endings != {"REPLIED": PIPELINE_EVENTS}:
+        raise AssertionError(f"expected {PIPELINE_EVENTS} replies, got {endings}")
 
 
 def _pipeline_work(redis: Redis, watch: Watch) -> int:

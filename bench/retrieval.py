@@ -1,7 +1,7 @@
 """Search over 100,000 chunks: latency by size of account, and what HNSW finds of what an exact scan finds.
 
 ``python -m bench.retrieval`` starts its own Postgres, takes about five minutes and prints one JSON object.
-Texts are made of a Zipf vocabulary in topics, their vectors are the sandbox's hashes: the figures are about
+Texts are made of a Zipf vocabulary in topics, their vectors of ``BenchEmbedder``: the figures are about
 the search, not about any model.
 """
 
@@ -32,8 +32,18 @@ PER_DOCUMENT: Final = 50
 QUERIES: Final = 100
 
 
-class HashEmbedder:
-    """``worker.ports.Embedder`` in this process."""
+class BenchEmbedder:
+    """``worker.ports.Embedder`` in this process.
+
+    ``coded``: the sum of three of 180 directions, chosen by the text, and noise: neighbours are few and near,
+    as with trained models. ``hash``: the sandbox's hashes, whose neighbours hardly differ in distance: the
+    worst that can befall an index of neighbours.
+    """
+
+    def __init__(self, kind: str, dimensions: int) -> None:
+        self._hash = kind == "hash"
+        chance = random.Random(3)
+        self._directions = [[chance.gauss() for _ in range(dimensions)] for _ in range(180)]
 
     async def embed(
         self,
@@ -42,8 +52,15 @@ class HashEmbedder:
         model: str,  # noqa: ARG002  # the port's
         dimensions: int = 0,
     ) -> tuple[tuple[float, ...], ...]:
-        """The sandbox's vectors."""
-        return tuple(tuple(embedding(text, dimensions)) for text in texts)
+        """One vector a text, the same for the same text."""
+        return tuple(
+            tuple(embedding(text, dimensions)) if self._hash else self._coded(text) for text in texts
+        )
+
+    def _coded(self, text: str) -> tuple[float, ...]:
+        chance = random.Random(text)
+        parts = [self._directions[60 * book + chance.randrange(60)] for book in range(3)]
+        return tuple(a + b + c + 0.3 * chance.gauss() for a, b, c in zip(*parts, strict=True))
 
 
 class Writer:
@@ -75,19 +92,21 @@ async def main() -> None:
     """Fill, index, measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=100_000)
+    parser.add_argument("--vectors", choices=["coded", "hash"], default="coded")
     parser.add_argument("--dimensions", type=int, default=256)
     asked = parser.parse_args()
     with Stack() as servers:
         migrate.upgrade(servers.database_url)
         async with pool(servers.database_url, size=2, application="bench", role=None) as source:
             writer = Writer(7)
+            model = BenchEmbedder(asked.vectors, asked.dimensions)
             started = time.perf_counter()
             stored = await embedders.found_or_made(source, "hash", asked.dimensions, asked.dimensions)
-            await _fill(source, writer, stored, asked.chunks)
+            await _fill(source, writer, model, stored, asked.chunks)
             filled = time.perf_counter()
             await embedders.ensure_index(source, stored)
             indexed = time.perf_counter()
-            await embedders.calibrate(source, stored, HashEmbedder())
+            await embedders.calibrate(source, stored, model)
             async with checkout(source) as connection:
                 await connection.execute("VACUUM ANALYZE")
             print(
@@ -95,10 +114,11 @@ async def main() -> None:
                     {
                         "chunks": asked.chunks,
                         "dimensions": asked.dimensions,
+                        "vectors": asked.vectors,
                         "fill_s": round(filled - started, 1),
                         "hnsw_build_s": round(indexed - filled, 1),
                         "accounts": {
-                            name: await _measured(source, writer, name, stored) for name in ACCOUNTS
+                            name: await _measured(source, writer, model, name, stored) for name in ACCOUNTS
                         },
                     },
                     option=orjson.OPT_INDENT_2,
@@ -106,8 +126,9 @@ async def main() -> None:
             )
 
 
-async def _fill(source: Pool, writer: Writer, stored: embedders.StoredEmbedder, chunks: int) -> None:
-    model = HashEmbedder()
+async def _fill(
+    source: Pool, writer: Writer, model: BenchEmbedder, stored: embedders.StoredEmbedder, chunks: int
+) -> None:
     for account, share in ACCOUNTS.items():
         for number in range(int(chunks * share) // PER_DOCUMENT):
             texts = [writer.text() for _ in range(PER_DOCUMENT)]
@@ -128,10 +149,10 @@ async def _fill(source: Pool, writer: Writer, stored: embedders.StoredEmbedder, 
 
 
 async def _measured(
-    source: Pool, writer: Writer, account: str, stored: embedders.StoredEmbedder
+    source: Pool, writer: Writer, model: BenchEmbedder, account: str, stored: embedders.StoredEmbedder
 ) -> dict[str, Any]:
     queries = [writer.query() for _ in range(QUERIES)]
-    hybrid = retrieval.PostgresRetriever(source, HashEmbedder())
+    hybrid = retrieval.PostgresRetriever(source, model)
     by_words = retrieval.PostgresRetriever(source)
     found: dict[str, Any] = {}
     async with checkout(source) as connection:
@@ -148,12 +169,12 @@ async def _measured(
         times.sort()
         found[f"{name}_p50_ms"] = round(statistics.median(times), 1)
         found[f"{name}_p95_ms"] = round(times[int(0.95 * len(times))], 1)
-    found |= await _near(source, account, stored, queries)
+    found |= await _near(source, model, account, stored, queries)
     return found
 
 
 async def _near(
-    source: Pool, account: str, stored: embedders.StoredEmbedder, queries: Sequence[str]
+    source: Pool, model: BenchEmbedder, account: str, stored: embedders.StoredEmbedder, queries: Sequence[str]
 ) -> dict[str, Any]:
     """Recall of HNSW against exact at 10 and 50, and what each costs by itself."""
     names = {"embedder_id": stored.embedder_id, "dimensions": stored.dimensions, "labelled_v": ""}
@@ -161,7 +182,8 @@ async def _near(
     recalls: dict[int, list[float]] = {10: [], 50: []}
     async with checkout(source) as connection:
         for query in queries:
-            vector = embedders.vector_text(embedding(query, stored.dimensions))
+            (numbers,) = await model.embed([query], model="bench", dimensions=stored.dimensions)
+            vector = embedders.vector_text(numbers)
             values = {"user_id": account, "vector": vector, "candidates": 50}
             keys: dict[str, list[Any]] = {}
             for name, part in (("exact", retrieval.EXACT), ("hnsw", retrieval.APPROXIMATE)):

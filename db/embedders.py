@@ -6,7 +6,8 @@ on the command line; the worker's role has no right to any of them but reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,8 +21,9 @@ from worker.ports import Embedder
 MOST_DIMENSIONS: Final = 4000
 """As far as pgvector 0.8 indexes a ``halfvec``."""
 
-EXACT_MOST: Final = 20_000
-"""Vectors of one account up to which all are compared; measured in ``docs/retrieval.md``."""
+EXACT_NUMBERS: Final = 10_000_000
+"""Numbers (vectors times dimensions) of one account up to which all are compared: about 20 ms, see
+``docs/retrieval.md``."""
 
 INDEX_MEMORY: Final = "512MB"
 COLUMNS: Final = "id, model, dimensions, asked_dimensions, quantiles, calibrated_chunks"
@@ -87,9 +89,11 @@ BACKGROUND: Final = """
     WHERE id = %(embedder_id)s
 """
 VECTORS_OF: Final = "SELECT count(*) FROM chunk_embeddings WHERE embedder_id = %s"
-RETIRED: Final = "SELECT id FROM embedders WHERE state = 'retired'"
+UNUSED: Final = "SELECT id FROM embedders WHERE state <> 'active'"
+ALONE: Final = "SELECT pg_try_advisory_lock(hashtextextended('hushgate re-embedding', 0))"
+NOT_ALONE: Final = "SELECT pg_advisory_unlock(hashtextextended('hushgate re-embedding', 0))"
 DROP_VECTORS: Final = "DELETE FROM chunk_embeddings WHERE embedder_id = %s"
-DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state = 'retired'"
+DROP_EMBEDDER: Final = "DELETE FROM embedders WHERE id = %s AND state <> 'active'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,10 +234,27 @@ async def activate(source: Pool, embedder: StoredEmbedder) -> bool:
     return True
 
 
-async def drop_retired(source: Pool) -> int:
-    """Remove the embedders that nothing uses, with index and vectors; how many."""
+@asynccontextmanager
+async def alone(source: Pool) -> AsyncIterator[None]:
+    """Holds off any other re-embedding of this database.
+
+    Raises:
+        ConfigurationError: one is running.
+    """
     async with checkout(source) as connection:
-        rows = await (await connection.execute(RETIRED)).fetchall()
+        row = await (await connection.execute(ALONE)).fetchone()
+        if not row or not row[0]:
+            raise ConfigurationError("a re-embedding is running already: let it end first")
+        try:
+            yield
+        finally:
+            await connection.execute(NOT_ALONE)
+
+
+async def drop_unused(source: Pool) -> int:
+    """Remove embedders that are not active, retired and abandoned, with index and vectors; how many."""
+    async with checkout(source) as connection:
+        rows = await (await connection.execute(UNUSED)).fetchall()
         for (embedder_id,) in rows:
             await connection.execute(
                 SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(_index_name(embedder_id))
@@ -245,13 +266,13 @@ async def drop_retired(source: Pool) -> int:
     return len(rows)
 
 
-async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = EXACT_MOST) -> bool:
-    """Build the HNSW index once an account has more than ``least`` vectors; True when it was built now."""
+async def ensure_index(source: Pool, embedder: StoredEmbedder, *, least: int = EXACT_NUMBERS) -> bool:
+    """Build the HNSW index once an account has more than ``least`` numbers; True when it was built now."""
     name = f"hnsw_{embedder.embedder_id}"
     async with checkout(source) as connection:
         largest = await (await connection.execute(LARGEST, (embedder.embedder_id,))).fetchone()
         valid = await (await connection.execute(INDEX_VALID, (name,))).fetchone()
-        if (valid and valid[0]) or largest is None or largest[0] <= least:
+        if (valid and valid[0]) or largest is None or largest[0] * embedder.dimensions <= least:
             return False
         if valid:  # left behind by a build that was interrupted
             await connection.execute(SQL("DROP INDEX CONCURRENTLY {}").format(Identifier(name)))
@@ -268,7 +289,8 @@ async def _build(connection: Connection, embedder: StoredEmbedder) -> None:
         await connection.execute(
             SQL(
                 "CREATE INDEX CONCURRENTLY {} ON chunk_embeddings"
-                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops) WHERE embedder_id = {}"
+                " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+                " WITH (ef_construction = 200) WHERE embedder_id = {}"
             ).format(
                 _index_name(embedder.embedder_id),
                 Literal(embedder.dimensions),

@@ -14,7 +14,8 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 from worker.errors import StorageUnavailable
 
 WORKER_ROLE: Final = "hushgate_worker"
-CHECKOUT_S: Final = 10.0
+CHECKOUT_S: Final = 30.0
+"""Longest wait for a connection: over 1,000 lanes may queue for ten of them, and a queue is no outage."""
 
 Connection: TypeAlias = "psycopg.AsyncConnection[TupleRow]"
 Pool: TypeAlias = "AsyncConnectionPool[Connection]"
@@ -23,8 +24,15 @@ OUTAGES: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.errors.ReadOnlySqlTransaction,
-    psycopg.ProgrammingError,  # a missing table, column or right: the deployment's fault, never an entry's
+    # what is missing or forbidden is the deployment's fault, never an entry's
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InsufficientPrivilege,
     psycopg.NotSupportedError,  # a prepared statement that a migration made stale
+    psycopg.errors.InvalidSqlStatementName,  # a prepared statement that a connection proxy lost
     PoolTimeout,
     TooManyRequests,
 )

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
-from db.embedders import EXACT_MOST, StoredEmbedder, vector_text
+from db.embedders import EXACT_NUMBERS, StoredEmbedder, vector_text
 from db.pool import Connection, Pool, checkout
 from worker.calibration import percentile
 from worker.documents.cleaning import clean
 from worker.documents.words import words
-from worker.errors import EmbeddingRejected, RetrievalUnavailable, StorageUnavailable
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.model import FoundBy, Passage, Retrieved
 from worker.ports import Embedder
 
@@ -26,10 +26,13 @@ RANK_CONSTANT: Final = 60
 
 SCAN: Final = {
     "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.ef_search": "100",
+    "hnsw.ef_search": "400",
     "hnsw.max_scan_tuples": "40000",
 }
 """How far HNSW goes on looking for chunks of this account; measured in ``docs/retrieval.md``."""
+
+LEAST_SHARE: Final = 0.01
+"""An account with less of all vectors is searched exactly: the scan would end too early for it."""
 
 WORDS_ASKED: Final = 32
 """Of a long message the rarest words that the account's chunks hold at all."""
@@ -40,7 +43,8 @@ HELD: Final = 3000
 STATE: Final = """
     SELECT coalesce((
                SELECT w.chunks FROM account_words w WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0),
-           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles
+           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles,
+           (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id))
     FROM (SELECT) AS one LEFT JOIN embedders e ON e.state = 'active'
 """
 LABELLED: Final = """
@@ -124,10 +128,18 @@ PASSAGES: Final = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """How many chunks an account has, and the active embedder."""
+    """How many chunks an account has, the active embedder, and how many vectors its HNSW index holds."""
 
     chunks: int
+    indexed: float
     embedder: StoredEmbedder | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether comparing all of the account's vectors is fast enough, or safer than the index."""
+        if self.embedder is None or self.chunks * self.embedder.dimensions <= EXACT_NUMBERS:
+            return True
+        return self.indexed <= 0 or self.chunks < LEAST_SHARE * self.indexed
 
 
 class PostgresRetriever:
@@ -150,29 +162,31 @@ class PostgresRetriever:
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
     ) -> Retrieved:
-        """Up to ``limit`` passages of this account, best first; by words alone when the embedder fails."""
+        """Up to ``limit`` passages of this account, best first; by words alone when the embedder fails.
+
+        Raises:
+            StorageUnavailable: Postgres is away or all connections are busy; without it no decision can be
+                stored either, so the event waits instead of being answered without its passages.
+        """
         query = clean(query)[:QUERY_CHARS].strip()
-        try:
-            async with checkout(self._source) as connection:
-                state = await _state(connection, user_id)
-            if not query or not state.chunks:
-                return Retrieved()
-            vector, degraded = await self._vector(query, state)
-            if vector is None:
-                state = _State(chunks=state.chunks, embedder=None)
-            values = {
-                "user_id": user_id,
-                "words": words(query),
-                "vector": vector,
-                "labels": Jsonb(dict(labels or {})),
-                "candidates": max(CANDIDATES, 2 * limit),
-                "limit": limit,
-                "min_similarity": min_similarity,
-            }
-            async with checkout(self._source) as connection:
-                rows = await _rows(connection, state, values, labelled=bool(labels))
-        except StorageUnavailable as error:
-            raise RetrievalUnavailable(str(error), kind=error.kind) from error
+        async with checkout(self._source) as connection:
+            state = await _state(connection, user_id)
+        if not query or not state.chunks:
+            return Retrieved()
+        vector, degraded = await self._vector(query, state)
+        if vector is None:
+            state = _State(chunks=state.chunks, indexed=0, embedder=None)
+        values = {
+            "user_id": user_id,
+            "words": words(query),
+            "vector": vector,
+            "labels": Jsonb(dict(labels or {})),
+            "candidates": max(CANDIDATES, 2 * limit),
+            "limit": limit,
+            "min_similarity": min_similarity,
+        }
+        async with checkout(self._source) as connection:
+            rows = await _rows(connection, state, values, labelled=bool(labels))
         return Retrieved(passages=tuple(_passage(row, state.embedder) for row in rows), degraded=degraded)
 
     async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
@@ -210,7 +224,7 @@ def statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -
 async def _state(connection: Connection, user_id: str) -> _State:
     row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
     assert row is not None  # noqa: S101  # a select without a table is a row
-    chunks, embedder_id, model, dimensions, asked, quantiles = row
+    chunks, embedder_id, model, dimensions, asked, quantiles, indexed = row
     embedder = None
     if embedder_id is not None:
         embedder = StoredEmbedder(
@@ -220,21 +234,20 @@ async def _state(connection: Connection, user_id: str) -> _State:
             asked_dimensions=asked,
             quantiles=tuple(quantiles or ()),
         )
-    return _State(chunks=chunks, embedder=embedder)
+    return _State(chunks=chunks, indexed=indexed or 0, embedder=embedder)
 
 
 async def _rows(
     connection: Connection, state: _State, values: Mapping[str, Any], *, labelled: bool
 ) -> list[tuple[Any, ...]]:
     """The rows of one search; never as a prepared statement, whose plan would not know the account's size."""
-    exact = state.embedder is None or state.chunks <= EXACT_MOST
-    query = statement(state.embedder, exact=exact, labelled=labelled)
+    query = statement(state.embedder, exact=state.exact, labelled=labelled)
+    if state.exact:  # one round trip instead of three
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
     async with connection.transaction():
-        if not exact:
-            for name, value in SCAN.items():
-                await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-        cursor = await connection.execute(query, values, prepare=False)
-        return await cursor.fetchall()
+        for name, value in SCAN.items():
+            await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
 
 
 def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:

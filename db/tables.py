@@ -334,3 +334,14 @@ purged: Final = Table(
     Column("rows", BigInteger, nullable=False, comment="deleted by retention since ever"),
     comment="what retention took away, so that the conservation law can still be checked",
 )
+
+compiled_rules: Final = Table(
+    "compiled_rules",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("version", Integer, primary_key=True, comment="of ai_rules"),
+    Column("build", Text, primary_key=True, comment="which matcher compiled it; another one compiles anew"),
+    Column("data", LargeBinary, nullable=False),
+    Column("created_at", Timestamp, nullable=False, server_default=func.now()),
+    comment="large rule sets, compiled once for the whole fleet",
+)

@@ -6,12 +6,12 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
 from worker.assessment import Policy, parse_policy
-from worker.errors import PolicyRejected, StorageUnavailable
+from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
 from worker.model import Account
 from worker.rules import CompiledRules, compile_rules
 
@@ -19,6 +19,11 @@ log = structlog.get_logger(__name__)
 
 REFRESH_S: Final = 0.5
 MOST_ACCOUNTS: Final = 10_000
+MOST_RULES: Final = 300_000
+"""About 240 MB: a set of 100,000 words took 81 MB (measured, Python 3.11)."""
+
+LARGE_SET: Final = 5_000
+"""From this many rules on loading a compiled set beats compiling it by a factor that matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,21 +35,39 @@ class Rulebook:
     policy: Policy
 
 
+class CompiledStore(Protocol):
+    """Where large compiled sets are kept for the whole fleet."""
+
+    async def stored(self, user_id: str, version: int) -> bytes | None:
+        """A set that some worker has compiled, or None."""
+        ...
+
+    async def keep(self, user_id: str, version: int, data: bytes) -> None:
+        """Keep a set for the others."""
+        ...
+
+
 class Rulebooks:
     """A bounded cache of rulebooks, least recently used out first.
 
     Args:
         load: the newest settings of an account.
         versions: the newest version of each of these accounts.
+        compiled: shares large compiled sets; None compiles every set here.
+        most_rules: rules in memory over all accounts; the one in use always stays.
     """
 
     def __init__(
         self,
         load: Callable[[str], Awaitable[Account]],
         versions: Callable[[Collection[str]], Awaitable[dict[str, int]]],
+        compiled: CompiledStore | None = None,
+        most_rules: int = MOST_RULES,
     ) -> None:
         self._load = load
         self._versions = versions
+        self._compiled = compiled
+        self._most_rules = most_rules
         self._books: OrderedDict[str, asyncio.Future[Rulebook]] = OrderedDict()
 
     async def get(self, user_id: str) -> Rulebook:
@@ -57,10 +80,16 @@ class Rulebooks:
         if future is None or (future.done() and (future.cancelled() or future.exception())):
             future = asyncio.ensure_future(self._rulebook(user_id))
             self._books[user_id] = future
-            while len(self._books) > MOST_ACCOUNTS:
-                self._books.popitem(last=False)
+            future.add_done_callback(lambda _: self._make_room())
         self._books.move_to_end(user_id)
         return await asyncio.shield(future)
+
+    def _make_room(self) -> None:
+        """Forget the accounts that were used longest ago until both bounds hold."""
+        rules = sum(_size(future) for future in self._books.values())
+        while len(self._books) > 1 and (len(self._books) > MOST_ACCOUNTS or rules > self._most_rules):
+            _, oldest = self._books.popitem(last=False)
+            rules -= _size(oldest)
 
     async def refresh_forever(self) -> None:
         """Look for newer versions every ``REFRESH_S`` until cancelled."""
@@ -88,16 +117,38 @@ class Rulebooks:
 
     async def _rulebook(self, user_id: str) -> Rulebook:
         account = await self._load(user_id)
-        rules = await asyncio.to_thread(
-            compile_rules,
-            account.flagged_keywords,
-            account.flagged_phrases,
-            allow=account.allowed,
-            version=account.version,
-        )
+        rules = await self._rules(account)
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
         return Rulebook(account=account, rules=rules, policy=_policy(account))
+
+    async def _rules(self, account: Account) -> CompiledRules:
+        """The compiled set; a large one from the fleet's store, or compiled here and put there."""
+        if self._compiled is None or _rule_count(account) < LARGE_SET:
+            return await asyncio.to_thread(_compile, account)
+        data = await self._compiled.stored(account.user_id, account.version)
+        if data is not None:
+            try:
+                return await asyncio.to_thread(CompiledRules.from_bytes, data)
+            except RuleRejected:
+                log.warning("compiled_rules_damaged", user_id=account.user_id, version=account.version)
+        rules = await asyncio.to_thread(_compile, account)
+        await self._compiled.keep(account.user_id, account.version, rules.to_bytes())
+        return rules
+
+
+def _compile(account: Account) -> CompiledRules:
+    return compile_rules(
+        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, version=account.version
+    )
+
+
+def _rule_count(account: Account) -> int:
+    return len(account.flagged_keywords) + len(account.flagged_phrases) + len(account.allowed)
+
+
+def _size(future: asyncio.Future[Rulebook]) -> int:
+    return _rule_count(future.result().account) if _is_ready(future) else 0
 
 
 def _is_ready(future: asyncio.Future[Rulebook]) -> bool:

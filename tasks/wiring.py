@@ -18,6 +18,7 @@ from openai import AsyncOpenAI
 from redis.asyncio import Redis
 
 from db import accounts
+from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
 from db.pool import Pool, checkout, pool
 from db.retrieval import PostgresRetriever
@@ -36,6 +37,7 @@ from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
 from worker.generation import RetryPolicy
 from worker.ports import Clock, Ports
+from worker.rules.build import build
 from worker.settings import Settings, embedding_endpoint
 
 log = structlog.get_logger(__name__)
@@ -140,7 +142,9 @@ async def parts(settings: Settings, worker: str) -> Parts:
     asked = endpoints(settings)
     gate = Gate()
     rulebooks = Rulebooks(
-        lambda user_id: accounts.newest(source, user_id), lambda ids: accounts.versions(source, ids)
+        lambda user_id: accounts.newest(source, user_id),
+        lambda ids: accounts.versions(source, ids),
+        CompiledSets(source, build()),
     )
     relay = Relay(source, redis, stream=settings.reply_stream, now=clock.now)
     handler = Handler(

@@ -64,10 +64,10 @@ class Connections(BaseSettings):
         schemes, value = SCHEMES[str(info.field_name)], url.get_secret_value()
         if not value.startswith(schemes):
             raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
-        place = re.split(r"[/?]", value.partition("://")[2].rpartition("@")[2])[0]
-        found = ONE_PLACE.fullmatch(place)
-        if not found or int(found["port"] or 0) > 65_535:
-            raise ValueError("expected one host and a port from 0 to 65535 in the URL")
+        places = re.split(r"[/?]", value.partition("://")[2].rpartition("@")[2])[0]
+        found = [ONE_PLACE.fullmatch(place) for place in places.split(",")]  # Postgres may have several
+        if not all(each and int(each["port"] or 0) <= 65_535 for each in found):
+            raise ValueError("expected a host and a port from 0 to 65535 in the URL")
         return url
 
 

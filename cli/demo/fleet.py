@@ -17,6 +17,8 @@ from db import migrate
 from sandbox import server
 
 STOP_S: Final = 40.0
+LAST_LINES: Final = 15
+OPENAI: Final = "https://api.openai.com/v1"
 KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 
 
@@ -55,6 +57,14 @@ class Fleet:
     def start_worker(self, name: str) -> None:
         """Start one worker process."""
         self.start(name, "celery", "-A", "tasks.app", "worker", "-n", f"{name}@%h")
+
+    def died(self) -> str | None:
+        """The last lines of a process that ended by itself, or None while all run."""
+        for name, process in self.workers.items():
+            if process.poll() is not None:
+                tail = (self.logs / f"{name}.log").read_text(errors="replace").splitlines()[-LAST_LINES:]
+                return "\n".join((f"{name} ended with exit code {process.returncode}:", *tail))
+        return None
 
     def mend(self) -> tuple[str, ...]:
         """Start again whatever died; the names."""
@@ -102,8 +112,25 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
             endpoint = stack.enter_context(server.start()).base_url
             environment |= {"OPENAI_BASE_URL": endpoint, "OPENROUTER_BASE_URL": endpoint}
             environment |= dict.fromkeys(KEYS, "sandbox")
+        else:
+            environment = completed(environment)
         running = Fleet(stack=servers, environment=environment, sandboxed=sandboxed, logs=logs)
         try:
             yield running
         finally:
             running.stop_workers()
+
+
+def completed(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment with what follows from having one key only.
+
+    OpenAI's key serves the model too; with OpenRouter's alone there is no moderation API.
+    """
+    known = {name: value for name, value in environment.items() if value}
+    if "OPENROUTER_API_KEY" not in known and "OPENROUTER_BASE_URL" not in known:
+        endpoint = known.get("OPENAI_BASE_URL", OPENAI)
+        known |= {"OPENROUTER_BASE_URL": endpoint, "OPENROUTER_API_KEY": known["OPENAI_API_KEY"]}
+        known.setdefault("HUSHGATE_LLM_MODEL", "gpt-4.1-mini")
+    if "OPENAI_API_KEY" not in known:
+        known.setdefault("OPENAI_MODERATION_ENABLED", "false")
+    return known

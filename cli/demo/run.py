@@ -32,6 +32,7 @@ from db.pool import pool
 from tasks.publish import publish_many
 from tasks.stream import backlog, connect
 from worker.account_settings import changed
+from worker.errors import ConfigurationError
 
 WORKERS: Final = 2
 PATIENCE_S: Final = 120.0
@@ -51,7 +52,8 @@ def demo(
     """Publish some 300 real comments and chats to a fleet of two workers and show what became of each.
 
     Uses embedded Postgres and Valkey and the sandbox, which is no model, unless DATABASE_URL, REDIS_URL and
-    OPENAI_API_KEY or OPENROUTER_API_KEY are set. Exit 0 only when every law held.
+    OPENAI_API_KEY or OPENROUTER_API_KEY are set (with OpenRouter's key alone nothing is moderated).
+    Exit 0 only when every law held.
     """
     _say("starting Postgres, Valkey, the sandbox and two workers on this machine ...")
     with fleet() as running:
@@ -116,7 +118,7 @@ async def _prepare(running: Fleet) -> None:
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:
     """Publish at the rate asked for, watch until nothing is left, then gather the report."""
     client = connect(running.stack.redis_url)
-    await _workers_ready(client)
+    await _workers_ready(running, client)
     start, _ = await _stream(client)
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     deadline = time.monotonic() + len(payloads) / rate + PATIENCE_S
@@ -162,10 +164,16 @@ async def _view(connection: AsyncConnection, client: AsyncRedis, run: str, start
     return View(unfinished=unfinished, waiting=so_far.waiting, shown=Group(bars, line))
 
 
-async def _workers_ready(client: AsyncRedis) -> None:
-    """Wait until every worker has sent its first heartbeat."""
+async def _workers_ready(running: Fleet, client: AsyncRedis) -> None:
+    """Wait until every worker has sent its first heartbeat.
+
+    Raises:
+        ConfigurationError: one ended instead; its last words say why.
+    """
     deadline = time.monotonic() + PATIENCE_S
-    while (await backlog(client, EVENTS))["workers"] < WORKERS and time.monotonic() < deadline:  # noqa: ASYNC110  # another process sets it
+    while (await backlog(client, EVENTS))["workers"] < WORKERS and time.monotonic() < deadline:
+        if (last_words := running.died()) is not None:
+            raise ConfigurationError(last_words)
         await asyncio.sleep(0.1)
 
 

@@ -333,18 +333,25 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     assert after.holds
 
 
-@pytest.mark.parametrize(("before", "left"), [(date(2029, 5, 31), {"2029_05"}), (date(2029, 6, 1), set())])
+@pytest.mark.parametrize(("before", "left"), [(date(2025, 5, 31), {"2025_05"}), (date(2025, 6, 1), set())])
 def test_a_month_goes_only_when_it_is_over(
     database_url: str, owner: Rows, before: date, left: set[str]
 ) -> None:
     """A partition is dropped whole, so all of it must be past its time."""
     as_worker(
-        database_url, lambda source: decisions.record(source, decision(at=datetime(2029, 5, 9, tzinfo=UTC)))
+        database_url, lambda source: decisions.record(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC)))
     )
     owner.execute("SELECT hushgate_drop_partitions(%s)", (before,))
     still = {name.removeprefix("ai_decisions_") for name in partitions(owner)}
 
-    assert still & {"2029_05"} == left
+    assert still & {"2025_05"} == left
+
+
+def test_retention_never_takes_what_is_young(worker: Rows) -> None:
+    """Whoever holds the worker's login cannot erase the audit of these days."""
+    for call in ("hushgate_drop_partitions(current_date)", "hushgate_sweep_before('event_keys', now())"):
+        with pytest.raises(psycopg.errors.RaiseException, match="younger than"):
+            worker.execute(f"SELECT {call}".encode())
 
 
 def test_retention_knows_its_tables_only(worker: Rows) -> None:

@@ -39,10 +39,9 @@ VISIBLE: Final = "zqxvisible"
 """Stands in an event id, which is logged on purpose: the search below must find it."""
 
 DATABASE_PASSWORD: Final = "zqxdbpass$1"
-REDIS_PASSWORD: Final = "zqxredispass"
 MODERATION_KEY: Final = "zqxmoderationkey"
 MODEL_KEY: Final = "zqxmodelkey"
-SECRETS: Final = (DATABASE_PASSWORD, "zqxdbpass%241", REDIS_PASSWORD, MODERATION_KEY, MODEL_KEY)
+SECRETS: Final = (DATABASE_PASSWORD, "zqxdbpass%241", MODERATION_KEY, MODEL_KEY)
 ACCOUNT: Final = "account"
 PATIENCE_S: Final = 60.0
 
@@ -174,6 +173,7 @@ class Aftermath:
     dead: list[tuple[str, bytes]]
     replies: str
     exit_code: int
+    redis_password: str
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -227,11 +227,10 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         owner = stack.enter_context(psycopg.connect(database_url, autocommit=True))
         own = stack.enter_context(Stack(database_url=database_url))
         sandbox, sink = stack.enter_context(start_sandbox()), stack.enter_context(Sink())
-        redis, redis_url = guarded(own.redis_url)
-        stack.callback(redis.close)
+        redis = stack.enter_context(Redis.from_url(own.redis_url))
         prepare(owner)
         asyncio.run(store_documents(database_url))
-        scene = Scene(owner=owner, redis=redis, redis_url=redis_url, log=folder / "log")
+        scene = Scene(owner=owner, redis=redis, redis_url=own.redis_url, log=folder / "log")
         worker = started(environment(scene, database_url, sandbox, sink), folder)
         stack.callback(worker.wait)
         stack.callback(worker.kill)
@@ -246,15 +245,8 @@ def aftermath(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
             dead=owner.execute("SELECT reason_code, raw FROM dead_letters").fetchall(),
             replies=str(redis.xrange("hushgate:replies")),
             exit_code=exit_code,
+            redis_password=str(urlsplit(own.redis_url).password),
         )
-
-
-def guarded(url: str) -> tuple[Redis, str]:
-    """A client of a server that from now on wants a password, and the URL with it."""
-    with Redis.from_url(url) as open_door:
-        open_door.config_set("requirepass", REDIS_PASSWORD)
-    closed = url.replace("redis://", f"redis://:{REDIS_PASSWORD}@")
-    return Redis.from_url(closed), closed
 
 
 def prepare(owner: psycopg.Connection[Any]) -> None:
@@ -404,3 +396,12 @@ def test_no_error_report_holds_text_or_secrets(aftermath: Aftermath, secret: str
     """Not in any envelope of any kind, headers included."""
     assert aftermath.envelopes
     assert all(secret.encode() not in envelope for envelope in aftermath.envelopes)
+
+
+def test_the_password_of_redis_is_nowhere(aftermath: Aftermath) -> None:
+    """Celery speaks of its broker in log and banner, without the password."""
+    everything = (aftermath.log, aftermath.banner, *(str(each) for each in aftermath.envelopes))
+
+    assert len(aftermath.redis_password) == 32
+    assert all(aftermath.redis_password not in each for each in everything)
+    assert ":**@" in aftermath.banner

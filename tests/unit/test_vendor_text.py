@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
@@ -9,13 +10,11 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types import ModerationCreateResponse
-from openai.types.chat import ChatCompletion
 
 from worker.adapters import openai_chat, openai_client
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.errors import ModelUnavailable, ModerationUnavailable
-from worker.model import Completion
+from worker.model import Completion, Tokens
 
 DIRTY = "a\x00b\ud800c"
 
@@ -24,7 +23,7 @@ def completion(message: dict[str, Any], **more: Any) -> Completion:
     """Our value from a server's message."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return openai_chat._completion(ChatCompletion.construct(None, **dict[str, Any](body | more)))
+    return openai_chat._completion(body | more)
 
 
 def call(arguments: str, name: str = "search_documents") -> dict[str, Any]:
@@ -62,6 +61,14 @@ def test_a_completion_without_sense_is_worth_another_try(message: dict[str, Any]
     assert caught.value.kind == kind
 
 
+@pytest.mark.parametrize("count", [10**30, -5])
+def test_a_count_of_tokens_nobody_can_mean_is_none(count: int) -> None:
+    """The answer was paid for; its bill is not worth losing it."""
+    usage = {"prompt_tokens": count, "completion_tokens": 3}
+
+    assert completion({"content": "Nine."}, usage=usage).tokens == Tokens()
+
+
 def test_a_content_filter_is_a_refusal() -> None:
     """Asking again would be filtered again."""
     choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}
@@ -81,16 +88,15 @@ def test_a_vendor_s_error_can_be_stored_whatever_it_says(text: str) -> None:
 
 
 class Answering:
-    """A client whose moderation endpoint answers by a script."""
+    """A client whose endpoint answers by a script."""
 
     def __init__(self, *verdicts: dict[str, Any]) -> None:
         self._verdicts = list(verdicts)
-        self.moderations = self
 
-    async def create(self, **_asked: Any) -> ModerationCreateResponse:
+    async def post(self, _path: str, **_asked: Any) -> httpx2.Response:
         """The next verdict."""
         body = {"id": "1", "model": "omni", "results": [self._verdicts.pop(0)]}
-        return ModerationCreateResponse.construct(None, **dict[str, Any](body))
+        return httpx2.Response(200, content=json.dumps(body))
 
 
 def verdict(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from openai import AsyncOpenAI, OpenAIError, omit
-from openai.types.chat import ChatCompletion, ChatCompletionMessageParam, ChatCompletionToolParam
+from openai import AsyncOpenAI, OpenAIError
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
-from worker.adapters.openai_client import failure, storable
+from worker.adapters.openai_client import answer, failure, storable
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 from worker.model import Completion, Prompt, Tokens, ToolCall, ToolRound
 
 MOST_TOOL_CALLS: Final = 5
+MOST_TOKENS: Final = 2**31
 
 
 def _tool(name: str, description: str, argument: str, meaning: str) -> ChatCompletionToolParam:
@@ -56,18 +56,18 @@ class OpenAIChat:
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """One answer, tool request or refusal, within ``timeout_s``."""
+        body: dict[str, object] = {
+            "model": self._model,
+            "messages": list(_messages(prompt)),
+            "max_tokens": self._max_tokens,
+        }
+        if prompt.tools_allowed:
+            body["tools"] = TOOLS
         try:
-            async with asyncio.timeout(timeout_s):
-                answer = await self._client.chat.completions.create(
-                    model=self._model,
-                    messages=list(_messages(prompt)),
-                    tools=TOOLS if prompt.tools_allowed else omit,
-                    max_tokens=self._max_tokens,
-                    timeout=timeout_s,
-                )
+            document = await answer(self._client, "/chat/completions", body, timeout_s)
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise _translated(error) from error
-        return _completion(answer)
+        return _completion(document)
 
 
 def _messages(prompt: Prompt) -> Iterable[ChatCompletionMessageParam]:
@@ -98,39 +98,48 @@ def _tool_messages(done: ToolRound) -> Iterable[ChatCompletionMessageParam]:
         yield {"role": "tool", "tool_call_id": result.call_id, "content": result.content}
 
 
-def _completion(answer: ChatCompletion) -> Completion:
+def _completion(document: Any) -> Completion:  # noqa: ANN401  # whatever JSON the server sent
     """Our value from the vendor's; anything missing or empty is malformed and worth another try."""
     try:
-        choice = answer.choices[0]
-        message = choice.message
-        calls = tuple(_tool_call(call) for call in (message.tool_calls or ())[:MOST_TOOL_CALLS])
-        text = storable(message.content or "").strip()
-        refusal = storable(message.refusal or "") or None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        choice = document["choices"][0]
+        message, finish_reason = choice["message"], str(choice.get("finish_reason"))
+        calls = tuple(_tool_call(call) for call in (message.get("tool_calls") or ())[:MOST_TOOL_CALLS])
+        text = storable(message.get("content") or "").strip()
+        refusal = storable(message.get("refusal") or "") or None
+        tokens = _tokens(document.get("usage") or {})
+        model = storable(str(document["model"]))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelUnavailable(storable(f"malformed completion: {error}"[:300]), kind="malformed") from error
-    if choice.finish_reason == "content_filter" and not text:
+    if finish_reason == "content_filter" and not text:
         refusal = refusal or "stopped by the vendor's content filter"
     if not text and not calls and not refusal:
         raise ModelUnavailable("empty completion", kind="empty")
-    usage = answer.usage
     return Completion(
         text=text,
-        model=storable(str(answer.model)),
+        model=model,
         tool_calls=calls,
         refusal=refusal,
-        tokens=Tokens(prompt=usage.prompt_tokens, completion=usage.completion_tokens) if usage else Tokens(),
-        finish_reason=storable(str(choice.finish_reason)),
+        tokens=tokens,
+        finish_reason=storable(finish_reason),
     )
 
 
-def _tool_call(call: Any) -> ToolCall:  # noqa: ANN401  # the SDK's union of tool call types
-    arguments = json.loads(call.function.arguments or "{}")
-    if call.function.name not in (SEARCH_TOOL, ESCALATE_TOOL):
-        raise ValueError(f"unknown tool {call.function.name!r}")
+def _tokens(usage: Mapping[str, Any]) -> Tokens:
+    prompt, completion = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+    if not (0 <= prompt < MOST_TOKENS and 0 <= completion < MOST_TOKENS):
+        return Tokens()  # a count nobody can mean, and no reason to lose a paid answer
+    return Tokens(prompt=prompt, completion=completion)
+
+
+def _tool_call(call: Mapping[str, Any]) -> ToolCall:
+    name = call["function"]["name"]
+    arguments = json.loads(call["function"].get("arguments") or "{}")
+    if name not in (SEARCH_TOOL, ESCALATE_TOOL):
+        raise ValueError(f"unknown tool {name!r}")
     if not isinstance(arguments, dict):
         raise TypeError("tool arguments are not an object")
-    plain = {name: storable(value) if isinstance(value, str) else value for name, value in arguments.items()}
-    return ToolCall(call_id=str(call.id), name=call.function.name, arguments=plain)
+    plain = {key: storable(value) if isinstance(value, str) else value for key, value in arguments.items()}
+    return ToolCall(call_id=str(call["id"]), name=name, arguments=plain)
 
 
 def _translated(error: Exception) -> ModelUnavailable | ModelRejected:

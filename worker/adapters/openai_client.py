@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 import openai
+import orjson
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 CONNECT_S: Final = 5.0
@@ -53,6 +56,22 @@ def client(base_url: str, api_key: str | None, *, connections: int) -> AsyncOpen
 def storable(text: str) -> str:
     """A vendor's text without NUL and half characters, which Postgres cannot keep."""
     return UNSTORABLE.sub("", text)
+
+
+async def answer(client: AsyncOpenAI, path: str, body: Mapping[str, object], timeout_s: float) -> Any:  # noqa: ANN401  # any JSON value
+    """The JSON document that a POST gives back, within ``timeout_s``.
+
+    By the SDK's own door for any path: its typed methods walk every field of body and answer along their
+    type hints, a quarter of a worker's CPU (``make bench``: 5.8 ms an event with them).
+
+    Raises:
+        OpenAIError, TimeoutError, ValueError: what ``failure`` sorts.
+    """
+    async with asyncio.timeout(timeout_s):
+        response = await client.post(
+            path, cast_to=httpx2.Response, body=dict(body), options={"timeout": timeout_s}
+        )
+    return orjson.loads(response.content)
 
 
 def failure(error: Exception) -> Failure | None:

@@ -13,7 +13,7 @@ from worker.documents import html
 from worker.documents.cleaning import clean, lines, one_line
 from worker.documents.model import Block, Parsed
 
-READER: Final = MarkdownIt("commonmark").enable("table")
+READER: Final = MarkdownIt("commonmark", {"maxNesting": 80}).enable("table")  # deeper is dropped
 FRONT_MATTER: Final = re.compile(r"\A---\n(.*?\n)?---\n", re.DOTALL)
 FRONT_TITLE: Final = re.compile(r"^title:[^\S\n]*(['\"]?)(.+?)\1[^\S\n]*$", re.MULTILINE)
 

@@ -4,7 +4,6 @@ Flow: fold the text (``fold``, ``scan``, ``stream``) -> the automaton finds cand
 with the original, letter by letter (``verify``) -> its edges are judged by script (``boundary``) -> a hit.
 """
 
-from worker.rules.cache import RuleCache
 from worker.rules.compiled import CompiledRules
 from worker.rules.compiler import compile_rules
 from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
@@ -18,7 +17,6 @@ __all__ = [
     "Level",
     "ProblemLevel",
     "Rule",
-    "RuleCache",
     "RuleKind",
     "RuleProblem",
     "Switch",

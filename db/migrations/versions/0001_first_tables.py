@@ -93,6 +93,9 @@ FUNCTIONS = (
         IF table_name NOT IN ('event_keys', 'duplicates', 'dead_letters') THEN
             RAISE EXCEPTION 'retention does not know table %', table_name;
         END IF;
+        IF moment > now() - interval '23 hours' THEN
+            RAISE EXCEPTION 'retention deletes nothing younger than a day, asked for %', moment;
+        END IF;
         EXECUTE format('DELETE FROM %I WHERE created_at < $1', table_name) USING moment;
         GET DIAGNOSTICS gone = ROW_COUNT;
         INSERT INTO purged AS p (table_name, rows) VALUES (hushgate_sweep_before.table_name, gone)
@@ -119,6 +122,9 @@ FUNCTIONS = (
         child record;
         gone bigint;
     BEGIN
+        IF before > current_date - 28 THEN
+            RAISE EXCEPTION 'retention drops no month younger than 28 days, asked for %', before;
+        END IF;
         FOR child IN
             SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
             WHERE i.inhparent = 'ai_decisions'::regclass

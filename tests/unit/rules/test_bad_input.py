@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.rules import RuleCache, compile_rules, validate_rules
+from worker.rules import compile_rules, validate_rules
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,6 @@ def test_good_rules_have_no_problems() -> None:
     problems = validate_rules(["spam", "casino"], ["free money"], allow=["free money order"])
 
     assert problems == ()
-
-
-def test_cache_serves_only_the_asked_version_and_forgets_the_oldest() -> None:
-    """The cache is bounded, and a new version replaces the old one by reference."""
-    cache = RuleCache(max_entries=2)
-    for account, version in (("a", 1), ("b", 1), ("a", 2), ("c", 1)):
-        cache.put(account, compile_rules(["spam"], version=version))
-
-    assert cache.get("a", 1) is None
-    assert cache.get("b", 1) is None
-    assert (cache.get("a", 2) or compile_rules([], version=0)).version == 2
-    assert len(cache) == 2
 
 
 def test_circled_number_beside_letters_is_matched_without_an_error() -> None:

@@ -1,0 +1,40 @@
+"""Compiled rule sets, kept for the whole fleet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from db.pool import Pool, checkout
+
+STORED: Final = "SELECT data FROM compiled_rules WHERE user_id = %s AND version = %s AND build = %s"
+KEEP: Final = """
+    WITH older AS (DELETE FROM compiled_rules WHERE user_id = %(user_id)s AND version < %(version)s)
+    INSERT INTO compiled_rules (user_id, version, build, data)
+    VALUES (%(user_id)s, %(version)s, %(build)s, %(data)s) ON CONFLICT DO NOTHING
+"""
+
+
+class CompiledSets:
+    """The compiled sets of one build of the matcher.
+
+    Args:
+        source: the hot path's connections.
+        build: which matcher compiles; sets of another one are not used.
+    """
+
+    def __init__(self, source: Pool, build: str) -> None:
+        self._source = source
+        self._build = build
+
+    async def stored(self, user_id: str, version: int) -> bytes | None:
+        """A set that some worker has compiled, or None."""
+        async with checkout(self._source) as connection:
+            cursor = await connection.execute(STORED, (user_id, version, self._build))
+            row = await cursor.fetchone()
+        return None if row is None else bytes(row[0])
+
+    async def keep(self, user_id: str, version: int, data: bytes) -> None:
+        """Keep a set for the others, in place of the account's older ones."""
+        values = {"user_id": user_id, "version": version, "build": self._build, "data": data}
+        async with checkout(self._source) as connection:
+            await connection.execute(KEEP, values)

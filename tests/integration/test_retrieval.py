@@ -1,0 +1,249 @@
+"""Hybrid search on real Postgres, with the sandbox's embeddings through the real client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from itertools import count, product
+
+import pytest
+
+from db import documents, embedders, retrieval
+from db.embedders import StoredEmbedder
+from db.pool import Pool
+from db.retrieval import PostgresRetriever
+from sandbox.server import SandboxHandle
+from tests.integration.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
+from worker.errors import RetrievalUnavailable
+from worker.model import FoundBy
+
+ACCOUNT_NUMBERS = count(1)
+STORED = StoredEmbedder(embedder_id=7, model="m", dimensions=8, asked_dimensions=0)
+STATEMENTS = [
+    retrieval.STATE,
+    *(
+        retrieval.statement(embedder, exact=exact, labelled=labelled)
+        for embedder, exact, labelled in product((STORED, None), (True, False), (True, False))
+    ),
+    documents.SAME_CONTENT,
+    documents.SAME_SOURCE,
+    documents.RELABEL,
+    documents.LISTED,
+    documents.REMOVE,
+]
+TENANT_TABLES = "documents|chunks|chunk_embeddings|account_words"
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """Connections of the login's role."""
+    async with opened(database_url) as pool:
+        yield pool
+
+
+@pytest.fixture
+async def reader(database_url: str) -> AsyncIterator[Pool]:
+    """Connections of the worker's role."""
+    async with opened(database_url, worker=True) as pool:
+        yield pool
+
+
+@pytest.fixture
+def account() -> str:
+    """An account without documents."""
+    return f"account-{next(ACCOUNT_NUMBERS)}"
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_every_table_in_every_statement_is_bound_to_the_account(statement: str) -> None:
+    """Each mention of a tenant's table has its own ``user_id = %(user_id)s``, by its alias if it has one."""
+    mentions = re.findall(
+        rf"(?:FROM|JOIN|UPDATE)\s+(?:{TENANT_TABLES})\b(?:\s+(?!WHERE|SET|ON)(\w+))?", statement
+    )
+    bound = {alias: statement.count(f"{alias}.user_id = %(user_id)s") for alias in set(mentions) if alias}
+    bare = len(re.findall(r"(?<![.\w])user_id = %\(user_id\)s", statement))
+
+    assert mentions
+    assert bare == mentions.count("")
+    assert bound == {alias: mentions.count(alias) for alias in set(mentions) if alias}
+
+
+async def test_a_passage_is_found_by_words_and_by_vector(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """Both searches find it, its similarity is a cosine, its percentile is known once calibrated."""
+    async with embedding(sandbox) as model:
+        stored = await add(source, RETURNS, user_id=account, model=model)
+        await add(source, SHIPPING, user_id=account, model=model)
+        active = await embedders.active(source)
+        assert active is not None
+        await embedders.calibrate(source, active, model.embedder)
+        found = await PostgresRetriever(reader, model.embedder).search(account, "Can goods be returned?", 1)
+    (passage,) = found.passages
+
+    assert found.degraded == ""
+    assert (passage.passage_id, passage.title) == (f"{stored.document_id}#1", "Returns")
+    assert passage.found_by is FoundBy.BOTH
+    assert 0.3 < passage.similarity < 1
+    assert passage.percentile is not None
+    assert passage.percentile > 0.99
+
+
+async def test_passages_of_another_account_are_never_found(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """Not by vector, not by words, whoever has more or better ones."""
+    other = f"{account}-other"
+    async with embedding(sandbox) as model:
+        mine = await add(source, SHIPPING, user_id=account, model=model)
+        await add(source, RETURNS, user_id=other, model=model)
+        retrievers = PostgresRetriever(reader, model.embedder), PostgresRetriever(reader)
+        found = [await each.search(account, "goods returned thirty days receipt", 50) for each in retrievers]
+
+    assert {p.passage_id for each in found for p in each} <= {f"{mine.document_id}#1"}
+
+
+async def test_an_account_without_documents_costs_no_embedding(
+    reader: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """Nothing to search, nothing to pay."""
+    async with embedding(sandbox) as model:
+        found = await PostgresRetriever(reader, model.embedder).search(account, "anything", 5)
+
+    assert found.passages == ()
+    assert sandbox.calls("embeddings") == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [("500", "server_error"), ("429", "rate_limited"), ("401", "rejected"), ("malformed", "malformed")],
+)
+async def test_without_the_embedding_model_search_goes_on_by_words(
+    source: Pool, sandbox: SandboxHandle, account: str, fault: str, kind: str
+) -> None:
+    """The failure is told to the caller; the similarity is then the share of the query's words."""
+    async with embedding(sandbox) as model:
+        await add(source, RETURNS, user_id=account, model=model)
+        await add(source, SHIPPING, user_id=account, model=model)
+        sandbox.add_rule("embeddings", fault)
+        found = await PostgresRetriever(source, model.embedder).search(account, "returned goods", 5)
+
+    assert found.degraded == kind
+    assert [(p.title, p.similarity, p.percentile, p.found_by) for p in found] == [
+        ("Returns", 1.0, None, FoundBy.WORDS)
+    ]
+
+
+async def test_without_postgres_there_is_no_search(database_url: str) -> None:
+    """It is said so, as the port wants it."""
+    async with opened(database_url) as source:
+        retriever = PostgresRetriever(source)
+    with pytest.raises(RetrievalUnavailable):
+        await retriever.search("anybody", "anything", 5)
+
+
+async def test_labels_and_least_similarity_leave_passages_out(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str
+) -> None:
+    """A document must carry every label asked for; a threshold holds for what is left."""
+    async with embedding(sandbox) as model:
+        await add(source, RETURNS, user_id=account, model=model, labels={"class": "9", "subject": "art"})
+        await add(source, SHIPPING, user_id=account, model=model, labels={"class": "10", "subject": "art"})
+        retriever = PostgresRetriever(reader, model.embedder)
+        by_class = await retriever.search(account, "goods", 5, labels={"class": "10", "subject": "art"})
+        by_none = await retriever.search(account, "goods", 5, labels={"class": "11"})
+        near = await retriever.search(account, "Goods may be returned", 5, min_similarity=0.3)
+
+    assert [passage.title for passage in by_class] == ["Shipping"]
+    assert by_none.passages == ()
+    assert [passage.title for passage in near] == ["Returns"]
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [("退货需要收据吗？", "退货政策"), ("RETURNING good", "Returns"), ("parcel", "Shipping")],
+)
+async def test_words_are_found_in_other_forms_and_scripts(
+    source: Pool, reader: Pool, account: str, query: str, title: str
+) -> None:
+    """English endings and case do not matter, and Chinese needs no spaces."""
+    for text in (RETURNS, SHIPPING, CHINESE):
+        await add(source, text, user_id=account)
+    found = await PostgresRetriever(reader).search(account, query, 1)
+
+    assert [passage.title for passage in found] == [title]
+
+
+async def test_a_rare_word_counts_more_than_a_common_one(source: Pool, reader: Pool, account: str) -> None:
+    """Of two chunks with half the words each, the one with the rarer half is the nearer."""
+    for number in range(8):
+        await add(source, f"Our goods number {number}.", user_id=account)
+    await add(source, "A zebra.", user_id=account)
+    found = await PostgresRetriever(reader).search(account, "goods zebra", 2)
+
+    assert found.passages[0].text == "A zebra."
+    assert found.passages[0].similarity > 0.5 > found.passages[1].similarity
+
+
+@pytest.mark.parametrize(
+    "query", ["", " ", "\0", "\ud800", "' | & ! <-> :*", "%(user_id)s", "%s", "\\", "a" * 100_000, "🙂"]
+)
+async def test_a_hostile_query_finds_nothing_and_breaks_nothing(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str, query: str
+) -> None:
+    """Queries are data, of any length and any characters."""
+    await add(source, RETURNS, user_id=account)
+    found = await PostgresRetriever(reader).search(account, query, 5)
+
+    assert found.passages == ()
+
+
+async def test_hnsw_finds_the_own_chunks_among_many_of_others(
+    source: Pool, reader: Pool, sandbox: SandboxHandle, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scan goes on until enough chunks of this account are found, though it has one in twenty-one."""
+    monkeypatch.setattr(retrieval, "EXACT_NUMBERS", 0)
+    crowd = "\n\n".join(
+        f"# Returns {n}\n\n" + f"Goods may be returned within {n} days. " * 9 for n in range(200)
+    )
+    own = "\n\n".join(f"# Parcels {n}\n\n" + f"Parcels {n} leave the warehouse. " * 10 for n in range(10))
+    async with embedding(sandbox) as model:
+        await add(source, crowd, user_id=f"{account}-crowd", model=model)
+        await add(source, own, user_id=account, model=model)
+        active = await embedders.active(source)
+        assert active is not None
+        await embedders.ensure_index(source, active, least=0)
+        async with source.connection() as connection:
+            await connection.execute("ANALYZE chunk_embeddings")
+        found = await PostgresRetriever(reader, model.embedder).search(account, "goods returned", 10)
+    indexes = await values(source, "SELECT indexname FROM pg_indexes WHERE tablename = 'chunk_embeddings'")
+
+    assert (f"hnsw_{active.embedder_id}",) in indexes
+    assert len(found) == 10
+    assert all(FoundBy.WORDS is not passage.found_by for passage in found)
+
+
+async def test_the_index_is_what_answers_for_a_large_account(source: Pool, sandbox: SandboxHandle) -> None:
+    """The statement for large accounts matches the partial index, though parameters are bound."""
+    async with embedding(sandbox) as model:
+        stored = await add(source, RETURNS, user_id="planner", model=model)
+        active = await embedders.active(source)
+        assert active is not None
+        await embedders.ensure_index(source, active, least=0)
+    assert stored.document_id > 0
+    statement = retrieval.statement(active, exact=False, labelled=False)
+    parameters = {
+        "user_id": "planner",
+        "words": ["returns"],
+        "vector": embedders.vector_text([1.0] * active.dimensions),
+        "candidates": 50,
+        "limit": 5,
+        "min_similarity": 0.0,
+    }
+    async with source.connection() as connection, connection.transaction():
+        await connection.execute("SET LOCAL enable_sort = off")
+        await connection.execute("SET LOCAL enable_seqscan = off")
+        cursor = await connection.execute(b"EXPLAIN " + statement.encode(), parameters)
+        plan = "\n".join(row[0] for row in await cursor.fetchall())
+
+    assert f"Index Scan using hnsw_{active.embedder_id}" in plan

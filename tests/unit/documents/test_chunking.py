@@ -1,0 +1,137 @@
+"""Cutting: nothing is lost, bounds hold, offsets are right, whatever the document."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.documents import markdown, plain
+from worker.documents.chunking import Bounds, chunks
+from worker.documents.cleaning import clean
+from worker.documents.model import Block, Chunk, Parsed
+
+SMALL = Bounds(most=80, least=20, overlap=25)
+SAMPLES = st.sampled_from(
+    [
+        "Goods may be returned. ",
+        "三十天内可以退货。",
+        "送料は無料です！",
+        "हम नौ बजे खुलते हैं। ",
+        "ﷺ",
+        "👩‍👩‍👧 ",
+        "e\u0301",
+        "x" * 90,
+        "\n",
+        "No. 5 costs 3.50 e.g. today? ",
+    ]
+)
+TEXTS = st.lists(SAMPLES | st.text(max_size=40), min_size=1, max_size=12).map("".join)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Parsed:
+    """Any document a reader may give."""
+    blocks = []
+    for text in draw(st.lists(TEXTS, max_size=8)):
+        cleaned = clean(text).strip()
+        if cleaned:
+            blocks.append(Block(text=cleaned, level=draw(st.sampled_from([0, 0, 0, 1, 2, 3]))))
+    return Parsed(title="", blocks=tuple(blocks))
+
+
+def width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def covered(found: tuple[Chunk, ...]) -> set[int]:
+    return {at for chunk in found for at in range(chunk.start, chunk.end)}
+
+
+@given(documents())
+def test_no_character_but_white_space_is_outside_every_chunk(document: Parsed) -> None:
+    """Every character that is not white space is in at least one chunk."""
+    lost = set(range(len(document.text))) - covered(chunks(document, title="T", bounds=SMALL))
+
+    assert {document.text[at] for at in lost if not document.text[at].isspace()} == set()
+
+
+@given(documents())
+def test_a_chunk_is_the_stretch_of_the_text_that_its_offsets_say(document: Parsed) -> None:
+    """Offsets are code points of the document's text, and numbers count from 1."""
+    found = chunks(document, title="T", bounds=SMALL)
+
+    assert [(c.number, c.text) for c in found] == [
+        (number, document.text[c.start : c.end]) for number, c in enumerate(found, 1)
+    ]
+
+
+@given(documents())
+def test_no_chunk_is_empty_or_larger_than_the_bound(document: Parsed) -> None:
+    """Sizes are between 1 and ``most`` columns."""
+    sizes = [width(chunk.text) for chunk in chunks(document, title="T", bounds=SMALL)]
+
+    assert all(1 <= size <= SMALL.most for size in sizes)
+
+
+@given(documents())
+def test_chunks_move_on_and_overlap_little(document: Parsed) -> None:
+    """Each chunk begins and ends later than the one before, and repeats at most ``overlap`` columns."""
+    found = chunks(document, title="T", bounds=SMALL)
+    pairs = list(itertools.pairwise(found))
+
+    assert all(a.start < b.start and a.end < b.end for a, b in pairs)
+    assert all(width(document.text[b.start : a.end]) <= SMALL.overlap for a, b in pairs)
+
+
+def test_a_long_paragraph_is_cut_between_sentences_and_the_last_one_is_repeated() -> None:
+    """The reader of the second chunk sees what its first sentence follows on."""
+    text = "First sentence is here. Second one. Third sentence goes on for long. Fourth ends it all now."
+    found = chunks(plain.parsed(text), title="T", bounds=Bounds(most=70, least=10, overlap=40))
+
+    assert [chunk.text for chunk in found] == [
+        "First sentence is here. Second one. Third sentence goes on for long.",
+        "Third sentence goes on for long. Fourth ends it all now.",
+    ]
+
+
+def test_chinese_is_cut_after_its_own_full_stop() -> None:
+    """Sentence ends of scripts without spaces are known, and a Han character counts two columns."""
+    text = "三十天内可以退货。请保留收据原件。没有收据只能换货。"
+    found = chunks(plain.parsed(text), title="", bounds=Bounds(most=36, least=5, overlap=0))
+
+    assert [chunk.text for chunk in found] == ["三十天内可以退货。请保留收据原件。", "没有收据只能换货。"]
+
+
+def test_a_chunk_carries_the_headings_it_stands_under() -> None:
+    """The title path names the document and the headings in force, the first heading once."""
+    text = (
+        "# Shop\n\n"
+        + "Welcome to the shop. " * 4
+        + "\n\n## Returns\n\n### By post\n\n"
+        + "Send it back. " * 5
+    )
+    document = markdown.parsed(text)
+
+    assert [chunk.title for chunk in chunks(document, title=document.title, bounds=SMALL)] == [
+        "Shop",
+        "Shop",
+        "Shop › Returns › By post",
+        "Shop › Returns › By post",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "# Only a heading", "#\n\n#"])
+def test_a_document_of_next_to_nothing_is_cut_to_next_to_nothing(text: str) -> None:
+    """No text makes no chunk, a lone heading makes one."""
+    assert len(chunks(markdown.parsed(text), title="T")) == (1 if "Only" in text else 0)
+
+
+def test_a_small_section_is_not_a_chunk_of_its_own() -> None:
+    """Sections below ``least`` go together, with their headings in the text."""
+    found = chunks(markdown.parsed("## A\n\none\n\n## B\n\ntwo"), title="T")
+
+    assert [chunk.text for chunk in found] == ["A\n\none\n\nB\n\ntwo"]
