@@ -655,7 +655,8 @@ def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> N
     ended = shell.spawn("doctor", env={"DATABASE_URL": fresh_url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
-    assert (ended.code, set(states.values())) == (0, {"ok", "warn"})
+    assert ended.code == 0
+    assert set(states.values()) <= {"ok", "warn"}
     assert {
         "python",
         "settings",
@@ -770,6 +771,7 @@ def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
         ("dead-letters", "list"),
         ("dead-letters", "replay", "1-1"),
         ("accounts", "show", "acme"),
+        ("documents", "list", "--account", "acme"),
         ("accounts", "set", "acme", "--file", "-"),
         ("migrate",),
         ("publish", "-"),
