@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
-from rich.table import Table
 from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli.decision_view import described, listed
 from cli.options import connected, moment
-from cli.output import cell, complain, emit, emit_json, fail, for_eyes, json_text, printable, screen, table
+from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
 from db import audit
 from db.audit import CursorRejected, Filters
 from worker.model import Scope, Verdict
@@ -24,16 +24,6 @@ from worker.policy import Reason
 
 app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
 
-COLUMNS: Final = {
-    "created_at": 14,
-    "id": 36,
-    "decision": 8,
-    "reason_code": 28,
-    "matched_rule": 30,
-    "user_id": 20,
-}
-"""Columns of the list on a terminal with their greatest widths; what was written takes the rest."""
-WIDE: Final = 150
 FIELDS: Final = frozenset(column.name for column in audit.LIST_COLUMNS)
 POLL_S: Final = 1.0
 OVERLAP: Final = timedelta(seconds=5)
@@ -121,7 +111,7 @@ def list_(
     except CursorRejected as error:
         raise fail(f"--{error}") from error
     if for_eyes() and fields is None:
-        for part in _listed(page.rows):
+        for part in listed(page.rows):
             screen.print(part)
     else:
         emit(page.rows, (), fields=fields)
@@ -172,64 +162,6 @@ def tail(
         return
 
 
-def described(row: Mapping[str, Any]) -> list[Table | Text]:
-    """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
-    snapshot = row["snapshot_json"]
-    head = Text.assemble(
-        (str(row["decision"]), "bold"),
-        " because ",
-        (str(row["reason_code"]), "bold"),
-        f": {printable(row['reason'])}",
-    )
-    names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
-    facts = [(name, row[name]) for name in names]
-    facts += [("confidence", row["confidence"]), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
-    facts += [("tokens", json_text(snapshot["tokens"])), ("models", json_text(snapshot["models"]))]
-    grid = Table.grid(padding=(0, 2))
-    for name, value in facts:
-        grid.add_row(Text(name.replace("_", " "), style="dim"), cell(value))
-    parts: list[Table | Text] = [head, grid, _waterfall(snapshot["stages"])]
-    noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
-    return [*parts, *(table(rows, list(rows[0]), title=name) for name, rows in noted)]
-
-
-def _listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
-    """Decisions as a table; where the terminal is too narrow for one, as two lines each."""
-    if not rows:
-        return [Text("no decisions match", style="dim")]
-    if screen.width >= WIDE:
-        shown = Table(show_edge=False, pad_edge=False, header_style="bold", expand=True)
-        for name, width in COLUMNS.items():
-            shown.add_column(name.replace("_", " "), max_width=width, overflow="fold")
-        shown.add_column("message text", ratio=1, no_wrap=True, overflow="ellipsis")
-        for row in rows:
-            shown.add_row(*(cell(row[name]) for name in (*COLUMNS, "message_text")))
-        return [shown]
-    parts: list[Table | Text] = []
-    for row in rows:
-        head = [cell(row[name]) for name in ("created_at", "decision", "reason_code", "matched_rule")]
-        below = [Text(f"  {row['id']}", style="dim"), cell(row["user_id"]), cell(row["message_text"])]
-        for line in (head, below):
-            text = Text("  ").join(line)
-            text.truncate(screen.width, overflow="ellipsis")
-            parts.append(text)
-    return parts
-
-
-def _waterfall(stages: list[dict[str, Any]]) -> Table:
-    total = sum(stage["duration_ms"] for stage in stages) or 1.0
-    shown = Table(title="stages", title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
-    for name in ("stage", "outcome", "ms", ""):
-        shown.add_column(name, justify="right" if name == "ms" else "left")
-    before = 0.0
-    for stage in stages:
-        start, width = int(40 * before / total), max(1, round(40 * stage["duration_ms"] / total))
-        bar = Text(" " * start + "█" * width, style="cyan")
-        shown.add_row(stage["stage"], cell(stage["outcome"]), f"{stage['duration_ms']:.1f}", bar)
-        before += stage["duration_ms"]
-    return shown
-
-
 def _fields(text: str | None) -> list[str] | None:
     if text is None:
         return None
@@ -270,6 +202,8 @@ async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
         rows = list(reversed(page.rows)) if last else []
         newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)
         seen: dict[UUID, datetime] = {row["id"]: row["created_at"] for row in page.rows}
+        older = await _unseen(connection, wanted, newest - OVERLAP, seen)
+        rows += [row for row in older if row["created_at"] > newest]
         while True:
             for row in rows:
                 _print_line(row, fields)

@@ -16,7 +16,7 @@ from cli import ingest
 from cli.ingest import Ingest, Model, Wanted
 from cli.output import emit, emit_json, errors, fail, for_eyes
 from db import documents, embedders
-from db.pool import Pool, pool
+from db.pool import Pool, pool, reach
 from db.retrieval import PostgresRetriever
 from worker import settings
 from worker.adapters import openai_client
@@ -171,8 +171,9 @@ async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Po
     try:
         known = settings.documents()
     except ConfigurationError as error:
-        raise typer.BadParameter(f"{error}\n(`hushgate config example` prints every variable)") from error
+        raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
     url = known.database_url.get_secret_value()
+    await reach(url)
     model = _model(known, patience_s)
     try:
         async with pool(url, size=2, application="hushgate-cli", role=None) as source:

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.decisions import described
+from cli.decision_view import described
 from cli.demo import events
 from cli.demo.fleet import Fleet, fleet
 from cli.demo.report import Report, report

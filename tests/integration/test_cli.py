@@ -6,8 +6,11 @@ import asyncio
 import json
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,7 +27,7 @@ from db.pool import pool
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.integration.running import OPEN, running
-from tests.integration.terminal import HUSHGATE, Ended, Shell
+from tests.integration.terminal import HUSHGATE, STYLE, Ended, Shell
 from tests.unit.samples import event
 from worker.errors import PayloadRejected
 from worker.model import Decision, Verdict
@@ -51,6 +54,14 @@ def shell(database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: P
         "OPENROUTER_BASE_URL": sandbox.base_url,
     }
     return Shell(environment=environment, folder=tmp_path)
+
+
+@pytest.fixture
+def fresh_url(stack: Stack, template: str, tmp_path: Path) -> str:
+    """A migrated, empty database of one test's own."""
+    name = f"hushgate_{tmp_path.name}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
 
 
 def line(number: int, **changes: Any) -> str:
@@ -142,7 +153,7 @@ def entries(shell: Shell) -> int:
 def test_a_file_is_published_and_summed_up(shell: Shell) -> None:
     """One JSON object on standard output, nothing else."""
     (shell.folder / "events.ndjson").write_text("\n".join([line(1), "", line(2), line(3), ""]))
-    ended = shell.run("publish", "events.ndjson")
+    ended = shell.spawn("publish", "events.ndjson")
 
     assert (ended.code, ended.rows, ended.err) == (0, [{"published": 3, "skipped": 0}], "")
     assert entries(shell) == 3
@@ -158,7 +169,7 @@ def test_a_pipe_is_published(shell: Shell) -> None:
 def test_one_bad_line_stops_the_whole_file(shell: Shell) -> None:
     """Its number counts blank lines too, as an editor does; nothing was published."""
     lines = "\n".join([line(1), "", line(2, scope="mail"), line(3)])
-    ended = shell.run("publish", "-", stdin=lines.encode())
+    ended = shell.spawn("publish", "-", stdin=lines.encode())
 
     assert (ended.code, ended.out, entries(shell)) == (2, "", 0)
     assert ended.err.splitlines() == [
@@ -212,24 +223,22 @@ def test_a_file_that_cannot_be_read_is_named(shell: Shell, source: str, said: st
 
 
 def test_a_rate_spreads_the_entries(shell: Shell) -> None:
-    """Redis' own time stamps of 6 events at 20 a second lie at least 5 intervals apart."""
+    """Six events at 20 a second take at least 0.3 s."""
     lines = "\n".join(line(number) for number in range(6))
+    started = time.monotonic()
     ended = shell.run("publish", "-", "--rate", "20", stdin=lines.encode())
-    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
-        info: Any = redis.xinfo_stream("hushgate:events")
-    first, last = (int(info[name][0].split(b"-")[0]) for name in ("first-entry", "last-entry"))
 
-    assert ended.code == 0
-    assert last - first >= 200
+    assert time.monotonic() - started >= 0.3
+    assert (ended.code, entries(shell)) == (0, 6)
 
 
-def test_publish_can_wait_for_the_decisions(shell: Shell, sandbox: SandboxHandle) -> None:
+def test_publish_can_wait_for_the_decisions(shell: Shell, fresh_url: str, sandbox: SandboxHandle) -> None:
     """It returns when a running engine has decided all of them."""
-    url, redis_url = shell.environment["DATABASE_URL"], shell.environment["REDIS_URL"]
     lines = "\n".join([*(line(number, user_id="waited") for number in range(5)), "nonsense"])
-    with running(url, redis_url, sandbox) as engine:
-        ended = shell.run("publish", "-", "--raw", "--wait", "--timeout", "30", stdin=lines.encode())
-        rows = engine.rows("SELECT reason_code FROM ai_decisions WHERE user_id = 'waited'")
+    words = ("publish", "-", "--raw", "--wait", "--timeout", "30")
+    with running(fresh_url, shell.environment["REDIS_URL"], sandbox) as engine:
+        ended = shell.spawn(*words, stdin=lines.encode())
+        rows = engine.rows("SELECT reason_code FROM ai_decisions")
 
     assert (ended.code, ended.rows) == (0, [{"published": 6, "skipped": 0, "unfinished": 0}])
     assert [row["reason_code"] for row in rows] == ["UNKNOWN_ACCOUNT"] * 5
@@ -247,7 +256,7 @@ def test_waiting_ends_where_nobody_works(shell: Shell) -> None:
 
 def test_a_pipe_gets_every_field_as_ndjson(shell: Shell, audit: list[Decision]) -> None:
     """Newest first; text that drives terminals is escaped."""
-    ended = shell.run("decisions", "list", "--limit", "100")
+    ended = shell.spawn("decisions", "list", "--limit", "100")
     hostile = next(row for row in ended.rows if row["event_id"] == "hostile")
 
     assert [row["id"] for row in ended.rows] == [str(each.decision_id) for each in in_order(audit)]
@@ -265,7 +274,7 @@ def in_order(made: list[Decision]) -> list[Decision]:
 def test_a_terminal_gets_a_list_that_fits_it(shell: Shell, audit: list[Decision], columns: int) -> None:
     """Ids whole, no line longer than the screen, hostile text shown as what it is."""
     raw, code = shell.typed("decisions", "list", "--limit", "5", columns=columns)
-    shown = shell.on_terminal("decisions", "list", "--limit", "5", columns=columns).out
+    shown = STYLE.sub("", raw)
 
     assert code == 0
     assert all(str(each.decision_id) in shown for each in in_order(audit)[:5])
@@ -273,7 +282,7 @@ def test_a_terminal_gets_a_list_that_fits_it(shell: Shell, audit: list[Decision]
     assert "FLAGGED_RULE" in shown
     assert "flagged_keyword:spam" in shown
     assert "next page: --cursor " in shown
-    assert not {"\x1b]0", "\x1b[2J", "\x07", "\x9b", "\u202e"} & set(raw)
+    assert not {"\x07", "\x9b", "\u202e"} & set(raw)
     assert "\x1b]0" not in raw
     assert "\x1b[2J" not in raw
 
@@ -336,13 +345,11 @@ def test_filters_choose(
 ) -> None:
     """Alone and together."""
     ended = shell.run("decisions", "list", "--json", "id", *words)
-    wanted = {str(each.decision_id) for each in audit if each.decision_id.int % 1000 in numbers}
 
     assert ended.code == 0
     assert {row["id"] for row in ended.rows} == {
-        str(each.decision_id) for each in audit if (each.decision_id.int & 0xFFFF) in numbers
+        str(each.decision_id) for each in audit if each.decision_id.int & 0xFFFF in numbers
     }
-    assert len(wanted) <= len(audit)
 
 
 @pytest.mark.parametrize(
@@ -453,7 +460,7 @@ def test_a_tail_shows_what_comes_even_when_it_was_decided_earlier(
         connection.execute("SET LOCAL hushgate.erasing = on")
         connection.execute("DELETE FROM ai_decisions WHERE event_id LIKE 'tail-%'")
 
-    assert first == ["hostile", "e0"] or set(first) <= {each.event.event_id for each in audit}
+    assert first == [each.event.event_id for each in reversed(in_order(audit)[:2])]
     assert (then, last) == ("tail-5001", "tail-5002")
     assert (rest, process.returncode) == (b"", 0)
 
@@ -538,7 +545,7 @@ def test_an_account_nobody_set_is_version_0(shell: Shell) -> None:
     [
         (b'{"hold_max_s": -1, "colour": 1}', 1, ["hold_max_s: ", "colour: there is no such setting, got 1"]),
         (b'{"assessment_policy": {"name": "astrology"}}', 1, ["assessment_policy: "]),
-        (b'{"flagged_keywords": ["re:("]}', 1, ["rule 're:(': "]),
+        (b'{"flagged_keywords": ["/(/"]}', 1, ["rule '/(/': "]),
         (b"nonsense", 2, ["-: expected one JSON object, got "]),
         (b"[]", 2, ["-: expected one JSON object, got a list"]),
         (b'{"prompt": "\xff"}', 2, ["-: expected one JSON object, got "]),
@@ -549,9 +556,9 @@ def test_settings_that_cannot_be_used_are_named(
 ) -> None:
     """All of them at once, one a line, and nothing is stored."""
     ended = shell.run("accounts", "set", "strict", "--file", "-", stdin=body)
-    stored = shell.run("accounts", "show", "strict").rows[0]["version"]
 
-    assert (ended.code, ended.out, stored) == (code, "", 0)
+    assert (ended.code, ended.out) == (code, "")
+    assert shell.run("accounts", "show", "strict").rows[0]["version"] == 0
     assert [row for row in said if row not in ended.err] == []
     assert len(ended.err.splitlines()) == len(said)
 
@@ -600,7 +607,7 @@ def test_migrating_twice_says_so(shell: Shell, stack: Stack) -> None:
     """From nothing to the newest, then from there to there."""
     create_database(stack.database_url, "hushgate_cli")
     url = {"DATABASE_URL": database_at(stack.database_url, "hushgate_cli")}
-    first, second = (shell.run("migrate", env=url) for _ in range(2))
+    first, second = (shell.spawn("migrate", env=url) for _ in range(2))
 
     assert (first.code, first.rows[0]["before"]) == (0, None)
     assert second.rows == [{"before": first.rows[0]["after"], "after": first.rows[0]["after"]}]
@@ -643,12 +650,13 @@ def test_every_command_explains_itself(shell: Shell, words: tuple[str, ...], say
 # --- doctor
 
 
-def test_a_fit_deployment_has_nothing_to_mend(shell: Shell) -> None:
+def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> None:
     """Everything is looked at; a warning is no failure."""
-    ended = shell.run("doctor")
+    ended = shell.spawn("doctor", env={"DATABASE_URL": fresh_url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
-    assert (ended.code, set(states.values())) == (0, {"ok", "warn"})
+    assert ended.code == 0
+    assert set(states.values()) <= {"ok", "warn"}
     assert {
         "python",
         "settings",
@@ -708,10 +716,26 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     assert "hunter2" not in ended.out + ended.err
 
 
-def test_a_key_that_is_refused_is_found(shell: Shell, sandbox: SandboxHandle) -> None:
+class Refusing(BaseHTTPRequestHandler):
+    """A provider that takes no key."""
+
+    def do_GET(self) -> None:
+        """401, as OpenAI says it."""
+        self.send_response(401)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing."""
+
+
+def test_a_key_that_is_refused_is_found(shell: Shell) -> None:
     """The provider says 401."""
-    sandbox.add_rule("models", "401")
-    mends = failures(shell.run("doctor"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        mends = failures(shell.run("doctor", env={"OPENAI_BASE_URL": url, "OPENROUTER_BASE_URL": url}))
+        server.shutdown()
 
     assert mends["model endpoint"] == mends["moderation endpoint"] == "set a key that it takes"
 
@@ -747,6 +771,7 @@ def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
         ("dead-letters", "list"),
         ("dead-letters", "replay", "1-1"),
         ("accounts", "show", "acme"),
+        ("documents", "list", "--account", "acme"),
         ("accounts", "set", "acme", "--file", "-"),
         ("migrate",),
         ("publish", "-"),
@@ -756,7 +781,8 @@ def test_settings_that_are_not_usable_end_the_look(shell: Shell) -> None:
 def test_servers_that_are_away_are_one_line(shell: Shell, words: tuple[str, ...]) -> None:
     """No traceback, no password, exit code 1."""
     stdin = line(1).encode() if words[0] == "publish" else b"{}"
-    ended = shell.run(*words, stdin=stdin, env=dict(NOWHERE))
+    start = shell.spawn if words == ("decisions", "list") else shell.run
+    ended = start(*words, stdin=stdin, env=dict(NOWHERE))
 
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (1, "", 1)
     assert ended.err.startswith(("Postgres: ", "Redis: "))

@@ -15,6 +15,7 @@ from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 from worker.model import Completion, Prompt, Tokens, ToolCall, ToolRound
 
 MOST_TOOL_CALLS: Final = 5
+MOST_TOKENS: Final = 2**31
 
 
 def _tool(name: str, description: str, argument: str, meaning: str) -> ChatCompletionToolParam:
@@ -124,9 +125,10 @@ def _completion(document: Any) -> Completion:  # noqa: ANN401  # whatever JSON t
 
 
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
-    return Tokens(
-        prompt=int(usage.get("prompt_tokens") or 0), completion=int(usage.get("completion_tokens") or 0)
-    )
+    prompt, completion = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+    if not (0 <= prompt < MOST_TOKENS and 0 <= completion < MOST_TOKENS):
+        return Tokens()  # a count nobody can mean, and no reason to lose a paid answer
+    return Tokens(prompt=prompt, completion=completion)
 
 
 def _tool_call(call: Mapping[str, Any]) -> ToolCall:

@@ -1,0 +1,80 @@
+"""Decisions as a person reads them: a list that fits the terminal, one decision as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich.table import Table
+from rich.text import Text
+
+from cli.output import cell, json_text, printable, screen, table
+
+COLUMNS: Final = {
+    "created_at": 14,
+    "id": 36,
+    "decision": 8,
+    "reason_code": 28,
+    "matched_rule": 30,
+    "user_id": 20,
+}
+"""Columns of the list on a terminal with their greatest widths; what was written takes the rest."""
+WIDE: Final = 150
+
+
+def described(row: Mapping[str, Any]) -> list[Table | Text]:
+    """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
+    snapshot = row["snapshot_json"]
+    head = Text.assemble(
+        (str(row["decision"]), "bold"),
+        " because ",
+        (str(row["reason_code"]), "bold"),
+        f": {printable(row['reason'])}",
+    )
+    names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
+    facts = [(name, row[name]) for name in names]
+    facts += [("confidence", row["confidence"]), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
+    facts += [("tokens", json_text(snapshot["tokens"])), ("models", json_text(snapshot["models"]))]
+    grid = Table.grid(padding=(0, 2))
+    for name, value in facts:
+        grid.add_row(Text(name.replace("_", " "), style="dim"), cell(value))
+    parts: list[Table | Text] = [head, grid, _waterfall(snapshot["stages"])]
+    noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
+    return [*parts, *(table(rows, list(rows[0]), title=name) for name, rows in noted)]
+
+
+def listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
+    """Decisions as a table; where the terminal is too narrow for one, as two lines each."""
+    if not rows:
+        return [Text("no decisions match", style="dim")]
+    if screen.width >= WIDE:
+        shown = Table(show_edge=False, pad_edge=False, header_style="bold", expand=True)
+        for name, width in COLUMNS.items():
+            shown.add_column(name.replace("_", " "), max_width=width, overflow="fold")
+        shown.add_column("message text", ratio=1, no_wrap=True, overflow="ellipsis")
+        for row in rows:
+            shown.add_row(*(cell(row[name]) for name in (*COLUMNS, "message_text")))
+        return [shown]
+    parts: list[Table | Text] = []
+    for row in rows:
+        head = [cell(row[name]) for name in ("created_at", "decision", "reason_code", "matched_rule")]
+        below = [Text(f"  {row['id']}", style="dim"), cell(row["user_id"]), cell(row["message_text"])]
+        for line in (head, below):
+            text = Text("  ").join(line)
+            text.truncate(screen.width, overflow="ellipsis")
+            parts.append(text)
+    return parts
+
+
+def _waterfall(stages: list[dict[str, Any]]) -> Table:
+    total = sum(stage["duration_ms"] for stage in stages) or 1.0
+    shown = Table(title="stages", title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    for name in ("stage", "outcome", "ms", ""):
+        shown.add_column(name, justify="right" if name == "ms" else "left")
+    before = 0.0
+    for stage in stages:
+        start, width = int(40 * before / total), max(1, round(40 * stage["duration_ms"] / total))
+        bar = Text(" " * start + "█" * width, style="cyan")
+        shown.add_row(stage["stage"], cell(stage["outcome"]), f"{stage['duration_ms']:.1f}", bar)
+        before += stage["duration_ms"]
+    return shown

@@ -1,0 +1,124 @@
+"""Accounts in memory: loaded once, swapped when newer, never more than fit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+
+import pytest
+
+from tasks import accounts
+from tasks.accounts import Rulebooks
+from tests.unit.samples import account
+from worker.assessment import default_policy
+from worker.errors import StorageUnavailable
+from worker.model import Account
+from worker.rules.screening import findings
+
+
+class Store:
+    """What is stored, and how often it was asked for."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Account] = {}
+        self.loads: list[str] = []
+        self.errors: list[Exception] = []
+        self.asked: list[set[str]] = []
+
+    async def load(self, user_id: str) -> Account:
+        """The newest version; version 0 of an account nobody stored."""
+        self.loads.append(user_id)
+        await asyncio.sleep(0)
+        if self.errors:
+            raise self.errors.pop()
+        return self.accounts.get(user_id, Account(user_id=user_id, version=0))
+
+    async def versions(self, user_ids: Collection[str]) -> dict[str, int]:
+        """Versions of those that are stored."""
+        self.asked.append(set(user_ids))
+        return {each: self.accounts[each].version for each in user_ids if each in self.accounts}
+
+
+@pytest.fixture
+def store() -> Store:
+    """One account, at version 3."""
+    made = Store()
+    made.accounts["acme"] = account(flagged_keywords=("spam",))
+    return made
+
+
+@pytest.fixture
+def books(store: Store) -> Rulebooks:
+    """An empty cache over it."""
+    return Rulebooks(store.load, store.versions)
+
+
+async def test_many_ask_and_one_loads(store: Store, books: Rulebooks) -> None:
+    """A thousand events of one account at once are one query."""
+    got = await asyncio.gather(*(books.get("acme") for _ in range(1000)))
+
+    assert store.loads == ["acme"]
+    assert {id(book) for book in got} == {id(got[0])}
+    assert findings(got[0].rules, "cheap spam", stage="rules")[0].matched_rule == "flagged_keyword:spam"
+
+
+async def test_one_that_gives_up_does_not_stop_the_others(store: Store, books: Rulebooks) -> None:
+    """A drain cancels one event, not the load that others wait for."""
+    first = asyncio.ensure_future(books.get("acme"))
+    second = asyncio.ensure_future(books.get("acme"))
+    await asyncio.sleep(0)
+    first.cancel()
+
+    assert (await second).account.version == 3
+    assert store.loads == ["acme"]
+
+
+async def test_a_failed_load_is_told_and_tried_again(store: Store, books: Rulebooks) -> None:
+    """The failure is not kept."""
+    store.errors = [StorageUnavailable("away")]
+    with pytest.raises(StorageUnavailable):
+        await books.get("acme")
+
+    assert (await books.get("acme")).account.version == 3
+    assert store.loads == ["acme", "acme"]
+
+
+async def test_the_least_recently_used_makes_room(
+    store: Store, books: Rulebooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded, however many accounts write."""
+    monkeypatch.setattr(accounts, "MOST_ACCOUNTS", 2)
+    for user_id in ("a", "b", "a", "c", "a", "b"):
+        await books.get(user_id)
+
+    assert store.loads == ["a", "b", "c", "b"]
+
+
+async def test_a_newer_version_takes_the_older_one_s_place(store: Store, books: Rulebooks) -> None:
+    """The old one serves until the new one is compiled; what did not change is not loaded again."""
+    before = await books.get("acme")
+    await books.get("other")
+    store.accounts["acme"] = account(version=4, flagged_keywords=("scam",))
+    await books.refresh()
+    after = await books.get("acme")
+
+    assert (before.account.version, after.account.version) == (3, 4)
+    assert [found.matched_rule for found in findings(after.rules, "spam scam", stage="rules")] == [
+        "flagged_keyword:scam"
+    ]
+    assert store.loads == ["acme", "other", "acme"]
+    assert store.asked == [{"acme", "other"}]
+
+
+async def test_nothing_in_memory_asks_nothing(store: Store, books: Rulebooks) -> None:
+    """An idle worker costs no query."""
+    await books.refresh()
+
+    assert store.asked == []
+
+
+async def test_a_policy_nobody_can_read_gives_way_to_the_default(store: Store, books: Rulebooks) -> None:
+    """Somebody wrote SQL; the account is still moderated and answered carefully."""
+    store.accounts["acme"] = account(assessment_policy={"name": "astrology"})
+
+    assert (await books.get("acme")).policy == default_policy("calibrated")
