@@ -35,7 +35,7 @@ from tasks.publish import publish_many
 STREAM = "hushgate:events"
 ENGINE_EVENTS = 40_000
 CELERY_EVENTS = 8_000
-PIPELINE_EVENTS = 6_000
+PIPELINE_EVENTS = 3_000
 IN_FLIGHT = 1_500
 MODERATION_S, COMPLETION_S = 0.2, 1.0
 OUT = Path("out/bench.json")

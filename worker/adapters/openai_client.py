@@ -62,7 +62,7 @@ async def answer(client: AsyncOpenAI, path: str, body: Mapping[str, object], tim
     """The JSON document that a POST gives back, within ``timeout_s``.
 
     By the SDK's own door for any path: its typed methods walk every field of body and answer along their
-    type hints, a quarter of a worker's CPU (``make bench``: 5.8 ms an event with them).
+    type hints, a quarter of a worker's CPU (py-spy on the pipeline of ``make bench``).
 
     Raises:
         OpenAIError, TimeoutError, ValueError: what ``failure`` sorts.
