@@ -62,6 +62,18 @@ def test_validators_replace_a_confident_reply_without_documents(engine: Running)
     assert record["learning_suggestions"]
 
 
+def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: Path) -> None:
+    """Tier, what failed, used fallback and what to learn (seed 002, "Dashboard Display")."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    row = of(engine, {"name": "validators"}, text="Which planets have rings?")
+    shown = terminal(engine, tmp_path).on_terminal("decisions", "show", str(row["id"]), columns=120).out
+
+    assert "validators@1" in shown
+    assert "used fallback" in shown
+    assert "missing_uncertainty_no_context" in shown
+    assert '["planet","ring"]' in shown
+
+
 def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:
     """Seed 002: ENABLE_VALIDATORS=false."""
     engine.sandbox.add_rule("chat", "ungrounded")
