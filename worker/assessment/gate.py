@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from worker.assessment.citations import states_something
 from worker.assessment.figures import numbers
@@ -61,8 +62,11 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    asks = all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
-    return asks and _each_matches("questions", text) and not _states_names(text)
+    return _each_matches("questions", text) and _only_asks(text) and not _states_names(text)
+
+
+def _only_asks(text: str) -> bool:
+    return all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
 
 
 _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
@@ -76,10 +80,15 @@ _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
 
 def _all_from(name: str, found: list[str]) -> bool:
     allowed = words_of(name)
-    longest = max(len(word) for word in allowed)
     return all(
-        token in allowed or (is_unspaced(token) and _segmented(token, allowed, longest)) for token in found
+        token in allowed or (is_unspaced(token) and _segmented(token, allowed, _longest(name)))
+        for token in found
     )
+
+
+@cache
+def _longest(name: str) -> int:
+    return max(len(word) for word in words_of(name))
 
 
 def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
@@ -98,6 +107,8 @@ def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
 def _each_matches(name: str, text: str) -> bool:
     """Whether every sentence carries a phrase of the list, small talk around it aside."""
     pattern = pattern_of(name)
+    if pattern.search(folded(text)) is None:
+        return False  # most texts: what no phrase is in need not be cut into sentences
     telling = [part for part in sentences(folded(text)) if not _small(part)]
     return bool(telling) and all(pattern.search(part) for part in telling)
 
