@@ -73,14 +73,17 @@ def leet_is_fair(found: list[Unit]) -> bool:
             words.append("")
         words[-1] += unit.char if unit.at != seen else ""
         seen = unit.at
-    return all(_word_is_fair(word) for word in words)
+    in_phrase = len(words) > 1
+    return all(_word_is_fair(word, in_phrase=in_phrase) for word in words)
 
 
-def _word_is_fair(word: str) -> bool:
+def _word_is_fair(word: str, *, in_phrase: bool) -> bool:
     leet = [char for char in word if base(char) in LEET or char in LEET or char.isdigit()]
     if not leet:
         return True
-    if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word):
+    if len(word) < MIN_LEET:
+        return False
+    if not in_phrase and (_UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word)):
         return False
     return len(leet) < len(word) or not any(base(char).isdigit() or char.isdigit() for char in word)
 

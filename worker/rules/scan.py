@@ -112,9 +112,13 @@ def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
     if _REPEATED_SIGN.search(text):
         parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
     yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked, parted)))
-    doubtful = [marks.start() for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
+    doubtful = [marks for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
     if doubtful:
-        yield Reading(Fold.SIGNS, Context(_near(parted, doubtful, reach)))
+        near = _near(parted, [marks.start() for marks in doubtful], reach)
+        yield Reading(Fold.SIGNS, Context(near))
+        alone = [not any(_sides(marks)) for marks in doubtful]
+        if any(alone) and not all(alone):
+            yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked_at_words, near)))
 
 
 def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
@@ -134,6 +138,11 @@ def _blanked(marks: re.Match[str]) -> str:
     precedes, follows = _sides(marks)
     punctuates = not follows or (not precedes and marks[0][0] != "!")
     return " " * len(marks[0]) if punctuates else marks[0]
+
+
+def _blanked_at_words(marks: re.Match[str]) -> str:
+    """Spaces for marks that touch a word; one that stands alone is a letter (``c-a-s-!-n-o!``)."""
+    return _blanked(marks) if any(_sides(marks)) else marks[0]
 
 
 def _is_doubtful(marks: re.Match[str]) -> bool:

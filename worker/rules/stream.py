@@ -85,9 +85,10 @@ def joined(stream: Stream, text: str) -> list[Stream]:
     found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
     if not found:
         return []
+    no_gaps: frozenset[int] = frozenset()
     readings = {
-        tuple(at for region in found for at in region.dropped(by_gap=by_gap, before=before, after=after))
-        for by_gap in {False, any(region.word_gaps for region in found)}
+        tuple(at for region in found for at in region.dropped(gaps(region), before=before, after=after))
+        for gaps in (lambda _: no_gaps, lambda region: region.word_gaps, lambda region: region.blanks)
         for before in {False, any(region.before for region in found)}
         for after in {False, any(region.after for region in found)}
     }
@@ -101,18 +102,20 @@ class Region:
     Attributes:
         spaces: where its spaces are in the stream.
         word_gaps: which of them, by number, are unlike the others and may part words.
+        blanks: which of them have more white space than the others.
         before: whether its first letter may be a word of its own.
         after: whether its last letter may be.
     """
 
     spaces: list[int]
     word_gaps: frozenset[int]
+    blanks: frozenset[int]
     before: bool
     after: bool
 
-    def dropped(self, *, by_gap: bool, before: bool, after: bool) -> list[int]:
-        """The spaces one reading leaves out."""
-        kept = set(self.word_gaps) if by_gap else set()
+    def dropped(self, gaps: frozenset[int], *, before: bool, after: bool) -> list[int]:
+        """The spaces one reading leaves out when it keeps those gaps between words."""
+        kept = set(gaps)
         if before and self.before:
             kept.add(0)
         if after and self.after:
@@ -123,16 +126,33 @@ class Region:
 def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
     start, end = span
     spaces = [at for at in range(start, end) if stream.chars[at] == " "]
-    gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
+    native = TABLES[Fold.NATIVE]
+    gaps = [
+        "".join(char for char in text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] if native[ord(char)])
+        for at in spaces
+    ]
     blank = all(gap.isspace() for gap in gaps)
+    elided = _elided(text, stream.starts[start] - 1), _elided(text, stream.ends[end - 1] + 1)
     last = stream.chars[end - 1]
     followed = end + 1 < len(stream.chars) or _is_indic(last)
     return Region(
         spaces,
         _word_gaps(gaps),
-        before=blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE),
-        after=blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER),
+        _wide(gaps),
+        before=elided[0] or (blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE)),
+        after=elided[1] or (blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER)),
     )
+
+
+def _elided(text: str, at: int) -> bool:
+    """Whether an apostrophe there joins a letter to the next word (``c'est``, ``it's``)."""
+    return 0 < at < len(text) - 1 and text[at] in "'’" and text[at - 1].isalpha() and text[at + 1].isalpha()
+
+
+def _wide(gaps: list[str]) -> frozenset[int]:
+    """Gaps with more white space than the narrowest: signs part the letters there, spaces the words."""
+    spaces = [sum(map(str.isspace, gap)) for gap in gaps]
+    return frozenset(at for at, count in enumerate(spaces) if count > min(spaces))
 
 
 def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
@@ -140,7 +160,16 @@ def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
     usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
     before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
     after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
+    if _is_one_letter(stream, stream.chars.rfind(" ", 0, max(0, start - 1)) + 1, start - 1):
+        return True
+    if _is_one_letter(stream, end + 1, stream.chars.find(" ", end + 1)):
+        return True
     return bool(usual) and any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+
+
+def _is_one_letter(stream: Stream, start: int, end: int) -> bool:
+    """Whether a word beside spaced letters is one letter that looks like two (``ы``)."""
+    return end - start > 1 and stream.starts[start] == stream.starts[end - 1]
 
 
 def _is_word(letter: str, words: frozenset[str]) -> bool:
