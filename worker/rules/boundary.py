@@ -82,6 +82,10 @@ JOSA = frozenset(
 JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 """The same after a noun of one syllable, where others form new words too often."""
 
+LONG_PIECE = 12
+"""Letters beyond such a sign that are searched for a digit, which tells that signs are letters there."""
+SIGN_RUN = 3
+"""Equal signs in a row after a word that decorate it (``viagra$$$``); two may be letters (``bra$$``)."""
 LEET_EDGES = "@$+"
 """Signs that are letters of the word when they touch a match with leet in it (``@n41`` is no ``nal``)."""
 SHORT_PIECE = 2
@@ -121,16 +125,18 @@ def _sign_goes_on(text: str, at: int, step: int, *, leet: bool, looks: bool) -> 
     if looks and len(letters) == 1 and sign not in LEET:
         return True
     if sign == "$" and step < 0:
-        return not _is_run(text, at, step)
+        return text[max(0, at - SIGN_RUN + 1) : at + 1] != sign * SIGN_RUN
     if sign in LEET_EDGES and leet and not _is_run(text, at, step):
         return True
     if sign not in "@$" and sign.isascii():
         beyond = _skip_signs(text, beyond, step)
+    elif sign in "@$" and text[at : at + SIGN_RUN] == sign * SIGN_RUN and step > 0:
+        return False
     if not 0 <= beyond < len(text) or not (text[beyond].isalnum() or text[beyond] in "@$"):
         return False
     if sign in "@$" or not sign.isascii():
         return True
-    piece = text[beyond : beyond + SHORT_PIECE + 1] if step > 0 else text[max(0, beyond - SHORT_PIECE) : beyond + 1]
+    piece = text[beyond : beyond + LONG_PIECE] if step > 0 else text[max(0, beyond - LONG_PIECE) : beyond + 1]
     letters = re.split(r"[^\w@$]", piece if step > 0 else piece[::-1])[0]
     return leet or len(letters) <= SHORT_PIECE or any(map(str.isdigit, letters))
 

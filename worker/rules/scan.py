@@ -116,9 +116,9 @@ def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
     if doubtful:
         near = _near(parted, [marks.start() for marks in doubtful], reach)
         yield Reading(Fold.SIGNS, Context(near))
-        alone = [not any(_sides(marks)) for marks in doubtful]
-        if any(alone) and not all(alone):
-            yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked_at_words, near)))
+        apart = _MARKS.sub(_blanked_at_words, near)
+        if apart != near and not all(any(_sides(marks)) for marks in doubtful):
+            yield Reading(Fold.SIGNS, Context(apart))
 
 
 def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
