@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate, compress
 
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
+from worker.rules.stream import unsqueezed
 
 _IS_LETTER = {fold: bytes(int(letter != 32) for letter in table) for fold, table in ASCII_TABLES.items()}
 CHUNK = 64
@@ -61,9 +62,5 @@ class Origin:
         return at
 
     def _all(self) -> list[int]:
-        table, places = TABLES[self._fold], []
-        for at, char in enumerate(self._text):
-            folded = table[ord(char)]
-            if folded and folded != " ":
-                places += [at] * (len(folded) - folded.count(" "))
-        return places
+        letters, places = unsqueezed(self._text, self._fold)
+        return [at for at, letter in zip(places, letters, strict=True) if letter != " "]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from worker.rules.context import Context
@@ -18,7 +19,6 @@ from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
 _SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
-_ANY_MARK = re.compile(r"[@$+!|(]")
 _MARKS = re.compile(r"[!(|]+")
 _WORD_OR_SIGN = re.compile(r"[\w@$+]")
 _REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
@@ -26,6 +26,13 @@ _SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
 """A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 _SPACED_BYTES = re.compile(rb" \S \S \S ")
 _SPACED_QUICK = re.compile(r" \S \S \S ")
+_LIKE_I = bytes.maketrans(b"I1!|", b"iiii")
+_LIKE_L = bytes.maketrans(b"lLI1!|i", b"iiiiii-")
+"""Where ``i`` and ``l``, one letter to the folds, are stretched indeed; ``will`` is not."""
+_STRETCHED = re.compile(r"([^ ])\1\1+")
+_BEGINS = bytes(byte & 0xC0 != 0x80 for byte in range(256))
+MANY = 16
+"""Matches from which on all offsets are worked out at once."""
 _RUN = re.compile(r"([^ ])\1+")
 
 
@@ -105,20 +112,33 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
 
 
 def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
-    """Readings with signs as letters; of a long text only what is near a sign, the rest is blanked."""
-    if text.isascii():
-        text = _near(text, [found.start() for found in _ANY_MARK.finditer(text)], reach)
+    """Readings with signs as letters; the doubtful one only of what is near a doubtful sign."""
     parted = text
     if _REPEATED_SIGN.search(text):
         parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
-    yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked, parted)))
-    doubtful = [marks for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
-    if doubtful:
-        near = _near(parted, [marks.start() for marks in doubtful], reach)
-        yield Reading(Fold.SIGNS, Context(near))
-        apart = _MARKS.sub(_blanked_at_words, near)
-        if apart != near and not all(any(_sides(marks)) for marks in doubtful):
-            yield Reading(Fold.SIGNS, Context(apart))
+    marks = list(_MARKS.finditer(parted))
+    if not marks:
+        yield Reading(Fold.SIGNS, Context(parted))
+        return
+    blanked = [mark.span() for mark in marks if _punctuates(mark)]
+    yield Reading(Fold.SIGNS, Context(_without(parted, blanked)))
+    doubtful = [mark for mark in marks if _is_doubtful(mark)]
+    if not doubtful:
+        return
+    near = _near(parted, [mark.start() for mark in doubtful], reach)
+    yield Reading(Fold.SIGNS, Context(near))
+    touching = [mark.span() for mark in marks if _punctuates(mark) and any(_sides(mark))]
+    if touching and not all(any(_sides(mark)) for mark in doubtful):
+        yield Reading(Fold.SIGNS, Context(_without(near, touching)))
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with spaces in those places."""
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join(pieces) + text[at:]
 
 
 def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
@@ -130,19 +150,13 @@ def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
     )
 
 
-def _blanked(marks: re.Match[str]) -> str:
-    """Spaces for marks that only punctuate where they stand; inside a word they may be letters.
+def _punctuates(marks: re.Match[str]) -> bool:
+    """Whether marks only punctuate where they stand; inside a word they may be letters.
 
     Exclamation marks punctuate at the end of a word, bars and brackets at either edge.
     """
     precedes, follows = _sides(marks)
-    punctuates = not follows or (not precedes and marks[0][0] != "!")
-    return " " * len(marks[0]) if punctuates else marks[0]
-
-
-def _blanked_at_words(marks: re.Match[str]) -> str:
-    """Spaces for marks that touch a word; one that stands alone is a letter (``c-a-s-!-n-o!``)."""
-    return _blanked(marks) if any(_sides(marks)) else marks[0]
+    return not follows or (not precedes and marks[0][0] != "!")
 
 
 def _is_doubtful(marks: re.Match[str]) -> bool:
@@ -184,23 +198,23 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
 
 def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place]) -> Iterator[Candidate]:
     """What one reading holds: plain candidates, then those in windows of stretched and spaced letters."""
-    stretched = _joined_up([(start, end) for start, end, number in found if number >= matcher.forms])
     forms = [place for place in found if place[2] < matcher.forms]
-    places = _char_places(chars, [*forms, *((start, end, matcher.forms) for start, end in stretched)])
-    runs = [(start, end) for start, end, number in places if number >= matcher.forms]
+    places = _char_places(chars, forms)
+    runs: list[tuple[int, int]] = []
+    if len(forms) < len(found) and not _only_will(matcher, chars, reading.text, found):
+        runs = [run.span() for run in _STRETCHED.finditer(chars)]
     likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
     windows = [match.span() for match in SPACED.finditer(chars)] if likely else []
-    if not found and not windows:
+    if not places and not windows and not runs:
         return
     merged = _merged(chars, windows + runs, matcher.reach) if windows or runs else []
     merged = [span for span in merged if windows or _may_hold(matcher, chars[span[0] : span[1] + 1])]
-    if len(runs) == len(places) and not merged:
+    if not places and not merged:
         return
     origin = Origin(reading.text, reading.fold)
     for start, end, number in places:
-        if number < matcher.forms:
-            first, last = _letters(chars, start, end)
-            yield reading, origin.index(first), origin.index(last) + 1, number
+        first, last = _letters(chars, start, end)
+        yield reading, origin.index(first), origin.index(last) + 1, number
     for start, end in merged:
         first, last = _letters(chars, start, end)
         base, stop = origin.index(first), origin.index(last) + 1
@@ -208,6 +222,16 @@ def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place])
             matcher, reading.text[base:stop], reading.fold, stretched=bool(runs)
         ):
             yield reading, base + left, base + right, number
+
+
+def _only_will(matcher: Matcher, chars: str, text: str, found: list[Place]) -> bool:
+    """Whether all runs are of ``i`` and ``l`` mixed, as in ``will``, and so are none."""
+    if not text.isascii():
+        return False
+    raw = text.encode()
+    if b"iii" in raw.translate(_LIKE_I) or b"iii" in raw.translate(_LIKE_L):
+        return False
+    return all(chars[place[0]] == "i" for place in found if place[2] >= matcher.forms)
 
 
 def _may_hold(matcher: Matcher, window: str) -> bool:
@@ -221,13 +245,10 @@ def _char_places(chars: str, found: list[Place]) -> list[Place]:
     if chars.isascii() or not found:
         return found
     raw = chars.encode("utf-8", "replace")
-    wanted = sorted({edge for start, end, _ in found for edge in (start, end)})
-    at, count, index = 0, 0, {}
-    for edge in wanted:
-        count += len(raw[at:edge].decode())
-        at = edge
-        index[edge] = count
-    return [(index[start], index[end], number) for start, end, number in found]
+    if len(found) > MANY:
+        index = list(accumulate(raw.translate(_BEGINS), initial=0))
+        return [(index[start], index[end], number) for start, end, number in found]
+    return [(len(raw[:start].decode()), len(raw[:end].decode()), number) for start, end, number in found]
 
 
 def _letters(chars: str, start: int, end: int) -> tuple[int, int]:

@@ -6,8 +6,10 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import compress
 
-from worker.rules.fold import TABLES, Fold
+from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 
 SPACELESS_RANGES = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u3007\u3021-\u9fff\ua960-\ua97f"
@@ -49,31 +51,34 @@ class Stream:
 
 def trace(text: str, fold: Fold) -> Stream:
     """The stream of a text with its way back; the same characters as the fast path of ``scan``."""
-    table, chars, starts = TABLES[fold], [" "], [0]
-    for index, char in enumerate(text):
-        for letter in table[ord(char)] or "":
-            if letter != " " or chars[-1] != " ":
-                chars.append(letter)
-                starts.append(index)
-    if chars[-1] != " ":
-        chars.append(" ")
-        starts.append(len(text))
-    return Stream(fold, "".join(chars), starts, starts)
+    letters, places = unsqueezed(text, fold)
+    chars = f" {letters} "
+    places = [0, *places, len(text)]
+    keep = [char != " " or before != " " for char, before in zip(chars, f"x{chars}", strict=False)]
+    starts = list(compress(places, keep))
+    return Stream(fold, "".join(compress(chars, keep)), starts, starts)
+
+
+def unsqueezed(text: str, fold: Fold) -> tuple[str, list[int]]:
+    """All a text folds to, spaces included, and for each character the original index it came from."""
+    if text.isascii():
+        return text.encode().translate(ASCII_TABLES[fold]).decode(), list(range(len(text)))
+    table = TABLES[fold]
+    parts = [table[ord(char)] or "" for char in text]
+    return "".join(parts), [at for at, part in enumerate(parts) for _ in part]
 
 
 def collapse(stream: Stream) -> Stream:
     """The stream with every run of one letter written once."""
-    chars: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for index, char in enumerate(stream.chars):
-        if chars and chars[-1] == char:
-            ends[-1] = stream.ends[index]
-            continue
-        chars.append(char)
-        starts.append(stream.starts[index])
-        ends.append(stream.ends[index])
-    return Stream(stream.fold, "".join(chars), starts, ends)
+    chars = stream.chars
+    first = [char != before for char, before in zip(chars, f"\0{chars}", strict=False)]
+    last = [*first[1:], True]
+    return Stream(
+        stream.fold,
+        "".join(compress(chars, first)),
+        list(compress(stream.starts, first)),
+        list(compress(stream.ends, last)),
+    )
 
 
 def joined(stream: Stream, text: str) -> list[Stream]:
@@ -85,14 +90,22 @@ def joined(stream: Stream, text: str) -> list[Stream]:
     found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
     if not found:
         return []
-    no_gaps: frozenset[int] = frozenset()
+    gap_choices = {
+        tuple(region.word_gaps for region in found),
+        tuple(region.blanks for region in found),
+        (frozenset(),) * len(found),
+    }
     readings = {
-        tuple(at for region in found for at in region.dropped(gaps(region), before=before, after=after))
-        for gaps in (lambda _: no_gaps, lambda region: region.word_gaps, lambda region: region.blanks)
+        tuple(
+            at
+            for region, gaps in zip(found, choice, strict=True)
+            for at in region.dropped(gaps, before=before, after=after)
+        )
+        for choice in gap_choices
         for before in {False, any(region.before for region in found)}
         for after in {False, any(region.after for region in found)}
     }
-    return [_without(stream, set(dropped)) for dropped in sorted(readings) if dropped]
+    return [_without(stream, dropped) for dropped in sorted(readings) if dropped]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +139,7 @@ class Region:
 def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
     start, end = span
     spaces = [at for at in range(start, end) if stream.chars[at] == " "]
-    native = TABLES[Fold.NATIVE]
-    gaps = [
-        "".join(char for char in text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] if native[ord(char)])
-        for at in spaces
-    ]
+    gaps = [_visible(text[stream.ends[at - 1] + 1 : stream.starts[at + 1]]) for at in spaces]
     blank = all(gap.isspace() for gap in gaps)
     elided = _elided(text, stream.starts[start] - 1), _elided(text, stream.ends[end - 1] + 1)
     last = stream.chars[end - 1]
@@ -144,6 +153,12 @@ def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
     )
 
 
+@lru_cache(maxsize=1024)
+def _visible(gap: str) -> str:
+    native = TABLES[Fold.NATIVE]
+    return "".join(char for char in gap if native[ord(char)])
+
+
 def _elided(text: str, at: int) -> bool:
     """Whether an apostrophe there joins a letter to the next word (``c'est``, ``it's``)."""
     return 0 < at < len(text) - 1 and text[at] in "'’" and text[at - 1].isalpha() and text[at + 1].isalpha()
@@ -151,8 +166,11 @@ def _elided(text: str, at: int) -> bool:
 
 def _wide(gaps: list[str]) -> frozenset[int]:
     """Gaps with more white space than the narrowest: signs part the letters there, spaces the words."""
+    if len(set(gaps)) == 1:
+        return frozenset()
     spaces = [sum(map(str.isspace, gap)) for gap in gaps]
-    return frozenset(at for at, count in enumerate(spaces) if count > min(spaces))
+    narrowest = min(spaces)
+    return frozenset(at for at, count in enumerate(spaces) if count > narrowest)
 
 
 def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
@@ -183,6 +201,8 @@ def _is_indic(letter: str) -> bool:
 
 def _word_gaps(gaps: list[str]) -> frozenset[int]:
     """Which gaps part words: those that are not like most gaps of the region."""
+    if len(set(gaps)) == 1:
+        return frozenset()
     kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
     usual = Counter(kinds).most_common(1)[0][0]
     return frozenset(at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1]))
@@ -193,11 +213,13 @@ def has_sign(gap: str, usual: str) -> bool:
     return any((TABLES[Fold.SIGNS][ord(char)] or "").strip() and char not in usual for char in gap)
 
 
-def _without(stream: Stream, dropped: set[int]) -> Stream:
-    keep = [at for at in range(len(stream.chars)) if at not in dropped]
+def _without(stream: Stream, dropped: tuple[int, ...]) -> Stream:
+    keep = bytearray(b"\1") * len(stream.chars)
+    for at in dropped:
+        keep[at] = 0
     return Stream(
         stream.fold,
-        "".join(stream.chars[at] for at in keep),
-        [stream.starts[at] for at in keep],
-        [stream.ends[at] for at in keep],
+        "".join(compress(stream.chars, keep)),
+        list(compress(stream.starts, keep)),
+        list(compress(stream.ends, keep)),
     )
