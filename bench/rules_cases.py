@@ -6,13 +6,17 @@ in rules_vocabulary.txt; ``--half`` takes every second rule, so that what was me
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from string import ascii_lowercase as LETTERS  # noqa: N812  # two alphabets, named alike
+from string import digits as DIGITS  # noqa: N812  # same
 
 from bench.rules_disguises import (
     CASED,
@@ -199,7 +203,7 @@ def hidden_words(token: str, lang: Language, rng: random.Random) -> Iterator[tup
     """An innocent word in disguise: its inner rule must stay unseen."""
     yield "embedded zero width", zero_width(token, rng)
     yield "embedded repeats", repeats(token, rng)
-    yield "embedded separators", rng.choice([".", "-", "*", "_", "·"] + [" "]).join(token)
+    yield "embedded separators", rng.choice([".", "-", "*", "_", "·", " "]).join(token)
     if lang.script == "latin":
         yield "embedded leet", leet(token, rng)
         yield "embedded homoglyph", homoglyphs(token, rng)
@@ -211,7 +215,7 @@ def crossing(lang: Language, rng: random.Random) -> Iterator[Case]:
     for sentence in lang.benign:
         words = tokens(sentence)
         known = {fold(word) for word in words}
-        for left, right in zip(words, words[1:], strict=False):
+        for left, right in itertools.pairwise(words):
             if len(left) + len(right) < 5:
                 continue
             cut, end = rng.randint(1, max(1, len(left) - 1)), rng.randint(1, max(1, len(right) - 1))
@@ -237,9 +241,11 @@ def doubled(lang: Language) -> Iterator[Case]:
 
 def machine_texts(rng: random.Random) -> Iterator[str]:
     """Numbers, versions, prices, times, hashes, bank accounts, addresses, handles and code."""
-    digits = lambda n: "".join(rng.choices("0123456789", k=n))  # noqa: E731 - used a dozen times below
-    hexes = lambda n: "".join(rng.choices("0123456789abcdef", k=n))  # noqa: E731
-    letters = lambda n: "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=n))  # noqa: E731
+
+    def some(alphabet: str, count: int) -> str:
+        return "".join(rng.choices(alphabet, k=count))
+
+    digits, hexes, letters = (partial(some, alphabet) for alphabet in (DIGITS, DIGITS + "abcdef", LETTERS))
     yield f"order {digits(5)} costs ${digits(2)}.{digits(2)} or {digits(1)}.{digits(3)},{digits(2)} €"
     yield f"v{digits(1)}.{digits(1)}.{digits(1)}-rc{digits(1)} was out at {digits(1)}:{digits(2)} on {digits(2)}/{digits(2)}/{digits(4)}"
     yield f"commit {hexes(40)} and {hexes(7)}"

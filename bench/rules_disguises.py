@@ -74,11 +74,10 @@ def compatibility(word: str, rng: random.Random) -> str:
         [(0xFF41, 0xFF21), (0x24D0, 0x24B6), (0x1D41A, 0x1D400), (0x1D5EE, 0x1D5D4), (0x1D68A, 0x1D670), (0x1F130, 0x1F130),
          (0x1D586, 0x1D56C), (0x249C, 0x249C)]
     )  # fmt: skip
-    lower = "".join(
+    return "".join(
         chr(offset + ord(c) - 97) if "a" <= c <= "z" else chr(upper + ord(c) - 65) if "A" <= c <= "Z" else c
         for c in word
     )
-    return lower
 
 
 def homoglyphs(word: str, rng: random.Random) -> str:

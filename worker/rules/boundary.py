@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from icu4py.breakers import WordBreaker
 
-from worker.rules.fold import ASCII_SIGNS, LEET, TABLES, Fold, script
+from worker.rules.fold import LEET, TABLES, Fold, script
 from worker.rules.model import How, Rule, Switch
 from worker.rules.units import spaceless
 
@@ -113,7 +114,9 @@ def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How])
     return _script_edges(rule, text, start, end)
 
 
-def _sign_goes_on(text: str, at: int, step: int, *, leet: bool, looks: bool) -> bool:
+def _sign_goes_on(  # noqa: PLR0911  # a table of cases, one line each
+    text: str, at: int, step: int, *, leet: bool, looks: bool
+) -> bool:
     """Whether a sign beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
     at = _skip_invisible(text, at, step)
     if not 0 <= at < len(text) or unicodedata.category(text[at])[0] not in "SP":
@@ -232,6 +235,12 @@ def _word_breaks(text: str, start: int, end: int) -> set[str]:
         for part in (text[max(0, start - BREAK_CONTEXT) : start], text[end : end + BREAK_CONTEXT])
     )
     whole = _BEYOND.sub("\u4e00", before + inside + after)
-    breaks = {edge for segment in WordBreaker(whole, "und").segments() for edge in segment}
+    breaks = _edges_of_words(whole)
     edges = {"start": len(before), "end": len(before) + len(inside)}
     return {name for name, at in edges.items() if at in breaks}
+
+
+@lru_cache(maxsize=1024)
+def _edges_of_words(text: str) -> frozenset[int]:
+    """Where ICU parts a short text; cached because spam repeats itself."""
+    return frozenset(edge for segment in WordBreaker(text, "und").segments() for edge in segment)

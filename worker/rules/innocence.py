@@ -33,8 +33,8 @@ candidates in a long text stay linear."""
 VIETNAMESE_WORDS = 2
 """Other words with Vietnamese letters from which on a text is taken for Vietnamese."""
 MIN_FOLDED = 4
-"""Fewest letters of a bare word that an accented rule of another language than Vietnamese matches: shorter ones are
-words of many languages (``lån`` and ``lan``)."""
+"""Fewest letters of a bare word that an accented rule of another language than Vietnamese matches: shorter
+ones are words of many languages (``lån`` and ``lan``)."""
 MIN_BARE = 3
 """Letters of a bare word below which it is taken for an everyday word of some language."""
 _VIETNAMESE_LETTERS = frozenset(
@@ -102,9 +102,10 @@ def _accents_are_fair(rule: Rule, context: Context, start: int, end: int) -> boo
     """Whether accents may be folded: a bare everyday word is itself, and Vietnamese tones make words."""
     matched = unicodedata.normalize("NFC", context.text[start:end])
     vietnamese = bool(vietnamese_words(rule.core))
-    bare = vietnamese and _is_bare(matched) and len(matched.split()) > 1
+    bare = _is_bare(matched) and len(matched.split()) > 1
     if not context.text.isascii() and not bare and _is_spelling(matched):
-        if context.vietnamese - len(vietnamese_words(matched)) >= VIETNAMESE_WORDS:
+        others = context.vietnamese - len(vietnamese_words(matched))
+        if others >= VIETNAMESE_WORDS:
             return _marked_letters(rule.core) == _marked_letters(matched)
     if not _is_bare(matched) or rule.core.isascii():
         return True

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, compress
 
-from worker.rules.fold import ASCII_TABLES, TABLES, Fold
+from worker.rules.fold import ASCII_TABLES, SEPARATOR, TABLES, Fold
 from worker.rules.stream import unsqueezed
 
 _IS_LETTER = {fold: bytes(int(letter != 32) for letter in table) for fold, table in ASCII_TABLES.items()}
@@ -63,4 +63,4 @@ class Origin:
 
     def _all(self) -> list[int]:
         letters, places = unsqueezed(self._text, self._fold)
-        return [at for at, letter in zip(places, letters, strict=True) if letter != " "]
+        return list(compress(places, map(SEPARATOR.__ne__, letters)))

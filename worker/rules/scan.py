@@ -212,8 +212,9 @@ def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place])
     if not places and not merged:
         return
     origin = Origin(reading.text, reading.fold)
+    numbered = _numbered(chars) if len(places) > MANY else None
     for start, end, number in places:
-        first, last = _letters(chars, start, end)
+        first, last = (numbered[start], numbered[end] - 1) if numbered else _letters(chars, start, end)
         yield reading, origin.index(first), origin.index(last) + 1, number
     for start, end in merged:
         first, last = _letters(chars, start, end)
@@ -249,6 +250,11 @@ def _char_places(chars: str, found: list[Place]) -> list[Place]:
         index = list(accumulate(raw.translate(_BEGINS), initial=0))
         return [(index[start], index[end], number) for start, end, number in found]
     return [(len(raw[:start].decode()), len(raw[:end].decode()), number) for start, end, number in found]
+
+
+def _numbered(chars: str) -> list[int]:
+    """For each place how many letters stand before it."""
+    return list(accumulate(map(" ".__ne__, chars), initial=0))
 
 
 def _letters(chars: str, start: int, end: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
+from operator import ne
 
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 
@@ -71,7 +72,7 @@ def unsqueezed(text: str, fold: Fold) -> tuple[str, list[int]]:
 def collapse(stream: Stream) -> Stream:
     """The stream with every run of one letter written once."""
     chars = stream.chars
-    first = [char != before for char, before in zip(chars, f"\0{chars}", strict=False)]
+    first = list(map(ne, chars, f"\0{chars}"))
     last = [*first[1:], True]
     return Stream(
         stream.fold,
@@ -140,17 +141,27 @@ def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
     start, end = span
     spaces = [at for at in range(start, end) if stream.chars[at] == " "]
     gaps = [_visible(text[stream.ends[at - 1] + 1 : stream.starts[at + 1]]) for at in spaces]
-    blank = all(gap.isspace() for gap in gaps)
+    word_gaps, wide, blank = _short_kinds(tuple(gaps)) if len(gaps) <= SHORT else _gap_kinds(tuple(gaps))
     elided = _elided(text, stream.starts[start] - 1), _elided(text, stream.ends[end - 1] + 1)
     last = stream.chars[end - 1]
     followed = end + 1 < len(stream.chars) or _is_indic(last)
     return Region(
         spaces,
-        _word_gaps(gaps),
-        _wide(gaps),
+        word_gaps,
+        wide,
         before=elided[0] or (blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE)),
         after=elided[1] or (blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER)),
     )
+
+
+def _gap_kinds(gaps: tuple[str, ...]) -> tuple[frozenset[int], frozenset[int], bool]:
+    """Which gaps part words, which are wide, and whether all are white space."""
+    return _word_gaps(gaps), _wide(gaps), all(gap.isspace() for gap in gaps)
+
+
+_short_kinds = lru_cache(maxsize=1024)(_gap_kinds)
+SHORT = 16
+"""Most gaps of a row that is remembered: long ones do not come again and would hold memory."""
 
 
 @lru_cache(maxsize=1024)
@@ -164,7 +175,7 @@ def _elided(text: str, at: int) -> bool:
     return 0 < at < len(text) - 1 and text[at] in "'’" and text[at - 1].isalpha() and text[at + 1].isalpha()
 
 
-def _wide(gaps: list[str]) -> frozenset[int]:
+def _wide(gaps: tuple[str, ...]) -> frozenset[int]:
     """Gaps with more white space than the narrowest: signs part the letters there, spaces the words."""
     if len(set(gaps)) == 1:
         return frozenset()
@@ -175,14 +186,16 @@ def _wide(gaps: list[str]) -> frozenset[int]:
 
 def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
     """Whether a sign beside the region is its next letter: ``t_i_t_@_n`` is no ``t_i_t``."""
-    usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
-    before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
-    after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
     if _is_one_letter(stream, stream.chars.rfind(" ", 0, max(0, start - 1)) + 1, start - 1):
         return True
     if _is_one_letter(stream, end + 1, stream.chars.find(" ", end + 1)):
         return True
-    return bool(usual) and any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+    usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
+    if not usual:
+        return False
+    before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
+    after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
+    return any(usual in gap and has_sign(gap, usual) for gap in (before, after))
 
 
 def _is_one_letter(stream: Stream, start: int, end: int) -> bool:
@@ -199,7 +212,7 @@ def _is_indic(letter: str) -> bool:
     return "\u0900" <= letter <= "\u0dff"
 
 
-def _word_gaps(gaps: list[str]) -> frozenset[int]:
+def _word_gaps(gaps: tuple[str, ...]) -> frozenset[int]:
     """Which gaps part words: those that are not like most gaps of the region."""
     if len(set(gaps)) == 1:
         return frozenset()
