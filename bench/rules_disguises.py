@@ -1,4 +1,4 @@
-"""Writes a word in the disguises that people use against keyword lists; independent of the matcher's own tables."""
+"""Writes a word in the disguises people use against keyword lists, from tables of its own."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ LEET = {
     "a": "4@", "b": "8", "e": "3", "g": "9", "i": "1!", "l": "1", "o": "0", "s": "5$", "t": "7+", "z": "2",
 }  # fmt: skip
 LOOKS = {
-    "a": "аαａɑ𝐚", "b": "ЬƄᖯ𝗯", "c": "сϲⅽｃᴄ", "d": "ԁⅾ𝒅", "e": "еｅ℮ҽ", "f": "ꬵք𝖿", "g": "ɡց𝗀", "h": "һհ𝒽", "i": "іɩⅰι",
-    "j": "јϳ𝗃", "k": "𝗄ｋ𝐤", "l": "ӏⅼⲓ".replace("ⲓ", ""), "m": "ⅿ𝐦ｍ", "n": "ոռ𝗇", "o": "оοօᴏ", "p": "рρ𝗉", "q": "ԛզ𝗊",
-    "r": "гᴦ𝗋", "s": "ѕꜱ𝗌", "t": "𝗍𝐭ｔ", "u": "υսᴜ", "v": "νѵⅴ", "w": "ԝᴡ𝗐", "x": "хⅹ×".replace("×", ""), "y": "уүʏ", "z": "ᴢ𝗓ｚ",
-    "A": "АΑᎪ", "B": "ВΒᏴ", "C": "СϹᏟ", "E": "ЕΕᎬ", "H": "НΗᎻ", "I": "ІΙ", "J": "ЈᎫ", "K": "КΚᏦ", "M": "МΜᎷ", "N": "Ν",
+    "a": "аαａɑ𝐚", "b": "ЬƄᖯ𝗯", "c": "сϲⅽｃᴄ", "d": "ԁⅾ𝒅", "e": "еｅ℮ҽ",
+    "f": "ꬵք𝖿", "g": "ɡց𝗀", "h": "һհ𝒽", "i": "іɩⅰι",
+    "j": "јϳ𝗃", "k": "𝗄ｋ𝐤", "l": "ӏⅼ", "m": "ⅿ𝐦ｍ",
+    "n": "ոռ𝗇", "o": "оοօᴏ", "p": "рρ𝗉", "q": "ԛզ𝗊",
+    "r": "гᴦ𝗋", "s": "ѕꜱ𝗌", "t": "𝗍𝐭ｔ", "u": "υսᴜ",
+    "v": "νѵⅴ", "w": "ԝᴡ𝗐", "x": "хⅹ", "y": "уүʏ", "z": "ᴢ𝗓ｚ",
+    "A": "АΑᎪ", "B": "ВΒᏴ", "C": "СϹᏟ", "E": "ЕΕᎬ", "H": "НΗᎻ", "I": "ІΙ",
+    "J": "ЈᎫ", "K": "КΚᏦ", "M": "МΜᎷ", "N": "Ν",
     "O": "ОΟՕ", "P": "РΡᏢ", "S": "ЅᏚՏ", "T": "ТΤᎢ", "X": "ХΧ", "Y": "ΥҮ", "Z": "ΖᏃ",
-    "а": "aα", "е": "eе".replace("е", "ҽ"), "о": "oοօ", "р": "pρ", "с": "cϲ", "у": "yү", "х": "x", "і": "i", "ј": "j", "к": "κᴋ",
+    "а": "aα", "е": "eҽ", "о": "oοօ", "р": "pρ", "с": "cϲ", "у": "yү", "х": "x",
+    "і": "i", "ј": "j", "к": "κᴋ",
     "ο": "oо", "ι": "i", "α": "aа", "ν": "v", "ρ": "pр", "υ": "u",
 }  # fmt: skip
 ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u180e\ufe0f\u034f\u2063"
@@ -71,7 +76,8 @@ def zalgo(word: str, rng: random.Random) -> str:
 def compatibility(word: str, rng: random.Random) -> str:
     """Full-width, circled, boxed and mathematical letters, one kind for the word."""
     offset, upper = rng.choice(
-        [(0xFF41, 0xFF21), (0x24D0, 0x24B6), (0x1D41A, 0x1D400), (0x1D5EE, 0x1D5D4), (0x1D68A, 0x1D670), (0x1F130, 0x1F130),
+        [(0xFF41, 0xFF21), (0x24D0, 0x24B6), (0x1D41A, 0x1D400), (0x1D5EE, 0x1D5D4),
+         (0x1D68A, 0x1D670), (0x1F130, 0x1F130),
          (0x1D586, 0x1D56C), (0x249C, 0x249C)]
     )  # fmt: skip
     return "".join(
@@ -182,7 +188,8 @@ LATIN: dict[str, tuple[Disguise, ...]] = {
 CASED: dict[str, tuple[Disguise, ...]] = {
     name: LATIN[name]
     for name in (
-        "case", "accents bare", "homoglyph", "zero width", "zalgo", "repeats", "separators", "separators mixed",
+        "case", "accents bare", "homoglyph", "zero width",
+    "zalgo", "repeats", "separators", "separators mixed",
         "homoglyph+separators", "zero width+separators", "repeats+case", "case+separators",
     )
 }  # fmt: skip

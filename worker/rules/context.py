@@ -24,7 +24,7 @@ _SYLLABLE = re.compile(
     r"(?:uye|ieu|yeu|oai|oay|uay|uoi|uou|oeo|ie|ye|uo|ua|ia|uy|oa|oe|ue|ai|ao|au|ay|eo|eu|iu|oi|ui|[aeiouy])"
     r"(?:ch|ng|nh|[cmnpt])?"
 )
-"""A Vietnamese syllable without its marks: initial, vowels, final (Thompson, A Vietnamese Reference Grammar)."""
+"""A Vietnamese syllable without its marks: initial, vowels, final (Thompson 1965)."""
 _WORD = re.compile(r"[^\W\d_]+")
 AROUND = 200
 """Characters on either side of a match in which its language is looked for: bounded, to stay linear."""

@@ -13,8 +13,9 @@ _IS_LETTER = {fold: bytes(int(letter != 32) for letter in table) for fold, table
 CHUNK = 64
 """Code points folded at a time to find a place: small enough to walk through, large enough to skip fast."""
 
-MANY = 16
-"""Look-ups after which the whole text is walked once instead of a chunk each time."""
+WALK = 16
+"""Code points walked by the whole-text walk in the time of one look-up, measured: more look-ups than
+``len(text) / WALK`` are served by one walk."""
 
 
 class Origin:
@@ -46,7 +47,7 @@ class Origin:
         if self._places:
             return self._places[letter]
         self._lookups += 1
-        if self._lookups > MANY:
+        if self._lookups * WALK > len(self._text):
             self._places = self._all()
             return self._places[letter]
         table = TABLES[self._fold]

@@ -15,15 +15,11 @@ from typing import Protocol
 from worker.rules.context import Context
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 from worker.rules.origin import Origin
+from worker.rules.signs import Reading, joined_up, sign_readings
 from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
 _SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
-_MARKS = re.compile(r"[!(|]+")
-_WORD_OR_SIGN = re.compile(r"[\w@$+]")
-_REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
-_SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
-"""A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 _SPACED_BYTES = re.compile(rb" \S \S \S ")
 _SPACED_QUICK = re.compile(r" \S \S \S ")
 _LIKE_I = bytes.maketrans(b"I1!|", b"iiii")
@@ -41,19 +37,6 @@ class Automaton(Protocol):
 
     def find_overlapping(self, haystack: bytes, /) -> list[Place]:
         """All matches, in order of their ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read a text: a fold, and the text with signs blanked that only punctuate (same length)."""
-
-    fold: Fold
-    context: Context
-
-    @property
-    def text(self) -> str:
-        """The text as this reading shows it."""
-        return self.context.text
 
 
 Candidate = tuple[Reading, int, int, int]
@@ -99,7 +82,7 @@ def _ascii(
     if not signs:
         return
     seen = {chars}
-    for reading in _sign_readings(text, matcher.reach):
+    for reading in sign_readings(text, matcher.reach):
         other = _ascii_chars(reading.text.encode(), Fold.SIGNS)
         if other not in seen:
             seen.add(other)
@@ -111,83 +94,12 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
     return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
 
 
-def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
-    """Readings with signs as letters; the doubtful one only of what is near a doubtful sign."""
-    parted = text
-    if _REPEATED_SIGN.search(text):
-        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
-    marks = list(_MARKS.finditer(parted))
-    if not marks:
-        yield Reading(Fold.SIGNS, Context(parted))
-        return
-    blanked = [mark.span() for mark in marks if _punctuates(mark)]
-    yield Reading(Fold.SIGNS, Context(_without(parted, blanked)))
-    doubtful = [mark for mark in marks if _is_doubtful(mark)]
-    if not doubtful:
-        return
-    near = _near(parted, [mark.start() for mark in doubtful], reach)
-    yield Reading(Fold.SIGNS, Context(near))
-    touching = [mark.span() for mark in marks if _punctuates(mark) and any(_sides(mark))]
-    if touching and not all(any(_sides(mark)) for mark in doubtful):
-        yield Reading(Fold.SIGNS, Context(_without(near, touching)))
-
-
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
-    """The text with spaces in those places."""
-    pieces, at = [], 0
-    for start, end in spans:
-        pieces += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join(pieces) + text[at:]
-
-
-def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
-    """Whether a letter, a digit or a sign stands right before and right after the marks."""
-    text, start, end = marks.string, marks.start(), marks.end()
-    return (
-        start > 0 and _WORD_OR_SIGN.match(text, start - 1) is not None,
-        _WORD_OR_SIGN.match(text, end) is not None,
-    )
-
-
-def _punctuates(marks: re.Match[str]) -> bool:
-    """Whether marks only punctuate where they stand; inside a word they may be letters.
-
-    Exclamation marks punctuate at the end of a word, bars and brackets at either edge.
-    """
-    precedes, follows = _sides(marks)
-    return not follows or (not precedes and marks[0][0] != "!")
-
-
-def _is_doubtful(marks: re.Match[str]) -> bool:
-    """Whether marks that punctuate nearly always may yet be a last ``i`` or an outer ``l`` of a word."""
-    if marks[0] == "!":
-        return not _sides(marks)[1]
-    return not marks[0].strip("|") and not all(_sides(marks))
-
-
-def _near(text: str, places: list[int], reach: int) -> str:
-    """The text with everything blanked that is further than ``reach`` from all places; same length."""
-    if len(text) <= 2 * reach:
-        return text
-    pieces, at = [], 0
-    for left, right in _joined_up([(max(0, place - reach), place + reach) for place in places]):
-        start = max(text.rfind(" ", 0, left + 1), 0)
-        end = text.find(" ", right)
-        end = len(text) if end < 0 else end
-        if end > at:
-            start = max(start, at)
-            pieces += [" " * (start - at), text[start:end]]
-            at = end
-    return "".join(pieces) + " " * (len(text) - at)
-
-
 def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
     seen: set[str] = set()
     for reading in (
         Reading(Fold.NATIVE, Context(text)),
         Reading(Fold.LOOKS, Context(text)),
-        *_sign_readings(text, matcher.reach),
+        *sign_readings(text, matcher.reach),
     ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
@@ -265,20 +177,10 @@ def _letters(chars: str, start: int, end: int) -> tuple[int, int]:
 
 def _merged(chars: str, places: list[tuple[int, int]], reach: int) -> list[tuple[int, int]]:
     """Windows around the places, widened to whole words, overlapping ones made one."""
-    near = _joined_up([(max(start - reach, 0), min(end + reach, len(chars) - 1)) for start, end in places])
-    return _joined_up(
+    near = joined_up([(max(start - reach, 0), min(end + reach, len(chars) - 1)) for start, end in places])
+    return joined_up(
         [(max(chars.rfind(" ", 0, left + 1), 0), chars.find(" ", right)) for left, right in near]
     )
-
-
-def _joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iterator[Place]:
