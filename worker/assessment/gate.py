@@ -40,12 +40,12 @@ def kind_of(text: str) -> ReplyKind:
 
 def _is_greeting(text: str) -> bool:
     words = folded(text).lstrip()
-    return _all_from("greetings", tokens(words)) and pattern_of("greeting_heads").match(words) is not None
+    return pattern_of("greeting_heads").match(words) is not None and _all_small_talk(tokens(words))
 
 
 def _is_thanks(text: str) -> bool:
     words = folded(text)
-    return _all_from("thanks", tokens(words)) and pattern_of("thanks_heads").search(words) is not None
+    return pattern_of("thanks_heads").search(words) is not None and _all_small_talk(tokens(words))
 
 
 def _is_refusal(text: str) -> bool:
@@ -78,17 +78,22 @@ _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
 )
 
 
-def _all_from(name: str, found: list[str]) -> bool:
-    allowed = words_of(name)
+def _all_small_talk(found: list[str]) -> bool:
+    """Whether nothing is said but words of greetings, thanks and offers of help."""
     return all(
-        token in allowed or (is_unspaced(token) and _segmented(token, allowed, _longest(name)))
+        token in _small_talk() or (is_unspaced(token) and _segmented(token, _small_talk(), _longest()))
         for token in found
     )
 
 
 @cache
-def _longest(name: str) -> int:
-    return max(len(word) for word in words_of(name))
+def _small_talk() -> frozenset[str]:
+    return words_of("greetings") | words_of("thanks") | words_of("offers")
+
+
+@cache
+def _longest() -> int:
+    return max(len(word) for word in _small_talk())
 
 
 def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
@@ -115,7 +120,7 @@ def _each_matches(name: str, text: str) -> bool:
 
 def _small(part: str) -> bool:
     found = tokens(part)
-    return _all_from("greetings", found) or _all_from("thanks", found) or found == ["sorry"]
+    return _all_small_talk(found) or found == ["sorry"]
 
 
 def _states_names(text: str) -> bool:

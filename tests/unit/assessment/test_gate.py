@@ -15,6 +15,12 @@ from worker.assessment.values import Action
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
+        ("You are welcome. Is there anything else I can help you with?", ReplyKind.THANKS),
+        ("You're welcome! Let me know if you need anything else.", ReplyKind.THANKS),
+        ("Happy to help. Anything else?", ReplyKind.THANKS),
+        ("Gern geschehen! Kann ich sonst noch etwas für dich tun?", ReplyKind.THANKS),
+        ("¡De nada! ¿Necesitas algo más?", ReplyKind.THANKS),
+        ("Bonjour ! Puis-je vous aider ?", ReplyKind.GREETING),
         ("Hello!", "greeting"),
         ("Hi there! How can I help you today?", "greeting"),
         ("Xin chào! Tôi có thể giúp gì cho bạn?", "greeting"),
@@ -43,6 +49,9 @@ def test_small_talk_states_no_fact(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "You are welcome. The shop is open today.",
+        "Gern geschehen, die Lampe kostet zwanzig Euro.",
+        "De nada, la tienda abre hoy.",
         "Hello! The shop opens at 9.",
         "Hello! Refunds are free.",
         "Thanks, delivery is free of charge.",
