@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -156,6 +157,7 @@ def tail(
         hushgate decisions tail --decision ignore --json created_at,reason_code,matched_rule
     """
     wanted = Filters(user_id=account, decision=decision, reason_code=_reason(reason))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
     try:
         asyncio.run(_follow(wanted, last, _fields(json_fields)))
     except KeyboardInterrupt:

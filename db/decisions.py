@@ -57,6 +57,7 @@ WITH key AS (
     SELECT key.user_id, %(event_id)s, %(id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
         %(reply)s::text, %(created_at)s
     FROM key WHERE %(reply)s::text IS NOT NULL
+    ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
 )
 SELECT count(*) FROM key
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final, TypeVar
 
 import structlog
@@ -28,6 +29,7 @@ log = structlog.get_logger(__name__)
 
 FAILURES_BEFORE_POISON: Final = 3
 LONGEST_PAUSE_S: Final = 5.0
+CLOCK_SKEW: Final = timedelta(minutes=1)
 
 Value = TypeVar("Value")
 
@@ -132,9 +134,9 @@ class Handler:
             self._replied()
 
     def _event(self, grant: Grant) -> Event:
-        received = received_at(grant.entry_id)
-        if received < EARLIEST:  # a publisher chose an id that is no time
-            received = self._ports.clock.now()
+        received, now = received_at(grant.entry_id), self._ports.clock.now()
+        if not EARLIEST <= received <= now + CLOCK_SKEW:  # a publisher chose an id that is no time
+            received = now
         arrival = Arrival(entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=received)
         return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
 
@@ -201,6 +203,8 @@ def _say(decision: Decision, recorded: Recorded, starts: int) -> None:
             log.warning(
                 "attempt_failed", stage=attempt.stage, number=attempt.number, kind=attempt.outcome, **ids
             )
+    if decision.matched_rule is not None:
+        log.info("event_blocked", matched_rule=decision.matched_rule, reason_code=decision.reason_code, **ids)
     error_class = ERROR_CLASS.get(Reason(decision.reason_code))
     if error_class is not None:
         log.info("silent_failure", error_class=error_class, reason_code=decision.reason_code, **ids)

@@ -66,6 +66,7 @@ class Parts:
     pool: Pool
     redis: Redis
     endpoints: Endpoints
+    clock: SystemClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
         pool=source,
         redis=redis,
         endpoints=asked,
+        clock=clock,
     )
 
 
@@ -264,6 +266,7 @@ class Runtime:
     async def _stop(self) -> None:
         if self._engine_run is not None:
             self.parts.engine.drain()
+            self.parts.clock.interrupt()
             await asyncio.gather(self._engine_run, return_exceptions=True)
             log.info("engine_stopped")
         with contextlib.suppress(TimeoutError):

@@ -63,6 +63,7 @@ class Retriever(Protocol):
 
     Raises:
         RetrievalUnavailable: the search could not be made.
+        StorageUnavailable: the store of the documents is away; the event waits for it.
     """
 
     async def search(

@@ -270,6 +270,22 @@ def test_a_held_event_goes_on_when_moderation_is_back(engine: Running) -> None:
     }
 
 
+def test_a_held_event_is_given_back_at_once_when_its_worker_drains(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """A drain that would wait ten minutes ends, and the next worker decides the event."""
+    sandbox.add_rule("moderations", "503")
+    with running(database_url, redis_url, sandbox, HUSHGATE_DRAIN_S="600") as first:
+        user_id = first.account(documents=HOURS)
+        event_id = first.publish(user_id, QUESTION)
+        eventually(lambda: sandbox.calls("moderations") >= 2, "a second try")
+    sandbox.drop_rules()
+    with running(database_url, redis_url, sandbox) as second:
+        row = second.decided(user_id, event_id)
+
+    assert row["decision"] == "respond"
+
+
 def test_a_flagged_exchange_leaves_the_history(engine: Running) -> None:
     """The next prompt of the conversation holds neither the message nor the reply."""
     user_id = engine.account(documents=HOURS)

@@ -14,7 +14,7 @@ from db.pool import Pool
 from db.retrieval import PostgresRetriever
 from sandbox.server import SandboxHandle
 from tests.integration.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
-from worker.errors import RetrievalUnavailable
+from worker.errors import StorageUnavailable
 from worker.model import FoundBy
 
 ACCOUNT_NUMBERS = count(1)
@@ -135,10 +135,10 @@ async def test_without_the_embedding_model_search_goes_on_by_words(
 
 
 async def test_without_postgres_there_is_no_search(database_url: str) -> None:
-    """It is said so, as the port wants it."""
+    """The event waits for Postgres; it is not decided without passages."""
     async with opened(database_url) as source:
         retriever = PostgresRetriever(source)
-    with pytest.raises(RetrievalUnavailable):
+    with pytest.raises(StorageUnavailable):
         await retriever.search("anybody", "anything", 5)
 
 

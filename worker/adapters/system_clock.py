@@ -13,6 +13,13 @@ import uuid_utils
 class SystemClock:
     """Real time and real identifiers."""
 
+    def __init__(self) -> None:
+        self._interrupted = asyncio.Event()
+
+    def interrupt(self) -> None:
+        """End every sleep, now and later: the worker drains, and what only waits is given back at once."""
+        self._interrupted.set()
+
     def now(self) -> datetime:
         """The wall clock, UTC."""
         return datetime.now(UTC)
@@ -22,8 +29,17 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after ``seconds``."""
-        await asyncio.sleep(seconds)
+        """Return after ``seconds``.
+
+        Raises:
+            asyncio.CancelledError: the clock was interrupted.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self._interrupted.wait()
+        except TimeoutError:
+            return
+        raise asyncio.CancelledError("the worker drains")
 
     def new_id(self, at: datetime) -> UUID:
         """A UUIDv7 whose time is ``at``, to the millisecond."""

@@ -15,6 +15,12 @@ from worker.assessment.values import Action
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
+        ("You are welcome. Is there anything else I can help you with?", "thanks"),
+        ("You're welcome! Let me know if you need anything else.", "thanks"),
+        ("Happy to help. Anything else?", "thanks"),
+        ("Gern geschehen! Kann ich sonst noch etwas für dich tun?", "thanks"),
+        ("¡De nada! ¿Necesitas algo más?", "thanks"),
+        ("Bonjour ! Puis-je vous aider ?", "greeting"),
         ("Hello!", "greeting"),
         ("Hi there! How can I help you today?", "greeting"),
         ("Xin chào! Tôi có thể giúp gì cho bạn?", "greeting"),
@@ -36,13 +42,16 @@ from worker.assessment.values import Action
     ],
 )
 def test_small_talk_states_no_fact(text: str, kind: str) -> None:
-    """Greetings, thanks, questions back, hand-offs and admissions, in three languages."""
+    """Greetings, thanks, questions back, hand-offs and admissions, in several languages."""
     assert kind_of(text) == kind
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        "You are welcome. The shop is open today.",
+        "Gern geschehen, die Lampe kostet zwanzig Euro.",
+        "De nada, la tienda abre hoy.",
         "Hello! The shop opens at 9.",
         "Hello! Refunds are free.",
         "Thanks, delivery is free of charge.",
