@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.ready-bench
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
@@ -27,6 +28,10 @@ $(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
+
+$(BENCH_READY): bench/bench.lock $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r bench/bench.lock
+	@touch $(BENCH_READY)
 
 .PHONY: setup
 setup: $(READY) ## make the virtual environment, nothing else
@@ -60,7 +65,7 @@ bench: $(READY) ## engine and pipeline beside plain Celery, in one run; JSON to 
 	@$(BIN)/python -m bench.engine
 
 .PHONY: bench-rules
-bench-rules: $(READY) ## the rule matcher beside its peers, in one run
+bench-rules: $(BENCH_READY) ## the rule matcher beside its peers, in one run; JSON to out/
 	@$(BIN)/python -m bench.rules
 
 .PHONY: schema
@@ -72,6 +77,7 @@ schema: $(READY) ## write docs/event.schema.json and .env.example anew
 lock: $(READY) ## resolve the dependencies again, for people and for the image
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
+	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 
 .PHONY: clean

@@ -6,7 +6,7 @@ import asyncio
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
@@ -17,12 +17,14 @@ import typer
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from cli.check import Check
+from cli.doctor_embedding import embedding_answer, stored_vectors
 from cli.output import emit
 from db import audit, conservation, migrate
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
 from worker import __version__
-from worker.errors import ConfigurationError
+from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import Settings, load
 
 LEAST_PYTHON: Final = (3, 11)
@@ -30,22 +32,13 @@ LEAST_POSTGRES: Final = 150000
 LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
+FIRST: Final = "mend redis, postgres and migrations first"
 MODEL: Final = "model endpoint"
 MODERATION: Final = "moderation endpoint"
 MEANWHILE: Final = {
     MODEL: "events that need it end in silence as LLM_ERROR",
     MODERATION: "events end as each account's moderation_failure says",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing looked at; ``mend`` is empty when all is well."""
-
-    check: str
-    state: str
-    found: str
-    mend: str = ""
 
 
 def doctor(
@@ -75,17 +68,17 @@ def _checks(*, offline: bool) -> Iterator[Check]:
     yield from _guarded(
         "postgres", "check DATABASE_URL and that the server runs", lambda: _postgres(settings)
     )
-    yield from _guarded(
-        "conservation", "mend redis, postgres and migrations first", lambda: [_conservation(settings)]
-    )
+    yield from _guarded("conservation", FIRST, lambda: [_conservation(settings)])
+    yield from _guarded("embedder", FIRST, lambda: stored_vectors(settings))
     if not offline:
         yield from _endpoints(settings)
+        yield from embedding_answer(settings)
 
 
 def _guarded(name: str, mend: str, look: Callable[[], Any]) -> Iterator[Check]:
     try:
         yield from look()
-    except (RedisError, OSError, psycopg.Error, sa.exc.SQLAlchemyError) as error:
+    except (RedisError, OSError, psycopg.Error, sa.exc.SQLAlchemyError, StorageUnavailable) as error:
         found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         yield Check(check=name, state="fail", found=found, mend=mend)
 

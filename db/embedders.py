@@ -175,10 +175,11 @@ async def missing(
     )
 
 
-async def counts(source: Pool, embedder: StoredEmbedder) -> tuple[int, int]:
+async def counts(source: Pool, embedder: StoredEmbedder | None) -> tuple[int, int]:
     """How many chunks there are, and how many have a vector of this embedder."""
+    embedder_id = embedder.embedder_id if embedder else None
     async with checkout(source) as connection:
-        row = await (await connection.execute(COUNTS, (embedder.embedder_id,))).fetchone()
+        row = await (await connection.execute(COUNTS, (embedder_id,))).fetchone()
     assert row is not None  # noqa: S101  # a count is a row
     return row[0], row[1]
 

@@ -379,6 +379,7 @@ class Decision:
         remember: True when message and reply enter the stored history.
         quarantine: True when the exchange leaves the stored history.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        confidence_log: one entry per draft that the policy of seed 001 assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
     """
 
@@ -402,6 +403,7 @@ class Decision:
     passages: tuple[Passage, ...] = ()
     assessment: Assessment | None = None
     rechecked: tuple[float, float | None] | None = None
+    confidence_log: tuple[Mapping[str, Json], ...] = ()
     tokens: Tokens = Tokens()
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None

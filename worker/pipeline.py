@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from worker import policy
 from worker.assessment import Action, recheck_of
 from worker.model import Decision, Message
 from worker.policy import MESSAGE, REPLY, Ending
@@ -42,7 +41,7 @@ async def _answer(run: Run) -> Ending:
     trusted = await trust.assessed(run, draft)
     if trusted.assessment.action is Action.RECHECK:
         trusted = await _rechecked(run, history, trusted)
-    return guards.too_late(run) or policy.judged(trusted.draft, trusted.assessment, run.case.account)
+    return guards.too_late(run) or trust.ending(run, trusted)
 
 
 async def _clean_draft(run: Run, history: tuple[Message, ...]) -> str | Ending:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from worker.assessment import Action, ReplyKind
+from worker.assessment import Action, ReplyKind, text_for
 from worker.model import Account, Assessment, Finding, Verdict
 
 
@@ -154,13 +154,18 @@ def escalated(code: Reason, sentence: str) -> Ending:
     return Ending(verdict=Verdict.ESCALATE, reason_code=code, reason=sentence, confidence=1.0)
 
 
-def judged(draft: str, assessment: Assessment, account: Account, *, early: bool = False) -> Ending:
-    """What becomes of a draft by its assessment; ``early`` when no draft was made for want of evidence."""
-    confidence = assessment.confidence
+def judged(
+    draft: str, assessment: Assessment, account: Account, *, language: str | None = None, early: bool = False
+) -> Ending:
+    """What becomes of a draft by its assessment; without one for want of evidence it is ``early``.
+
+    A fallback is the account's own text in the author's ``language`` before it is the policy's.
+    """
+    confidence, own = assessment.confidence, text_for(account.fallback_texts, language)
     match Action(assessment.action):
         case Action.SEND | Action.RECHECK:
             return _spoken(Reason.REPLIED, assessment, draft)
-        case Action.FALLBACK if text := _fallback(assessment, account):
+        case Action.FALLBACK if text := own or assessment.fallback_text:
             return _spoken(Reason.FALLBACK_SENT, assessment, text)
         case Action.ESCALATE:
             return replace(
@@ -184,13 +189,6 @@ def _silence(assessment: Assessment, *, early: bool) -> Reason:
     if early:
         return Reason.NO_EVIDENCE
     return Reason.NO_ANSWER if assessment.category == ReplyKind.REFUSAL else Reason.LOW_CONFIDENCE
-
-
-def _fallback(assessment: Assessment, account: Account) -> str | None:
-    """The account's own text for the reply's language, else any of its own, else the policy's."""
-    language = assessment.diagnostics.get("language")
-    own = account.fallback_texts
-    return own.get(str(language)) or next(iter(own.values()), None) or assessment.fallback_text
 
 
 def _classed(code: Reason, sentence: str) -> str:

@@ -26,7 +26,13 @@ def snapshot(decision: Decision) -> dict[str, Any]:
         "findings": [_finding(finding) for finding in decision.findings],
         "attempts": [_fields(attempt) for attempt in decision.attempts],
         "passages": [
-            {"id": each.passage_id, "title": each.title, "similarity": each.similarity}
+            {
+                "id": each.passage_id,
+                "title": each.title,
+                "similarity": each.similarity,
+                "percentile": each.percentile,
+                "found_by": each.found_by,
+            }
             for each in decision.passages
         ],
         "tokens": _fields(decision.tokens),
@@ -34,6 +40,7 @@ def snapshot(decision: Decision) -> dict[str, Any]:
         "prompt_hash": decision.prompt_hash,
         "assessment": asdict(decision.assessment) if decision.assessment else None,
         "rechecked": list(decision.rechecked) if decision.rechecked else None,
+        "confidenceLog": list(decision.confidence_log),
         "quarantined": decision.quarantine,
     }
 

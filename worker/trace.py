@@ -38,7 +38,11 @@ class StageNote:
 
 @dataclass(slots=True)
 class Trace:
-    """Collects while one event travels; local to one call of the pipeline."""
+    """Collects while one event travels; local to one call of the pipeline.
+
+    Attributes:
+        tool_failure: kind of the error that left a search without passages, or empty.
+    """
 
     event: Event
     account: Account
@@ -53,9 +57,10 @@ class Trace:
     draft_text: str | None = None
     degraded: bool = False
     message_passed: bool = False
-    tool_failed: bool = False
+    tool_failure: str = ""
     assessment: Assessment | None = None
     rechecked: tuple[float, float | None] | None = None
+    confidence_log: list[dict[str, Json]] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[StageNote]:
@@ -122,6 +127,7 @@ class Trace:
             passages=self.passages,
             assessment=self.assessment,
             rechecked=self.rechecked,
+            confidence_log=tuple(self.confidence_log),
             tokens=self.tokens,
             models=dict(self.models),
             prompt_hash=self.prompt_hash,

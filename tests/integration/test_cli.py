@@ -28,6 +28,7 @@ from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.integration.running import OPEN, running
 from tests.integration.terminal import HUSHGATE, STYLE, Ended, Shell
+from tests.seeding import seed_document
 from tests.unit.samples import event
 from worker.errors import PayloadRejected
 from worker.model import Decision, Verdict
@@ -701,6 +702,7 @@ def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
     assert failures(ended) == {
         "migrations": "run: hushgate migrate",
         "conservation": "mend redis, postgres and migrations first",
+        "embedder": "mend redis, postgres and migrations first",
     }
 
 
@@ -739,6 +741,74 @@ def test_a_key_that_is_refused_is_found(shell: Shell) -> None:
         server.shutdown()
 
     assert mends["model endpoint"] == mends["moderation endpoint"] == "set a key that it takes"
+
+
+HASH = {"HUSHGATE_EMBEDDING_MODEL": "hash"}
+
+
+def embeddings(shell: Shell, url: str, *words: str, **env: str) -> dict[str, tuple[str, str, str]]:
+    """Check -> state, finding and mend, of what concerns embeddings."""
+    ended = shell.run("doctor", *words, env={"DATABASE_URL": url, **env})
+    return {
+        row["check"]: (row["state"], row["found"], row["mend"])
+        for row in ended.rows
+        if row["check"].startswith("embed")
+    }
+
+
+def test_embeddings_are_looked_at_where_a_model_is_set(shell: Shell, fresh_url: str) -> None:
+    """Does it answer, with which length, and is every chunk's vector its own?"""
+    without = embeddings(shell, fresh_url)
+    empty = embeddings(shell, fresh_url, **HASH)
+    seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
+    unembedded = embeddings(shell, fresh_url, **HASH)
+    shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
+    whole = embeddings(shell, fresh_url, **HASH)
+
+    assert without == {}
+    assert empty["embedder"] == ("ok", "hash, no document stored yet", "")
+    assert unembedded["embedder"][::2] == ("warn", "run: hushgate documents reembed")
+    assert whole["embedder"] == ("ok", "hash with 256 dimensions, 1 of 1 chunks", "")
+    assert whole["embedding endpoint"][0] == "ok"
+    assert whole["embedding endpoint"][1].endswith("gives 256 dimensions")
+
+
+def test_vectors_that_no_search_uses_are_found(shell: Shell, fresh_url: str) -> None:
+    """The settings name another model, none at all, or a document came without one."""
+    seed_document(fresh_url, "acme", "Hours", ["We are open from nine to six."])
+    shell.run("documents", "reembed", env={"DATABASE_URL": fresh_url, **HASH})
+    other = embeddings(shell, fresh_url, "--offline", HUSHGATE_EMBEDDING_MODEL="other")
+    unset = embeddings(shell, fresh_url, "--offline")
+    seed_document(fresh_url, "acme", "Returns", ["Keep the receipt."])
+    partial = embeddings(shell, fresh_url, "--offline", **HASH)
+
+    assert other["embedder"][0] == unset["embedder"][0] == partial["embedder"][0] == "warn"
+    assert other["embedder"][2] == "run: hushgate documents reembed"
+    assert unset["embedder"][2] == "set HUSHGATE_EMBEDDING_MODEL"
+    assert "1 of 2 chunks" in partial["embedder"][1]
+    assert "embedding endpoint" not in partial
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("500", ("server_error", "check HUSHGATE_EMBEDDING_BASE_URL")),
+        ("400", ("HTTP 400", "check HUSHGATE_EMBEDDING_MODEL")),
+        ("401", ("", "check HUSHGATE_EMBEDDING_")),
+    ],
+)
+def test_an_embedding_model_that_does_not_answer_is_found(
+    shell: Shell, sandbox: SandboxHandle, fresh_url: str, fault: str, expected: tuple[str, str]
+) -> None:
+    """Searches go on by words alone, so only the doctor and `degraded` tell."""
+    sandbox.add_rule("embeddings", fault)
+    state, told, how = embeddings(shell, fresh_url, **HASH)["embedding endpoint"]
+
+    found, mend = expected
+
+    assert state == "fail"
+    assert found in told
+    assert how.startswith(mend)
 
 
 def test_a_trimmed_stream_is_found(shell: Shell) -> None:

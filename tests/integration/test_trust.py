@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from cli import ingest
 from sandbox.server import SandboxHandle
+from tests.integration.library import embedding, opened
 from tests.integration.running import Running, eventually, running
 from worker.policy import Reason
 
@@ -20,6 +23,21 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
     """A fresh engine."""
     with running(database_url, redis_url, sandbox) as each:
         yield each
+
+
+@pytest.fixture
+def embedding_engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A fresh engine that searches by vectors too."""
+    environment = {"HUSHGATE_EMBEDDING_MODEL": "hash", "HUSHGATE_EMBEDDING_TIMEOUT_S": "2"}
+    with running(database_url, redis_url, sandbox, **environment) as each:
+        yield each
+
+
+async def embed_all(url: str, sandbox: SandboxHandle) -> None:
+    """What `hushgate documents reembed` does."""
+    async with opened(url) as source, embedding(sandbox) as model:
+        async for _ in ingest.reembedded(source, model):
+            pass
 
 
 def judge_says(engine: Running, *scores: float) -> None:
@@ -112,3 +130,63 @@ def test_the_passages_of_a_reply_are_in_its_snapshot(engine: Running) -> None:
 
     assert {"Opening hours"} == {passage["title"] for passage in passages}
     assert all(0 <= passage["similarity"] <= 1 for passage in passages)
+    assert {(passage["found_by"], passage["percentile"]) for passage in passages} == {("words", None)}
+
+
+def test_vectors_find_passages_in_the_pipeline(embedding_engine: Running) -> None:
+    """Each carries its percentile and who found it; the reply rests on them, whole."""
+    user_id = embedding_engine.account(documents=HOURS)
+    asyncio.run(embed_all(embedding_engine.url, embedding_engine.sandbox))
+    row = embedding_engine.decide(user_id, QUESTION)
+    passages = row["snapshot_json"]["passages"]
+
+    assert (row["reason_code"], row["degraded"]) == (Reason.REPLIED, False)
+    assert passages[0]["found_by"] == "both"
+    assert {"vector", "both"} >= {passage["found_by"] for passage in passages}
+    assert all(0 <= passage["percentile"] <= 1 for passage in passages)
+    assert embedding_engine.sandbox.calls("embeddings") > 1
+
+
+@pytest.mark.parametrize("fault", ["500", "429", "400", "malformed"])
+def test_an_embedder_that_fails_leaves_words_and_is_marked(embedding_engine: Running, fault: str) -> None:
+    """The reply goes out on what words alone found, and the audit row is degraded and says why."""
+    user_id = embedding_engine.account(documents=HOURS)
+    asyncio.run(embed_all(embedding_engine.url, embedding_engine.sandbox))
+    embedding_engine.sandbox.add_rule("embeddings", fault)
+    row = embedding_engine.decide(user_id, QUESTION)
+    kept = row["snapshot_json"]
+    searched = [stage["detail"] for stage in kept["stages"] if stage["stage"] == "retrieval"]
+
+    assert (row["reason_code"], row["degraded"]) == (Reason.REPLIED, True)
+    assert searched[0]["degraded"]
+    assert {"words"} == {passage["found_by"] for passage in kept["passages"]}
+
+
+def test_a_recheck_searches_ten_documents_down_to_a_lower_similarity(engine: Running) -> None:
+    """Seed 001: 5 to 10 documents; the draft that stands rests on the wider search."""
+    shops = {f"Shop {n}": [f"Shop number {n} is open from nine to six on weekdays."] for n in range(12)}
+    judge_says(engine, 0.6, 1.0)
+    user_id = engine.account(documents=shops, assessment_policy=GUARDRAIL)
+    row = engine.decide(user_id, QUESTION)
+    kept = row["snapshot_json"]
+    searched = [s["detail"]["passages"] for s in kept["stages"] if s["stage"] == "retrieval"]
+    log = kept["confidenceLog"]
+
+    assert [len(found) for found in searched] == [5, 10]
+    assert set(searched[0]) < set(searched[1]) == {passage["id"] for passage in kept["passages"]}
+    assert [len(entry["documentsUsed"]) for entry in log] == [5, 10]
+    assert [entry["score"] for entry in log] == kept["rechecked"]
+    assert log[0]["timestamp"] < log[1]["timestamp"] <= row["created_at"].isoformat()
+
+
+def test_a_recheck_lowers_the_similarity(engine: Running) -> None:
+    """Seed 001: what was too far off for the first search may be near enough for the second."""
+    judge_says(engine, 1.0, 1.0)
+    policy = GUARDRAIL | {"initial_similarity": 1.0, "recheck_similarity": 0.1, "medium_threshold": 0.5}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    row = engine.decide(user_id, "When are you open on weekdays in winter, please?")
+    searched = [s["detail"]["passages"] for s in row["snapshot_json"]["stages"] if s["stage"] == "retrieval"]
+
+    assert not any(searched[:-1])
+    assert searched[-1]
+    assert row["snapshot_json"]["rechecked"][0] < row["snapshot_json"]["rechecked"][1]

@@ -16,7 +16,7 @@ from tests.unit.fakes import (
     FakeModerator,
     FakeRetriever,
 )
-from tests.unit.samples import account, event, passage, scores
+from tests.unit.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_policy
 from worker.errors import (
     ModelRejected,
@@ -32,6 +32,7 @@ from worker.pipeline import decide
 from worker.policy import Reason
 from worker.ports import Ports
 from worker.rules import compile_rules
+from worker.snapshot import snapshot
 from worker.steps.run import Case
 
 ANSWER = Completion(
@@ -427,3 +428,112 @@ async def test_a_fallback_goes_out_in_place_of_the_draft() -> None:
     decision = await World(judge=[0.0]).decide(owner=owner)
 
     assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, "A colleague will answer.")
+
+
+VIETNAMESE = "Cửa hàng của bạn mở cửa vào lúc mấy giờ các ngày trong tuần vậy?"
+TEXTS = {"en": "A colleague will answer.", "vi": "Đồng nghiệp sẽ trả lời."}
+
+
+@pytest.mark.parametrize(
+    ("changes", "languages", "reply"),
+    [
+        ({"text": VIETNAMESE}, (), TEXTS["vi"]),
+        ({"text": VIETNAMESE}, ("en", "vi"), TEXTS["vi"]),
+        ({"language": "vi-VN"}, (), TEXTS["vi"]),
+        ({}, (), TEXTS["en"]),
+    ],
+)
+async def test_a_fallback_speaks_the_author_s_language(
+    changes: dict[str, Any], languages: tuple[str, ...], reply: str
+) -> None:
+    """As the publisher gave it, else told from the message."""
+    policy = {"name": "guardrail", "enable_escalation": False}
+    owner = account(assessment_policy=policy, fallback_texts=TEXTS, languages=languages)
+    decision = await World(judge=[0.0]).decide(event(**changes), owner)
+
+    assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, reply)
+
+
+@pytest.mark.parametrize(
+    ("failed", "category"),
+    [("timeout", "TIMEOUT"), ("server_error", "TOOL_FAILURE"), ("rejected", "TOOL_FAILURE")],
+)
+@pytest.mark.parametrize("found", [True, False])
+async def test_a_search_that_failed_gives_the_category_of_seed_000(
+    failed: str, category: str, *, found: bool
+) -> None:
+    """TIMEOUT and TOOL_FAILURE are known from typed errors, unless words alone found something."""
+    world = World(found=[(passage(),) if found else ()])
+    world.retriever.degraded = failed
+    decision = await world.decide(owner=account(assessment_policy={"name": "failsafe"}))
+    assert decision.assessment is not None
+
+    assert decision.assessment.category == ("" if found else category)
+    assert decision.degraded
+    assert (decision.reply == ANSWER.text) is found
+
+
+async def test_a_search_that_is_away_gives_the_category_too() -> None:
+    """The retriever itself timed out."""
+    world = World(found=[RetrievalUnavailable("away", kind="timeout")])
+    decision = await world.decide(owner=account(assessment_policy={"name": "failsafe"}))
+
+    assert decision.assessment is not None
+    assert decision.assessment.category == "TIMEOUT"
+
+
+async def test_the_record_of_seed_000_is_stored_with_its_time() -> None:
+    """Metadata PASSED and FAILSAFE_TRIGGERED, each with a timestamp."""
+    owner = account(assessment_policy={"name": "failsafe"})
+    passed = snapshot(await World().decide(owner=owner))["assessment"]["diagnostics"]
+    doubt = Completion(text="I'm not sure, maybe; I think we might possibly be open.", model="m")
+    world = World(model=[doubt], judge=[0.2])
+    stopped = snapshot(await world.decide(owner=owner))["assessment"]["diagnostics"]
+
+    assert (passed["assessment"], passed["timestamp"]) == ("PASSED", NOW.isoformat())
+    assert stopped == {
+        "confidence_score": 0.4,
+        "error_category": "UNCERTAINTY",
+        "assessment": "FAILSAFE_TRIGGERED",
+        "original_response_preview": doubt.text,
+        "timestamp": NOW.isoformat(),
+    }
+
+
+async def test_the_confidence_log_of_seed_001_is_stored_with_its_times() -> None:
+    """One entry a draft, before and after the recheck; the message says that it was rechecked."""
+    world = World(model=[ANSWER, OTHER], judge=[0.5, 0.9, 0.1, 0.1])
+    kept = snapshot(await world.decide(owner=account(assessment_policy=GUARDRAIL)))
+    metadata, log = kept["assessment"]["diagnostics"], kept["confidenceLog"]
+
+    assert [(entry["recheckAttempted"], entry["recheckCount"]) for entry in log] == [(False, 0), (True, 1)]
+    assert [entry["score"] for entry in log] == kept["rechecked"]
+    assert {entry["timestamp"] for entry in log} == {NOW.isoformat()}
+    assert set(log[0]) == {
+        "timestamp", "score", "tier", "breakdown", "documentsUsed", "recheckAttempted", "recheckCount",
+        "details",
+    }  # fmt: skip
+    assert (metadata["recheckAttempted"], metadata["recheckCount"]) == (True, 1)
+    assert metadata["confidence"] == log[0]["score"]
+
+
+@pytest.mark.parametrize(
+    ("low_action", "reason", "reply"),
+    [
+        ("escalate", Reason.LOW_CONFIDENCE_ESCALATED, None),
+        ("silence", Reason.NO_ANSWER, None),
+        ("fallback", Reason.FALLBACK_SENT, "A colleague will answer."),
+    ],
+)
+async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
+    low_action: str, reason: Reason, reply: str | None
+) -> None:
+    """The calibrated policy answers it with its low action; the admission is true: confidence 1."""
+    owner = account(
+        assessment_policy={"name": "calibrated", "low_action": low_action},
+        fallback_texts={"en": "A colleague will answer."},
+    )
+    world = World(model=[Completion(text="I don't know.", model="m")])
+    decision = await world.decide(owner=owner)
+
+    assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 1.0)

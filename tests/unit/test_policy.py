@@ -25,8 +25,6 @@ FALLBACK = {"action": "fallback", "confidence": 0.2}
         ({"action": "escalate"}, OWN, True, Reason.LOW_CONFIDENCE_ESCALATED, None),
         (FALLBACK, OWN, False, Reason.FALLBACK_SENT, "Soon."),
         (FALLBACK, OWN, True, Reason.FALLBACK_SENT, "Soon."),
-        (FALLBACK | {"diagnostics": {"language": "vi"}}, OWN, False, Reason.FALLBACK_SENT, "Xin đợi."),
-        (FALLBACK | {"diagnostics": {"language": "fr"}}, OWN, False, Reason.FALLBACK_SENT, "Soon."),
         (FALLBACK | {"fallback_text": "Theirs."}, OWN, False, Reason.FALLBACK_SENT, "Soon."),
         (FALLBACK | {"fallback_text": "Theirs."}, {}, False, Reason.FALLBACK_SENT, "Theirs."),
         (FALLBACK | {"fallback_text": "Theirs."}, {"en": ""}, False, Reason.FALLBACK_SENT, "Theirs."),
@@ -46,6 +44,25 @@ def test_a_draft_ends_as_its_assessment_says(
     assert ending.confidence == judged.confidence
     assert (ending.verdict is Verdict.RESPOND) == (reply is not None)
     assert not ending.quarantine
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "reply"),
+    [
+        ("vi", OWN, "Xin đợi."),
+        ("fr", OWN, "Soon."),
+        (None, OWN, "Soon."),
+        (None, {"vi": "Xin đợi.", "en": "Soon."}, "Soon."),
+        ("fr", {"vi": "Xin đợi."}, "Xin đợi."),
+    ],
+)
+def test_a_fallback_speaks_the_author_s_language(
+    language: str | None, texts: dict[str, str], reply: str
+) -> None:
+    """Else English, else any of the account's own."""
+    ending = policy.judged("Nine.", assessment(**FALLBACK), account(fallback_texts=texts), language=language)
+
+    assert ending.reply == reply
 
 
 def test_an_action_nobody_knows_is_a_bug_that_rises() -> None:

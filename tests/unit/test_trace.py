@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.fakes import FakeClock
 from tests.unit.samples import NOW, account, assessment, event, passage
 from worker import policy
-from worker.model import Completion, Finding, Severity, Span, StageOutcome, Tokens
+from worker.model import Completion, Finding, FoundBy, Severity, Span, StageOutcome, Tokens
 from worker.policy import Ending, Reason
 from worker.snapshot import snapshot
 from worker.trace import MOST_ATTEMPTS, Trace
@@ -104,13 +104,15 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
     """Spans as pairs, passages without their text, the error class of the system this continues."""
     run = trace()
     run.found(FINDING)
-    run.passages = (passage(),)
+    run.passages = (passage(percentile=0.97, found_by=FoundBy.BOTH),)
     run.assessment = assessment(signals={"words": 0.5}, reasons=("because",))
     run.rechecked = (0.5, None)
     kept = snapshot(run.decision(policy.blocked(Reason.FLAGGED_RULE, FINDING)))
 
     assert kept["findings"][0]["span"] == [2, 6]
-    assert kept["passages"] == [{"id": "1#1", "title": "Opening hours", "similarity": 0.9}]
+    assert kept["passages"] == [
+        {"id": "1#1", "title": "Opening hours", "similarity": 0.9, "percentile": 0.97, "found_by": "both"}
+    ]
     assert (kept["error_class"], kept["rechecked"]) == ("GUARDRAIL_PRE_BLOCKED", [0.5, None])
     assert kept["received_at"] == NOW.isoformat()
     assert "We are open" not in json.dumps(kept)

@@ -23,10 +23,10 @@ from worker.assessment import calibrated, failsafe, guardrail, safety, validator
 from worker.assessment.calibrated import CalibratedPolicy
 from worker.assessment.failsafe import FailsafePolicy
 from worker.assessment.gate import kind_of, unusable
-from worker.assessment.guardrail import GuardrailPolicy
+from worker.assessment.guardrail import GuardrailPolicy, log_entry, with_recheck
 from worker.assessment.judge import Answer, Judge, Question, read_answer, unavailable
-from worker.assessment.language import language_for, text_for
-from worker.assessment.outcomes import cannot_assess, disabled, does_not_know, needs_no_check
+from worker.assessment.language import language_for, query_language, text_for
+from worker.assessment.outcomes import cannot_assess, disabled, does_not_know, needs_no_check, stamped
 from worker.assessment.policies import Policy, default_policy, design_of, parse_policy
 from worker.assessment.safety_checks import SafetyPolicy
 from worker.assessment.validators import ValidatorsPolicy
@@ -55,11 +55,16 @@ __all__ = [
     "default_policy",
     "first_search_of",
     "judges_labels",
+    "log_entry",
     "parse_policy",
+    "query_language",
     "read_answer",
     "recheck_of",
     "refuse_early",
+    "stamped",
+    "text_for",
     "unavailable",
+    "with_recheck",
 ]
 
 

@@ -44,7 +44,8 @@ class CalibratedPolicy:
     """Our policy as data.
 
     Attributes:
-        gate: small talk, questions back, hand-offs and "I don't know" pass without a fact check.
+        gate: small talk, questions back and hand-offs pass without a fact check; "I don't know" ends with
+            ``low_action``.
         require_evidence: whether a factual draft without any passage is stopped; an account without documents
             must set it to False.
         require_citations: whether a draft that cites no passage at all is undecided instead of sent.

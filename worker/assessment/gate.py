@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from worker.assessment.citations import states_something
 from worker.assessment.figures import numbers
@@ -39,12 +40,12 @@ def kind_of(text: str) -> ReplyKind:
 
 def _is_greeting(text: str) -> bool:
     words = folded(text).lstrip()
-    return _all_from("greetings", tokens(words)) and pattern_of("greeting_heads").match(words) is not None
+    return pattern_of("greeting_heads").match(words) is not None and _all_small_talk(tokens(words))
 
 
 def _is_thanks(text: str) -> bool:
     words = folded(text)
-    return _all_from("thanks", tokens(words)) and pattern_of("thanks_heads").search(words) is not None
+    return pattern_of("thanks_heads").search(words) is not None and _all_small_talk(tokens(words))
 
 
 def _is_refusal(text: str) -> bool:
@@ -61,8 +62,11 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    asks = all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
-    return asks and _each_matches("questions", text) and not _states_names(text)
+    return _each_matches("questions", text) and _only_asks(text) and not _states_names(text)
+
+
+def _only_asks(text: str) -> bool:
+    return all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
 
 
 _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
@@ -74,12 +78,22 @@ _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
 )
 
 
-def _all_from(name: str, found: list[str]) -> bool:
-    allowed = words_of(name)
-    longest = max(len(word) for word in allowed)
+def _all_small_talk(found: list[str]) -> bool:
+    """Whether nothing is said but words of greetings, thanks and offers of help."""
     return all(
-        token in allowed or (is_unspaced(token) and _segmented(token, allowed, longest)) for token in found
+        token in _small_talk() or (is_unspaced(token) and _segmented(token, _small_talk(), _longest()))
+        for token in found
     )
+
+
+@cache
+def _small_talk() -> frozenset[str]:
+    return words_of("greetings") | words_of("thanks") | words_of("offers")
+
+
+@cache
+def _longest() -> int:
+    return max(len(word) for word in _small_talk())
 
 
 def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
@@ -98,13 +112,15 @@ def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
 def _each_matches(name: str, text: str) -> bool:
     """Whether every sentence carries a phrase of the list, small talk around it aside."""
     pattern = pattern_of(name)
+    if pattern.search(folded(text)) is None:
+        return False  # most texts: what no phrase is in need not be cut into sentences
     telling = [part for part in sentences(folded(text)) if not _small(part)]
     return bool(telling) and all(pattern.search(part) for part in telling)
 
 
 def _small(part: str) -> bool:
     found = tokens(part)
-    return _all_from("greetings", found) or _all_from("thanks", found) or found == ["sorry"]
+    return _all_small_talk(found) or found == ["sorry"]
 
 
 def _states_names(text: str) -> bool:

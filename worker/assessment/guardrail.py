@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from worker.assessment.judge import Answer, Aspect, JudgeOutcome, Question
@@ -233,9 +233,19 @@ def _metadata(case: Case, scores: Breakdown, tier: Tier) -> dict[str, Json]:
     }
 
 
-def confidence_log_entry(metadata: Mapping[str, Json]) -> dict[str, Json]:
-    """One entry of seed 001's ``confidenceLog``, from the metadata; ``stamped`` adds its timestamp."""
+def with_recheck(assessment: Assessment) -> Assessment:
+    """The assessment of a draft that stands although it was rechecked: the metadata says so."""
+    counted = {**assessment.diagnostics, "recheckAttempted": True, "recheckCount": 1}
+    return replace(assessment, diagnostics=counted)
+
+
+def log_entry(assessment: Assessment) -> dict[str, Json] | None:
+    """One entry of seed 001's ``confidenceLog``; None for an assessment without its (stamped) metadata."""
+    metadata = assessment.diagnostics
+    if "confidenceBreakdown" not in metadata:
+        return None
     return {
+        "timestamp": metadata["timestamp"],
         "score": metadata["confidence"],
         "tier": metadata["confidenceTier"],
         "breakdown": metadata["confidenceBreakdown"],

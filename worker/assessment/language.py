@@ -108,9 +108,16 @@ def _detector(codes: tuple[str, ...]) -> LanguageDetector | None:
 
 def language_for(case: Case) -> str | None:
     """The language to answer an author in: as published, else told among the configured ones, else None."""
-    if case.evidence.query_language:
-        return primary(case.evidence.query_language)
-    return language_of(case.query, case.evidence.languages or SHIPPED_LANGUAGES)
+    return query_language(
+        case.query,
+        published=case.evidence.query_language,
+        configured=case.evidence.languages or SHIPPED_LANGUAGES,
+    )
+
+
+def query_language(query: str, *, published: str | None, configured: Sequence[str]) -> str | None:
+    """The language of a question: as its publisher gave it, else told among ``configured``, else None."""
+    return primary(published) if published else language_of(query, configured)
 
 
 def text_for(texts: Mapping[str, str], language: str | None) -> str | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from icu4py.breakers import WordBreaker
 
-from worker.rules.fold import ASCII_SIGNS, TABLES, Fold, script
+from worker.rules.fold import LEET, TABLES, Fold, script
 from worker.rules.model import How, Rule, Switch
 from worker.rules.units import spaceless
 
@@ -82,6 +83,12 @@ JOSA = frozenset(
 JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 """The same after a noun of one syllable, where others form new words too often."""
 
+LONG_PIECE = 12
+"""Letters beyond such a sign that are searched for a digit, which tells that signs are letters there."""
+SIGN_RUN = 3
+"""Equal signs in a row after a word that decorate it (``viagra$$$``); two may be letters (``bra$$``)."""
+LEET_EDGES = "@$+"
+"""Signs that are letters of the word when they touch a match with leet in it (``@n41`` is no ``nal``)."""
 SHORT_PIECE = 2
 """Letters beyond a bar, plus or exclamation mark that are too few to be a word of their own."""
 _CONTRACTION = re.compile(r"['’]t\b", re.IGNORECASE)
@@ -99,31 +106,53 @@ def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How])
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
-    leet = How.LEET in hows
-    if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet):
+    leet, looks = How.LEET in hows, bool(hows & {How.HOMOGLYPH, How.WIDTH})
+    if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet, looks=looks):
         return False
-    if not rule.open_end and _sign_goes_on(text, end, 1, leet=leet):
+    if not rule.open_end and _sign_goes_on(text, end, 1, leet=leet, looks=looks):
         return False
     return _script_edges(rule, text, start, end)
 
 
-def _sign_goes_on(text: str, at: int, step: int, *, leet: bool) -> bool:
+def _sign_goes_on(  # noqa: PLR0911  # a table of cases, one line each
+    text: str, at: int, step: int, *, leet: bool, looks: bool
+) -> bool:
     """Whether a sign beside a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
     at = _skip_invisible(text, at, step)
     if not 0 <= at < len(text) or unicodedata.category(text[at])[0] not in "SP":
         return False
     sign, beyond = text[at], _skip_invisible(text, at + step, step)
-    if not (TABLES[Fold.SIGNS][ord(sign)] or "").strip():
+    letters = (TABLES[Fold.SIGNS][ord(sign)] or "").strip()
+    if not letters:
         return False
-    if sign == "$" and step < 0:
+    if looks and len(letters) == 1 and sign not in LEET:
         return True
-    if not 0 <= beyond < len(text) or not (text[beyond].isalnum() or text[beyond] in ASCII_SIGNS):
+    if sign == "$" and step < 0:
+        return text[max(0, at - SIGN_RUN + 1) : at + 1] != sign * SIGN_RUN
+    if sign in LEET_EDGES and leet and not _is_run(text, at, step):
+        return True
+    if sign not in "@$" and sign.isascii():
+        beyond = _skip_signs(text, beyond, step)
+    elif sign in "@$" and text[at : at + SIGN_RUN] == sign * SIGN_RUN and step > 0:
+        return False
+    if not 0 <= beyond < len(text) or not (text[beyond].isalnum() or text[beyond] in "@$"):
         return False
     if sign in "@$" or not sign.isascii():
         return True
-    piece = text[beyond : beyond + SHORT_PIECE + 1] if step > 0 else text[max(0, at - SHORT_PIECE - 1) : at]
+    piece = text[beyond : beyond + LONG_PIECE] if step > 0 else text[max(0, beyond - LONG_PIECE) : beyond + 1]
     letters = re.split(r"[^\w@$]", piece if step > 0 else piece[::-1])[0]
     return leet or len(letters) <= SHORT_PIECE or any(map(str.isdigit, letters))
+
+
+def _is_run(text: str, at: int, step: int) -> bool:
+    return text[at + step : at + step + 1] == text[at] if step > 0 else text[at - 1 : at] == text[at]
+
+
+def _skip_signs(text: str, at: int, step: int) -> int:
+    """Past further exclamation marks, bars, plus signs and brackets: ``shut up!!!`` ends at ``up``."""
+    while 0 <= at < len(text) and text[at] in "!|+(":
+        at = _skip_invisible(text, at + step, step)
+    return at
 
 
 def _skip_invisible(text: str, at: int, step: int) -> int:
@@ -206,6 +235,12 @@ def _word_breaks(text: str, start: int, end: int) -> set[str]:
         for part in (text[max(0, start - BREAK_CONTEXT) : start], text[end : end + BREAK_CONTEXT])
     )
     whole = _BEYOND.sub("\u4e00", before + inside + after)
-    breaks = {edge for segment in WordBreaker(whole, "und").segments() for edge in segment}
+    breaks = _edges_of_words(whole)
     edges = {"start": len(before), "end": len(before) + len(inside)}
     return {name for name, at in edges.items() if at in breaks}
+
+
+@lru_cache(maxsize=1024)
+def _edges_of_words(text: str) -> frozenset[int]:
+    """Where ICU parts a short text; cached because spam repeats itself."""
+    return frozenset(edge for segment in WordBreaker(text, "und").segments() for edge in segment)

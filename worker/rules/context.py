@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 
 from worker.rules.fold import script
 
@@ -16,6 +17,38 @@ _VIETNAMESE = re.compile("\\b\\w*[\u01a0\u01a1\u01af\u01b0\u0110\u0111\u1ea0-\u1
 def vietnamese_words(text: str) -> list[str]:
     """The words of a text that have letters only Vietnamese uses."""
     return _VIETNAMESE.findall(unicodedata.normalize("NFC", text))
+
+
+_SYLLABLE = re.compile(
+    r"(?:ngh|ch|gh|gi|kh|ng|nh|ph|qu|th|tr|[bcdghklmnpqrstvx])?"
+    r"(?:uye|ieu|yeu|oai|oay|uay|uoi|uou|oeo|ie|ye|uo|ua|ia|uy|oa|oe|ue|ai|ao|au|ay|eo|eu|iu|oi|ui|[aeiouy])"
+    r"(?:ch|ng|nh|[cmnpt])?"
+)
+"""A Vietnamese syllable without its marks: initial, vowels, final (Thompson 1965)."""
+_WORD = re.compile(r"[^\W\d_]+")
+AROUND = 200
+"""Characters on either side of a match in which its language is looked for: bounded, to stay linear."""
+MIN_SYLLABLES = 3
+"""Fewest other words that tell a text is Vietnamese without marks."""
+SYLLABLE_SHARE = 0.8
+"""Least share of them that must be shaped like Vietnamese syllables: English texts have near 0.5."""
+
+
+def reads_vietnamese(text: str, start: int, end: int) -> bool:
+    """Whether the words around a match are Vietnamese written without marks."""
+    around = text[max(0, start - AROUND) : start] + " " + text[end : end + AROUND]
+    words = _WORD.findall(around.casefold())
+    shaped = sum(len(word) <= 7 and _SYLLABLE.fullmatch(word) is not None for word in words)
+    strange = sum(word in everyday() for word in words)
+    return len(words) >= MIN_SYLLABLES and shaped >= SYLLABLE_SHARE * len(words) and 2 * strange < len(words)
+
+
+@cache
+def everyday() -> frozenset[str]:
+    """Short words of everyday language, without accents, that are no disguise of an accented rule."""
+    listed = (files("worker.rules") / "data" / "everyday.txt").read_text(encoding="utf-8")
+    lines = [line.split()[1:] for line in listed.splitlines() if not line.startswith("#")]
+    return frozenset(word for line in lines for word in line)
 
 
 class Context:

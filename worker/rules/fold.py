@@ -26,7 +26,7 @@ class Fold(StrEnum):
 LEET: dict[str, str] = {
     "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
     "@": "a", "$": "s", "!": "i", "|": "il", "+": "t", "(": "c", "€": "e", "£": "l", "¥": "y", "¢": "c",
-    "¡": "i", "§": "s", "°": "o", "©": "c", "®": "r",
+    "§": "s", "°": "o", "©": "c", "®": "r",
 }  # fmt: skip
 """Letters each digit or sign may stand for; the substitutions named in the leet literature (Leet, Wikipedia)
 that are one sign wide. The first letter is the one the fold writes."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
-from worker.rules.context import Context, vietnamese_words
+from worker.rules.context import Context, everyday, reads_vietnamese, vietnamese_words
 from worker.rules.fold import LEET, Fold, base, natural, script
 from worker.rules.model import How, Rule
 from worker.rules.units import Unit, rule_units, units
@@ -22,6 +23,7 @@ _PRICE = re.compile(r"[$€£¥]\d+[kmb]?n?", re.IGNORECASE)
 """Amounts of money (``$4m``): never leet."""
 MIN_LEET = 3
 """Fewest letters of a word that may be matched through leet."""
+_MARKED = frozenset({How.ACCENT, How.VARIANT})
 _BY_SIGNS = frozenset({How.LEET, How.SEPARATED, How.REPEAT})
 _ADDRESS = re.compile(r"((?:[a-z]{1,9}://|www\.)[^/\s]*)/\S*|[^\s?&;]+[?&;]\w+=\S*", re.IGNORECASE)
 """A web address with a path or a query: its identifiers are random letters and digits."""
@@ -30,6 +32,14 @@ CONTEXT = 200
 candidates in a long text stay linear."""
 VIETNAMESE_WORDS = 2
 """Other words with Vietnamese letters from which on a text is taken for Vietnamese."""
+MIN_FOLDED = 4
+"""Fewest letters of a bare word that an accented rule of another language than Vietnamese matches: shorter
+ones are words of many languages (``lån`` and ``lan``)."""
+MIN_BARE = 3
+"""Letters of a bare word below which it is taken for an everyday word of some language."""
+_VIETNAMESE_LETTERS = frozenset(
+    "abcdeghiklmnopqrstuvxyđăâêôơưàáảãạằắẳẵặầấẩẫậèéẻẽẹềếểễệìíỉĩịòóỏõọồốổỗộờớởỡợùúủũụừứửữựỳýỷỹỵ"
+)
 _MODERN = {
     "Cyrl": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґў"),
     "Grek": frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"),
@@ -58,7 +68,7 @@ def fair(rule: Rule, fold: Fold, context: Context, place: tuple[int, int], hows:
     start, end = place
     if How.HOMOGLYPH in hows and not _looks_are_fair(rule, fold, context, place):
         return False
-    if How.ACCENT in hows and not _accents_are_fair(rule, context, start, end):
+    if hows & _MARKED and not _accents_are_fair(rule, context, start, end):
         return False
     return not (hows & _BY_SIGNS and _in_address(context.text, start))
 
@@ -73,24 +83,55 @@ def leet_is_fair(found: list[Unit]) -> bool:
             words.append("")
         words[-1] += unit.char if unit.at != seen else ""
         seen = unit.at
-    return all(_word_is_fair(word) for word in words)
+    in_phrase = len(words) > 1
+    return all(_word_is_fair(word, in_phrase=in_phrase) for word in words)
 
 
-def _word_is_fair(word: str) -> bool:
+def _word_is_fair(word: str, *, in_phrase: bool) -> bool:
     leet = [char for char in word if base(char) in LEET or char in LEET or char.isdigit()]
     if not leet:
         return True
-    if len(word) < MIN_LEET or _UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word):
+    if len(word) < MIN_LEET:
+        return False
+    if not in_phrase and (_UNITS.fullmatch(word) or _CODE.fullmatch(word) or _PRICE.fullmatch(word)):
         return False
     return len(leet) < len(word) or not any(base(char).isdigit() or char.isdigit() for char in word)
 
 
 def _accents_are_fair(rule: Rule, context: Context, start: int, end: int) -> bool:
-    """Whether accents may be folded: in Vietnamese they are tones, and words differ by nothing else."""
-    if context.text.isascii() or not rule.core.isascii():
+    """Whether accents may be folded: a bare everyday word is itself, and Vietnamese tones make words."""
+    matched = unicodedata.normalize("NFC", context.text[start:end])
+    vietnamese = bool(vietnamese_words(rule.core))
+    bare = _is_bare(matched) and len(matched.split()) > 1
+    if not context.text.isascii() and not bare and _is_spelling(matched):
+        others = context.vietnamese - len(vietnamese_words(matched))
+        if others >= VIETNAMESE_WORDS:
+            return _marked_letters(rule.core) == _marked_letters(matched)
+    if not _is_bare(matched) or rule.core.isascii():
         return True
-    inside = len(vietnamese_words(context.text[start:end]))
-    return context.vietnamese - inside < VIETNAMESE_WORDS
+    words = matched.casefold().replace("đ", "d").split()
+    if not vietnamese:
+        return len(words) > 1 or (len(words[0]) >= MIN_FOLDED and words[0] not in everyday())
+    known = all(len(word) < MIN_BARE or word in everyday() for word in words)
+    return (len(words) > 1 and not known) or reads_vietnamese(context.text, start, end)
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a text has no letters with marks; a stroke through the d is none."""
+    return text.replace("đ", "d").replace("Đ", "D").isascii()
+
+
+def _marked_letters(text: str) -> list[str]:
+    """The words in lower case with the tone mark of each syllable apart: ``tuý`` and ``túy`` are one word."""
+    spelled = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    return ["".join(sorted(word)) for word in spelled.split()]
+
+
+def _is_spelling(word: str) -> bool:
+    """Whether a word is spelled as Vietnamese is, each letter with the marks of one vowel at most."""
+    return all(char in _VIETNAMESE_LETTERS or not char.isalpha() for char in word.casefold()) and not any(
+        map(unicodedata.combining, word)
+    )
 
 
 def _in_address(text: str, start: int) -> bool:

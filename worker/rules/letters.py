@@ -61,16 +61,17 @@ def _stretch(pair: tuple[list[Unit], list[Unit]]) -> int:
 
 def _run_agrees(wanted: list[Unit], found: list[Unit], whole: list[Unit], hows: set[How]) -> bool:
     """Whether a run of text letters can be the run of rule letters, in order, each at least once."""
-    if len(found) < len(wanted):
-        return False
-    at = 0
-    for left, unit in zip(range(len(found), 0, -1), found, strict=True):
-        must_move = left <= len(wanted) - 1 - at
-        if must_move or not _letter_agrees(wanted[at], unit, whole, hows):
-            at += 1
-            if at >= len(wanted) or not _letter_agrees(wanted[at], unit, whole, hows):
-                return False
-    return all(unit.char == wanted[-1].char for unit in wanted[at:]) or at == len(wanted) - 1
+    reached: dict[int, frozenset[How]] = {-1: frozenset()}
+    for unit in found:
+        step: dict[int, frozenset[How]] = {}
+        for at, before in reached.items():
+            for to in (at, at + 1):
+                how = _letter_how(wanted[to], unit, whole) if 0 <= to < len(wanted) else None
+                if how is not None and to not in step:
+                    step[to] = before | {how}
+        reached = step
+    hows |= reached.get(len(wanted) - 1, frozenset())
+    return len(wanted) - 1 in reached
 
 
 def _letter_agrees(wanted: Unit, found: Unit, whole: list[Unit], hows: set[How]) -> bool:

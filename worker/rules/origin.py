@@ -6,14 +6,16 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, compress
 
-from worker.rules.fold import ASCII_TABLES, TABLES, Fold
+from worker.rules.fold import ASCII_TABLES, SEPARATOR, TABLES, Fold
+from worker.rules.stream import unsqueezed
 
 _IS_LETTER = {fold: bytes(int(letter != 32) for letter in table) for fold, table in ASCII_TABLES.items()}
 CHUNK = 64
 """Code points folded at a time to find a place: small enough to walk through, large enough to skip fast."""
 
-MANY = 16
-"""Look-ups after which the whole text is walked once instead of a chunk each time."""
+WALK = 16
+"""Code points walked by the whole-text walk in the time of one look-up, measured: more look-ups than
+``len(text) / WALK`` are served by one walk."""
 
 
 class Origin:
@@ -45,7 +47,7 @@ class Origin:
         if self._places:
             return self._places[letter]
         self._lookups += 1
-        if self._lookups > MANY:
+        if self._lookups * WALK > len(self._text):
             self._places = self._all()
             return self._places[letter]
         table = TABLES[self._fold]
@@ -61,9 +63,5 @@ class Origin:
         return at
 
     def _all(self) -> list[int]:
-        table, places = TABLES[self._fold], []
-        for at, char in enumerate(self._text):
-            folded = table[ord(char)]
-            if folded and folded != " ":
-                places += [at] * (len(folded) - folded.count(" "))
-        return places
+        letters, places = unsqueezed(self._text, self._fold)
+        return list(compress(places, map(SEPARATOR.__ne__, letters)))

@@ -9,23 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from worker.rules.context import Context
 from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 from worker.rules.origin import Origin
+from worker.rules.signs import Reading, joined_up, sign_readings
 from worker.rules.stream import SPACED, Stream, collapse, joined, trace
 
 _ANY_SIGN = bytes(point for point in range(256) if chr(point) not in "@$!|+(")
 _SIGNS = re.compile(rb"[@$+!|(](?:(?<=[@$+])|(?=[@$+\w])|(?<=\w[!|])|(?<=[^\w!][!|])(?![\w!]))")
-_ANY_MARK = re.compile(r"[@$+!|(]")
-_MARKS = re.compile(r"[!(|]+")
-_WORD_OR_SIGN = re.compile(r"[\w@$+]")
-_REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
-_SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
-"""A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 _SPACED_BYTES = re.compile(rb" \S \S \S ")
 _SPACED_QUICK = re.compile(r" \S \S \S ")
+_LIKE_I = bytes.maketrans(b"I1!|", b"iiii")
+_LIKE_L = bytes.maketrans(b"lLI1!|i", b"iiiiii-")
+"""Where ``i`` and ``l``, one letter to the folds, are stretched indeed; ``will`` is not."""
+_STRETCHED = re.compile(r"([^ ])\1\1+")
+_BEGINS = bytes(byte & 0xC0 != 0x80 for byte in range(256))
+MANY = 16
+"""Matches from which on all offsets are worked out at once."""
 _RUN = re.compile(r"([^ ])\1+")
 
 
@@ -34,19 +37,6 @@ class Automaton(Protocol):
 
     def find_overlapping(self, haystack: bytes, /) -> list[Place]:
         """All matches, in order of their ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read a text: a fold, and the text with signs blanked that only punctuate (same length)."""
-
-    fold: Fold
-    context: Context
-
-    @property
-    def text(self) -> str:
-        """The text as this reading shows it."""
-        return self.context.text
 
 
 Candidate = tuple[Reading, int, int, int]
@@ -92,7 +82,7 @@ def _ascii(
     if not signs:
         return
     seen = {chars}
-    for reading in _sign_readings(text, matcher.reach):
+    for reading in sign_readings(text, matcher.reach):
         other = _ascii_chars(reading.text.encode(), Fold.SIGNS)
         if other not in seen:
             seen.add(other)
@@ -104,67 +94,12 @@ def _ascii_chars(raw: bytes, fold: Fold) -> bytes:
     return b" " + b" ".join(chars.split()) + b" " if b"  " in chars else chars
 
 
-def _sign_readings(text: str, reach: int) -> Iterator[Reading]:
-    """Readings with signs as letters; of a long text only what is near a sign, the rest is blanked."""
-    if text.isascii():
-        text = _near(text, [found.start() for found in _ANY_MARK.finditer(text)], reach)
-    parted = text
-    if _REPEATED_SIGN.search(text):
-        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
-    yield Reading(Fold.SIGNS, Context(_MARKS.sub(_blanked, parted)))
-    doubtful = [marks.start() for marks in _MARKS.finditer(text) if _is_doubtful(marks)]
-    if doubtful:
-        yield Reading(Fold.SIGNS, Context(_near(parted, doubtful, reach)))
-
-
-def _sides(marks: re.Match[str]) -> tuple[bool, bool]:
-    """Whether a letter, a digit or a sign stands right before and right after the marks."""
-    text, start, end = marks.string, marks.start(), marks.end()
-    return (
-        start > 0 and _WORD_OR_SIGN.match(text, start - 1) is not None,
-        _WORD_OR_SIGN.match(text, end) is not None,
-    )
-
-
-def _blanked(marks: re.Match[str]) -> str:
-    """Spaces for marks that only punctuate where they stand; inside a word they may be letters.
-
-    Exclamation marks punctuate at the end of a word, bars and brackets at either edge.
-    """
-    precedes, follows = _sides(marks)
-    punctuates = not follows or (not precedes and marks[0][0] != "!")
-    return " " * len(marks[0]) if punctuates else marks[0]
-
-
-def _is_doubtful(marks: re.Match[str]) -> bool:
-    """Whether marks that punctuate nearly always may yet be a last ``i`` or an outer ``l`` of a word."""
-    if marks[0] == "!":
-        return not _sides(marks)[1]
-    return not marks[0].strip("|") and not all(_sides(marks))
-
-
-def _near(text: str, places: list[int], reach: int) -> str:
-    """The text with everything blanked that is further than ``reach`` from all places; same length."""
-    if len(text) <= 2 * reach:
-        return text
-    pieces, at = [], 0
-    for left, right in _joined_up([(max(0, place - reach), place + reach) for place in places]):
-        start = max(text.rfind(" ", 0, left + 1), 0)
-        end = text.find(" ", right)
-        end = len(text) if end < 0 else end
-        if end > at:
-            start = max(start, at)
-            pieces += [" " * (start - at), text[start:end]]
-            at = end
-    return "".join(pieces) + " " * (len(text) - at)
-
-
 def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
     seen: set[str] = set()
     for reading in (
         Reading(Fold.NATIVE, Context(text)),
         Reading(Fold.LOOKS, Context(text)),
-        *_sign_readings(text, matcher.reach),
+        *sign_readings(text, matcher.reach),
     ):
         chars = f" {' '.join(reading.text.translate(TABLES[reading.fold]).split())} "
         if chars not in seen:
@@ -175,23 +110,24 @@ def _unicode(matcher: Matcher, text: str) -> Iterator[Candidate]:
 
 def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place]) -> Iterator[Candidate]:
     """What one reading holds: plain candidates, then those in windows of stretched and spaced letters."""
-    stretched = _joined_up([(start, end) for start, end, number in found if number >= matcher.forms])
     forms = [place for place in found if place[2] < matcher.forms]
-    places = _char_places(chars, [*forms, *((start, end, matcher.forms) for start, end in stretched)])
-    runs = [(start, end) for start, end, number in places if number >= matcher.forms]
+    places = _char_places(chars, forms)
+    runs: list[tuple[int, int]] = []
+    if len(forms) < len(found) and not _only_will(matcher, chars, reading.text, found):
+        runs = [run.span() for run in _STRETCHED.finditer(chars)]
     likely = runs or not chars.isascii() or _SPACED_QUICK.search(chars)
     windows = [match.span() for match in SPACED.finditer(chars)] if likely else []
-    if not found and not windows:
+    if not places and not windows and not runs:
         return
     merged = _merged(chars, windows + runs, matcher.reach) if windows or runs else []
     merged = [span for span in merged if windows or _may_hold(matcher, chars[span[0] : span[1] + 1])]
-    if len(runs) == len(places) and not merged:
+    if not places and not merged:
         return
     origin = Origin(reading.text, reading.fold)
+    numbered = _numbered(chars) if len(places) > MANY else None
     for start, end, number in places:
-        if number < matcher.forms:
-            first, last = _letters(chars, start, end)
-            yield reading, origin.index(first), origin.index(last) + 1, number
+        first, last = (numbered[start], numbered[end] - 1) if numbered else _letters(chars, start, end)
+        yield reading, origin.index(first), origin.index(last) + 1, number
     for start, end in merged:
         first, last = _letters(chars, start, end)
         base, stop = origin.index(first), origin.index(last) + 1
@@ -199,6 +135,16 @@ def _details(matcher: Matcher, reading: Reading, chars: str, found: list[Place])
             matcher, reading.text[base:stop], reading.fold, stretched=bool(runs)
         ):
             yield reading, base + left, base + right, number
+
+
+def _only_will(matcher: Matcher, chars: str, text: str, found: list[Place]) -> bool:
+    """Whether all runs are of ``i`` and ``l`` mixed, as in ``will``, and so are none."""
+    if not text.isascii():
+        return False
+    raw = text.encode()
+    if b"iii" in raw.translate(_LIKE_I) or b"iii" in raw.translate(_LIKE_L):
+        return False
+    return all(chars[place[0]] == "i" for place in found if place[2] >= matcher.forms)
 
 
 def _may_hold(matcher: Matcher, window: str) -> bool:
@@ -212,13 +158,15 @@ def _char_places(chars: str, found: list[Place]) -> list[Place]:
     if chars.isascii() or not found:
         return found
     raw = chars.encode("utf-8", "replace")
-    wanted = sorted({edge for start, end, _ in found for edge in (start, end)})
-    at, count, index = 0, 0, {}
-    for edge in wanted:
-        count += len(raw[at:edge].decode())
-        at = edge
-        index[edge] = count
-    return [(index[start], index[end], number) for start, end, number in found]
+    if len(found) > MANY:
+        index = list(accumulate(raw.translate(_BEGINS), initial=0))
+        return [(index[start], index[end], number) for start, end, number in found]
+    return [(len(raw[:start].decode()), len(raw[:end].decode()), number) for start, end, number in found]
+
+
+def _numbered(chars: str) -> list[int]:
+    """For each place how many letters stand before it."""
+    return list(accumulate(map(" ".__ne__, chars), initial=0))
 
 
 def _letters(chars: str, start: int, end: int) -> tuple[int, int]:
@@ -229,20 +177,10 @@ def _letters(chars: str, start: int, end: int) -> tuple[int, int]:
 
 def _merged(chars: str, places: list[tuple[int, int]], reach: int) -> list[tuple[int, int]]:
     """Windows around the places, widened to whole words, overlapping ones made one."""
-    near = _joined_up([(max(start - reach, 0), min(end + reach, len(chars) - 1)) for start, end in places])
-    return _joined_up(
+    near = joined_up([(max(start - reach, 0), min(end + reach, len(chars) - 1)) for start, end in places])
+    return joined_up(
         [(max(chars.rfind(" ", 0, left + 1), 0), chars.find(" ", right)) for left, right in near]
     )
-
-
-def _joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def _reread(matcher: Matcher, text: str, fold: Fold, *, stretched: bool) -> Iterator[Place]:

@@ -6,8 +6,11 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import compress
+from operator import ne
 
-from worker.rules.fold import TABLES, Fold
+from worker.rules.fold import ASCII_TABLES, TABLES, Fold
 
 SPACELESS_RANGES = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u3007\u3021-\u9fff\ua960-\ua97f"
@@ -49,31 +52,34 @@ class Stream:
 
 def trace(text: str, fold: Fold) -> Stream:
     """The stream of a text with its way back; the same characters as the fast path of ``scan``."""
-    table, chars, starts = TABLES[fold], [" "], [0]
-    for index, char in enumerate(text):
-        for letter in table[ord(char)] or "":
-            if letter != " " or chars[-1] != " ":
-                chars.append(letter)
-                starts.append(index)
-    if chars[-1] != " ":
-        chars.append(" ")
-        starts.append(len(text))
-    return Stream(fold, "".join(chars), starts, starts)
+    letters, places = unsqueezed(text, fold)
+    chars = f" {letters} "
+    places = [0, *places, len(text)]
+    keep = [char != " " or before != " " for char, before in zip(chars, f"x{chars}", strict=False)]
+    starts = list(compress(places, keep))
+    return Stream(fold, "".join(compress(chars, keep)), starts, starts)
+
+
+def unsqueezed(text: str, fold: Fold) -> tuple[str, list[int]]:
+    """All a text folds to, spaces included, and for each character the original index it came from."""
+    if text.isascii():
+        return text.encode().translate(ASCII_TABLES[fold]).decode(), list(range(len(text)))
+    table = TABLES[fold]
+    parts = [table[ord(char)] or "" for char in text]
+    return "".join(parts), [at for at, part in enumerate(parts) for _ in part]
 
 
 def collapse(stream: Stream) -> Stream:
     """The stream with every run of one letter written once."""
-    chars: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for index, char in enumerate(stream.chars):
-        if chars and chars[-1] == char:
-            ends[-1] = stream.ends[index]
-            continue
-        chars.append(char)
-        starts.append(stream.starts[index])
-        ends.append(stream.ends[index])
-    return Stream(stream.fold, "".join(chars), starts, ends)
+    chars = stream.chars
+    first = list(map(ne, chars, f"\0{chars}"))
+    last = [*first[1:], True]
+    return Stream(
+        stream.fold,
+        "".join(compress(chars, first)),
+        list(compress(stream.starts, first)),
+        list(compress(stream.ends, last)),
+    )
 
 
 def joined(stream: Stream, text: str) -> list[Stream]:
@@ -85,13 +91,22 @@ def joined(stream: Stream, text: str) -> list[Stream]:
     found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
     if not found:
         return []
+    gap_choices = {
+        tuple(region.word_gaps for region in found),
+        tuple(region.blanks for region in found),
+        (frozenset(),) * len(found),
+    }
     readings = {
-        tuple(at for region in found for at in region.dropped(by_gap=by_gap, before=before, after=after))
-        for by_gap in {False, any(region.word_gaps for region in found)}
+        tuple(
+            at
+            for region, gaps in zip(found, choice, strict=True)
+            for at in region.dropped(gaps, before=before, after=after)
+        )
+        for choice in gap_choices
         for before in {False, any(region.before for region in found)}
         for after in {False, any(region.after for region in found)}
     }
-    return [_without(stream, set(dropped)) for dropped in sorted(readings) if dropped]
+    return [_without(stream, dropped) for dropped in sorted(readings) if dropped]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +116,20 @@ class Region:
     Attributes:
         spaces: where its spaces are in the stream.
         word_gaps: which of them, by number, are unlike the others and may part words.
+        blanks: which of them have more white space than the others.
         before: whether its first letter may be a word of its own.
         after: whether its last letter may be.
     """
 
     spaces: list[int]
     word_gaps: frozenset[int]
+    blanks: frozenset[int]
     before: bool
     after: bool
 
-    def dropped(self, *, by_gap: bool, before: bool, after: bool) -> list[int]:
-        """The spaces one reading leaves out."""
-        kept = set(self.word_gaps) if by_gap else set()
+    def dropped(self, gaps: frozenset[int], *, before: bool, after: bool) -> list[int]:
+        """The spaces one reading leaves out when it keeps those gaps between words."""
+        kept = set(gaps)
         if before and self.before:
             kept.add(0)
         if after and self.after:
@@ -123,24 +140,67 @@ class Region:
 def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
     start, end = span
     spaces = [at for at in range(start, end) if stream.chars[at] == " "]
-    gaps = [text[stream.ends[at - 1] + 1 : stream.starts[at + 1]] for at in spaces]
-    blank = all(gap.isspace() for gap in gaps)
+    gaps = [_visible(text[stream.ends[at - 1] + 1 : stream.starts[at + 1]]) for at in spaces]
+    word_gaps, wide, blank = _short_kinds(tuple(gaps)) if len(gaps) <= SHORT else _gap_kinds(tuple(gaps))
+    elided = _elided(text, stream.starts[start] - 1), _elided(text, stream.ends[end - 1] + 1)
     last = stream.chars[end - 1]
     followed = end + 1 < len(stream.chars) or _is_indic(last)
     return Region(
         spaces,
-        _word_gaps(gaps),
-        before=blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE),
-        after=blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER),
+        word_gaps,
+        wide,
+        before=elided[0] or (blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE)),
+        after=elided[1] or (blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER)),
     )
+
+
+def _gap_kinds(gaps: tuple[str, ...]) -> tuple[frozenset[int], frozenset[int], bool]:
+    """Which gaps part words, which are wide, and whether all are white space."""
+    return _word_gaps(gaps), _wide(gaps), all(gap.isspace() for gap in gaps)
+
+
+_short_kinds = lru_cache(maxsize=1024)(_gap_kinds)
+SHORT = 16
+"""Most gaps of a row that is remembered: long ones do not come again and would hold memory."""
+
+
+@lru_cache(maxsize=1024)
+def _visible(gap: str) -> str:
+    native = TABLES[Fold.NATIVE]
+    return "".join(char for char in gap if native[ord(char)])
+
+
+def _elided(text: str, at: int) -> bool:
+    """Whether an apostrophe there joins a letter to the next word (``c'est``, ``it's``)."""
+    return 0 < at < len(text) - 1 and text[at] in "'’" and text[at - 1].isalpha() and text[at + 1].isalpha()
+
+
+def _wide(gaps: tuple[str, ...]) -> frozenset[int]:
+    """Gaps with more white space than the narrowest: signs part the letters there, spaces the words."""
+    if len(set(gaps)) == 1:
+        return frozenset()
+    spaces = [sum(map(str.isspace, gap)) for gap in gaps]
+    narrowest = min(spaces)
+    return frozenset(at for at, count in enumerate(spaces) if count > narrowest)
 
 
 def _goes_on(stream: Stream, text: str, start: int, end: int) -> bool:
     """Whether a sign beside the region is its next letter: ``t_i_t_@_n`` is no ``t_i_t``."""
+    if _is_one_letter(stream, stream.chars.rfind(" ", 0, max(0, start - 1)) + 1, start - 1):
+        return True
+    if _is_one_letter(stream, end + 1, stream.chars.find(" ", end + 1)):
+        return True
     usual = text[stream.ends[start] + 1 : stream.starts[start + 2]].strip() if end - start > 2 else ""
+    if not usual:
+        return False
     before = re.split(r"\w", text[max(0, stream.starts[start] - 3) : stream.starts[start]])[-1]
     after = re.split(r"\w", text[stream.ends[end - 1] + 1 : stream.ends[end - 1] + 4])[0]
-    return bool(usual) and any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+    return any(usual in gap and has_sign(gap, usual) for gap in (before, after))
+
+
+def _is_one_letter(stream: Stream, start: int, end: int) -> bool:
+    """Whether a word beside spaced letters is one letter that looks like two (``ы``)."""
+    return end - start > 1 and stream.starts[start] == stream.starts[end - 1]
 
 
 def _is_word(letter: str, words: frozenset[str]) -> bool:
@@ -152,8 +212,10 @@ def _is_indic(letter: str) -> bool:
     return "\u0900" <= letter <= "\u0dff"
 
 
-def _word_gaps(gaps: list[str]) -> frozenset[int]:
+def _word_gaps(gaps: tuple[str, ...]) -> frozenset[int]:
     """Which gaps part words: those that are not like most gaps of the region."""
+    if len(set(gaps)) == 1:
+        return frozenset()
     kinds = [(sum(map(str.isspace, gap)), "".join(gap.split())) for gap in gaps]
     usual = Counter(kinds).most_common(1)[0][0]
     return frozenset(at for at, kind in enumerate(kinds) if kind != usual and not has_sign(kind[1], usual[1]))
@@ -164,11 +226,13 @@ def has_sign(gap: str, usual: str) -> bool:
     return any((TABLES[Fold.SIGNS][ord(char)] or "").strip() and char not in usual for char in gap)
 
 
-def _without(stream: Stream, dropped: set[int]) -> Stream:
-    keep = [at for at in range(len(stream.chars)) if at not in dropped]
+def _without(stream: Stream, dropped: tuple[int, ...]) -> Stream:
+    keep = bytearray(b"\1") * len(stream.chars)
+    for at in dropped:
+        keep[at] = 0
     return Stream(
         stream.fold,
-        "".join(stream.chars[at] for at in keep),
-        [stream.starts[at] for at in keep],
-        [stream.ends[at] for at in keep],
+        "".join(compress(stream.chars, keep)),
+        list(compress(stream.starts, keep)),
+        list(compress(stream.ends, keep)),
     )

@@ -38,11 +38,13 @@ async def retrieve(run: Run, query: str, wanted: Recheck | None = None) -> tuple
             note.outcome = StageOutcome.FAILED
             note.detail["error"] = error.kind
             run.trace.degraded = True
-            run.trace.tool_failed = True
+            run.trace.tool_failure = error.kind
             return ()
         if found.degraded:
             note.detail["degraded"] = found.degraded
             run.trace.degraded = True
+            if not found.passages:
+                run.trace.tool_failure = found.degraded
         known = {passage.passage_id for passage in run.trace.passages}
         new = tuple(passage for passage in found if passage.passage_id not in known)
         note.detail["passages"] = [passage.passage_id for passage in new]

@@ -16,9 +16,13 @@ from worker.assessment import (
     assess_cheap,
     better_of,
     conclude,
+    log_entry,
+    query_language,
     read_answer,
     refuse_early,
+    stamped,
     unavailable,
+    with_recheck,
 )
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Assessment, Completion, Passage, StageOutcome
@@ -44,8 +48,8 @@ def refused_early(run: Run) -> Ending | None:
         if refused is None:
             return None
         note.outcome = StageOutcome.FLAGGED
-    run.trace.assessment = refused
-    return policy.judged("", refused, run.case.account, early=True)
+    run.trace.assessment = refused = _audited(run, refused)
+    return ending(run, Trusted(draft="", assessment=refused), early=True)
 
 
 async def assessed(run: Run, draft: str, *, rechecks: int = 0) -> Trusted:
@@ -66,8 +70,20 @@ async def assessed(run: Run, draft: str, *, rechecks: int = 0) -> Trusted:
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
         note.outcome = StageOutcome.PASSED if look.action == Action.SEND else StageOutcome.FLAGGED
-    run.trace.assessment = look
+    run.trace.assessment = look = _audited(run, look)
     return Trusted(draft=draft, assessment=look)
+
+
+def ending(run: Run, trusted: Trusted, *, early: bool = False) -> Ending:
+    """What becomes of a draft; the author's language is told only where one of several texts is wanted."""
+    language = None
+    if trusted.assessment.action == Action.FALLBACK and len(run.case.account.fallback_texts) > 1:
+        language = query_language(
+            run.case.event.text,
+            published=run.case.event.language,
+            configured=run.case.account.languages or tuple(run.case.account.fallback_texts),
+        )
+    return policy.judged(trusted.draft, trusted.assessment, run.case.account, language=language, early=early)
 
 
 def better(run: Run, before: Trusted, after: Trusted | None, kept: tuple[Passage, ...]) -> Trusted:
@@ -80,7 +96,7 @@ def better(run: Run, before: Trusted, after: Trusted | None, kept: tuple[Passage
         before.assessment.confidence,
         after.assessment.confidence if after else None,
     )
-    final = chosen.assessment
+    final = chosen.assessment if improved else with_recheck(chosen.assessment)
     if final.action == Action.RECHECK:
         final = replace(final, action=Action.SEND)
     run.trace.assessment = final
@@ -88,15 +104,30 @@ def better(run: Run, before: Trusted, after: Trusted | None, kept: tuple[Passage
     return Trusted(draft=chosen.draft, assessment=final)
 
 
+def _audited(run: Run, found: Assessment) -> Assessment:
+    """The assessment with the moment it was made; one of seed 001's design also enters its log."""
+    found = replace(found, diagnostics=stamped(found.diagnostics, run.ports.clock.now()))
+    if (entry := log_entry(found)) is not None:
+        run.trace.confidence_log.append(entry)
+    return found
+
+
 def _evidence(run: Run, *, rechecks: int) -> Evidence:
     return Evidence(
         passages=run.trace.passages,
-        failures=(Failure.TOOL_FAILURE,) if run.trace.tool_failed else (),
+        failures=_failures(run.trace.tool_failure),
         expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
         rechecks=rechecks,
     )
+
+
+def _failures(kind: str) -> tuple[Failure, ...]:
+    """The typed error of a search that left the draft without passages (seed 000's categories)."""
+    if not kind:
+        return ()
+    return (Failure.TIMEOUT if kind == "timeout" else Failure.TOOL_FAILURE,)
 
 
 async def _asked(run: Run, number: int, question: Question) -> Answer:

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, refuse_early
 from worker.assessment.calibrated import CalibratedPolicy
+from worker.assessment.failsafe import FailsafePolicy
 from worker.assessment.gate import kind_of
 from worker.assessment.values import Action
 
@@ -14,6 +15,12 @@ from worker.assessment.values import Action
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
+        ("You are welcome. Is there anything else I can help you with?", "thanks"),
+        ("You're welcome! Let me know if you need anything else.", "thanks"),
+        ("Happy to help. Anything else?", "thanks"),
+        ("Gern geschehen! Kann ich sonst noch etwas für dich tun?", "thanks"),
+        ("¡De nada! ¿Necesitas algo más?", "thanks"),
+        ("Bonjour ! Puis-je vous aider ?", "greeting"),
         ("Hello!", "greeting"),
         ("Hi there! How can I help you today?", "greeting"),
         ("Xin chào! Tôi có thể giúp gì cho bạn?", "greeting"),
@@ -35,13 +42,16 @@ from worker.assessment.values import Action
     ],
 )
 def test_small_talk_states_no_fact(text: str, kind: str) -> None:
-    """Greetings, thanks, questions back, hand-offs and admissions, in three languages."""
+    """Greetings, thanks, questions back, hand-offs and admissions, in several languages."""
     assert kind_of(text) == kind
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        "You are welcome. The shop is open today.",
+        "Gern geschehen, die Lampe kostet zwanzig Euro.",
+        "De nada, la tienda abre hoy.",
         "Hello! The shop opens at 9.",
         "Hello! Refunds are free.",
         "Thanks, delivery is free of charge.",
@@ -87,3 +97,22 @@ def test_a_question_without_evidence_is_refused_before_generation(query: str, re
 
     assert (found is not None) is refused
     assert found is None or (found.category, found.action) == ("no_evidence", "escalate")
+
+
+@pytest.mark.parametrize("draft", ["I don't know.", "Tôi không biết.", "我不知道。"])
+@pytest.mark.parametrize(
+    ("low_action", "has_text"), [(Action.ESCALATE, False), (Action.SILENCE, False), (Action.FALLBACK, True)]
+)
+def test_an_admission_not_to_know_is_answered_as_a_low_draft(
+    draft: str, low_action: Action, *, has_text: bool
+) -> None:
+    """It states no fact, and it is of no use to the author: the account's low action, never `send`."""
+    found = assessed(draft, CalibratedPolicy(low_action=low_action), Evidence())
+
+    assert (found.action, found.category, found.confidence) == (low_action, "refusal", 1.0)
+    assert (found.fallback_text is not None) is has_text
+
+
+def test_a_published_policy_with_a_gate_sends_an_admission() -> None:
+    """The four designs have no such outcome; an account that gives one of them a gate lets it pass."""
+    assert assessed("I don't know.", FailsafePolicy(gate=True)).action is Action.SEND

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.unit.assessment.samples import ScriptedJudge, assessed, evidence, questions_of
 from worker.assessment import Evidence, assess, better_of, parse_policy, recheck_of
+from worker.assessment.calibrated import CalibratedPolicy
 from worker.assessment.guardrail import (
     FALLBACK_MESSAGE,
     WEIGHTS,
     GuardrailPolicy,
     certainty_score,
-    confidence_log_entry,
     grounding_band,
+    log_entry,
     tier_of,
+    with_recheck,
 )
 from worker.assessment.judge import Aspect
 from worker.assessment.outcomes import stamped
@@ -137,6 +140,21 @@ def test_a_recheck_that_does_not_improve_is_dropped() -> None:
     assert better_of(before, same) is before
 
 
+def test_a_reply_that_stands_after_a_vain_recheck_says_that_it_was_rechecked() -> None:
+    """Seed 001: recheckAttempted and recheckCount are of the message, whichever draft went out."""
+    before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
+    kept = with_recheck(before)
+
+    assert (before.diagnostics["recheckAttempted"], before.diagnostics["recheckCount"]) == (False, 0)
+    assert (kept.diagnostics["recheckAttempted"], kept.diagnostics["recheckCount"]) == (True, 1)
+    assert kept.confidence == before.confidence
+
+
+def test_another_design_has_no_confidence_log() -> None:
+    """The log is seed 001's own."""
+    assert log_entry(assessed(DRAFT, CalibratedPolicy())) is None
+
+
 def test_a_reply_is_rechecked_once() -> None:
     """Seed 001: a medium reply after its recheck is delivered; only low ones fall back or escalate."""
     again = Evidence(passages=evidence(0.65).passages, rechecks=1)
@@ -180,7 +198,8 @@ def test_the_metadata_has_every_published_field() -> None:
     """Seed 001, "Message Metadata" and "confidenceLog"; the time is an argument."""
     again = Evidence(passages=evidence(0.8).passages, rechecks=1)
     found = assessed(DRAFT, POLICY, again, scores=scores(0.9, 0.7))
-    entry = stamped(confidence_log_entry(found.diagnostics), datetime(2025, 10, 27, 12, tzinfo=UTC))
+    at = datetime(2025, 10, 27, 12, tzinfo=UTC)
+    entry = log_entry(replace(found, diagnostics=stamped(found.diagnostics, at)))
 
     assert found.diagnostics == {
         "confidence": 0.85,

@@ -40,6 +40,16 @@ FIRES = [
     ("🍆", "look 🍆 here", "exact"),
     ("a$$", "what an a$$", "exact"),
     ("/fr[e3]+ money/", "get FREEE money", "regex"),
+    ("shut up", "shut up!!!", "exact"),
+    ("casino", "¡c4sino!", "leet"),
+    ("casino", "c~a~s~!~n~o!!", "leet+separated"),
+    ("viagra", "$$$viagra$$$", "exact"),
+    ("gratis geld", "9r@7is 931d", "leet"),
+    ("facili", "fac!1iiii", "leet+repeat"),
+    ("casino", "que C A S I N O c'est", "case+separated"),
+    ("idiot", "que i*d-i~o_t e", "separated"),
+    ("lừa đảo", "may bi lua dao roi", "accent+variant"),
+    ("bậy", "dung noi bay ba nhu the", "accent"),
 ]
 
 SILENT = [
@@ -79,6 +89,17 @@ SILENT = [
     ("エロ", "ピエロが来た"),
     ("개", "날개가 있다"),
     ("开", "关"),
+    ("bậy", "the Bay is blue"),
+    ("göt", "I got it"),
+    ("lån", "in Lan Kwai"),
+    ("lån", "một lần nữa tôi không thể"),
+    ("ngu", "con ngủ đi để mẹ nhờ"),
+    ("đụ", "phim dụ dỗ được chiếu lại"),
+    ("nal", "@n4l was duidelijk"),
+    ("scun", "to Scun+horp3 now"),
+    ("стр", "за б·ы·с·т·р·ы·й ответ"),
+    ("bottl", "a Ƅᴏ𝐭ｔӏ℮, please"),
+    ("il", "will"),
 ]
 
 

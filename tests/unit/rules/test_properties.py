@@ -1,9 +1,13 @@
 """Whatever the text, a hit tells the truth about it."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.rules import Level, compile_rules
+from worker.rules.fold import TABLES, Fold
+from worker.rules.stream import collapse, trace
 
 RULES = [
     "spam",
@@ -75,3 +79,31 @@ def test_plain_word_between_spaces_always_fires(rule: str, text: str) -> None:
     hits = DEFAULT.match(f"zz {rule} zz") and DEFAULT.match(message)
 
     assert len(hits) >= 100 or any(hit.rule == rule for hit in hits)
+
+
+@given(st.text("!?.,;:…)]}\"'»¡¿«([{ \n", max_size=6), st.text("!?.,;:…)]}\"'» \n", max_size=6))
+def test_punctuation_at_its_edges_never_hides_a_word(before: str, after: str) -> None:
+    """Whatever marks open and close a word, the word is found."""
+    assert [hit.text for hit in DEFAULT.match(f"{before}spam{after}")] == ["spam"]
+
+
+@given(TEXTS, st.sampled_from(Fold))
+def test_traced_letters_come_from_where_they_are_said_to(text: str, fold: Fold) -> None:
+    """Each letter of a traced text is what the original character at its index folds to."""
+    stream = trace(text, fold)
+
+    assert all(
+        letter == " " or letter in (TABLES[fold][ord(text[at])] or "")
+        for letter, at in zip(stream.chars, stream.starts, strict=True)
+    )
+    assert "  " not in stream.chars
+
+
+@given(TEXTS)
+def test_collapsed_letters_keep_first_and_last_place(text: str) -> None:
+    """A collapsed run begins where its first letter stood and ends where its last one did."""
+    stream = trace(text, Fold.LOOKS)
+    single = collapse(stream)
+
+    assert all(left != right for left, right in pairwise(single.chars))
+    assert (single.starts[0], single.ends[-1]) == (stream.starts[0], stream.ends[-1])

@@ -1,0 +1,165 @@
+"""The published policies end to end: what goes out, and the record each document asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from db import accounts
+from db.pool import pool
+from sandbox.server import SandboxHandle
+from tests.integration.running import Running, eventually, running
+from worker.account_settings import changed
+from worker.policy import Reason
+
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A fresh engine."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+def of(engine: Running, policy: dict[str, Any], text: str = QUESTION, **more: Any) -> dict[str, Any]:
+    """The audit row of a text under a policy, with its reply's text."""
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    row = engine.decide(user_id, text, **more)
+    found = None
+    if row["decision"] == "respond":
+        found = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+    return row | {"said": found and found["text"]}
+
+
+def test_validators_send_a_cited_reply_and_keep_their_record(engine: Running) -> None:
+    """Seed 002: validation_info and learning_suggestions stand in the audit."""
+    row = of(engine, {"name": "validators"})
+    record = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], record["passed"], record["used_fallback"]) == (Reason.REPLIED, True, False)
+    assert record["context_docs_count"] == len(row["snapshot_json"]["passages"])
+    assert record["learning_suggestions"] == []
+    assert row["confidence"] == record["confidence_score"]
+
+
+def test_validators_replace_a_confident_reply_without_documents(engine: Running) -> None:
+    """Seed 002, "Fallback Triggers": the safe text goes out and holds nothing of the draft."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    row = of(engine, {"name": "validators"}, text="Which planets have rings?")
+    record = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], record["used_fallback"]) == (Reason.FALLBACK_SENT, True)
+    assert "missing_uncertainty_no_context" in record["reasons"]
+    assert (row["confidence"], record["context_docs_count"]) == (0.1, 0)
+    assert row["said"].startswith("I don't have enough information")
+    assert record["learning_suggestions"]
+
+
+def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:
+    """Seed 002: ENABLE_VALIDATORS=false."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    row = of(engine, {"name": "validators", "ENABLE_VALIDATORS": False}, text="Which planets have rings?")
+
+    assert (row["reason_code"], row["snapshot_json"]["assessment"]["category"]) == (
+        Reason.REPLIED,
+        "disabled",
+    )
+
+
+def test_safety_refuses_a_question_before_any_model_is_paid(engine: Running) -> None:
+    """Seed 003, query-only mode: the capital of Mars has no chunk."""
+    row = of(engine, {"name": "safety", "scope": "NCERT textbooks"}, text="Which planets have rings?")
+    result = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], row["said"]) == (
+        Reason.FALLBACK_SENT,
+        "I don't know based on NCERT textbooks.",
+    )
+    assert (result["should_reject"], result["rejection_reason"]) == (True, "insufficient_context")
+    assert engine.sandbox.calls("chat") == 0
+
+
+LENIENT = {
+    "name": "safety",
+    "min_retrieval_confidence": 0,
+    "min_similarity_score": 0,
+    "min_total_context_length": 1,
+}
+"""Checks 1 and 2 by words alone, on short documents."""
+
+
+def test_safety_sends_an_answer_that_passes_all_five_checks(engine: Running) -> None:
+    """Seed 003, full mode."""
+    row = of(engine, LENIENT)
+    result = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], result["should_reject"]) == (Reason.REPLIED, False)
+    assert set(result["diagnostic_info"]) == {
+        "retrieval_confidence", "context_sufficiency", "topic_relevance", "citations", "answer_grounding",
+    }  # fmt: skip
+
+
+def test_safety_rejects_an_answer_that_left_its_passages(engine: Running) -> None:
+    """Seed 003, checks 4 and 5 after generation; every reason is listed."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    row = of(engine, LENIENT)
+    result = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], row["said"]) == (Reason.FALLBACK_SENT, "I don't know based on our documents.")
+    assert "low_grounding" in row["snapshot_json"]["assessment"]["reasons"]
+    assert engine.sandbox.calls("chat") == 1
+    assert result["explanation"]
+
+
+def test_safety_rejects_passages_of_another_class_by_name(engine: Running) -> None:
+    """Seed 003, check 3: class and subject come with the event's metadata."""
+    row = of(engine, LENIENT, metadata={"labels": {"subject": "Mathematics", "class": "10"}})
+    result = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], result["rejection_reason"]) == (Reason.FALLBACK_SENT, "off_topic")
+    assert row["snapshot_json"]["passages"]
+    assert engine.sandbox.calls("chat") == 0
+
+
+def test_the_failsafe_answers_by_category_with_the_account_s_words(engine: Running) -> None:
+    """Seed 000: metadata FAILSAFE_TRIGGERED with preview and time in the stored snapshot."""
+    policy = {"name": "failsafe", "confidence_threshold": 0.9, "responses": {"UNCERTAINTY": "Ask us again."}}
+    row = of(engine, policy)
+    record = row["snapshot_json"]["assessment"]["diagnostics"]
+
+    assert (row["reason_code"], row["said"]) == (Reason.FALLBACK_SENT, "Ask us again.")
+    assert (record["assessment"], record["error_category"]) == ("FAILSAFE_TRIGGERED", "UNCERTAINTY")
+    assert set(record) == {
+        "confidence_score", "error_category", "assessment", "original_response_preview", "timestamp",
+    }  # fmt: skip
+    assert record["timestamp"] <= row["created_at"].isoformat()
+
+
+def test_a_threshold_changed_at_run_time_judges_the_next_event(engine: Running) -> None:
+    """Seed 000: configure_failsafe on a running worker, by `hushgate accounts set`."""
+    user_id = engine.account(documents=HOURS, assessment_policy={"name": "failsafe"})
+    first = engine.decide(user_id, QUESTION)
+    changes = {"assessment_policy": {"name": "failsafe", "confidence_threshold": 1.0, "judge_below": 0}}
+    version = asyncio.run(save_as_owner(engine.url, user_id, changes))
+    later = eventually(
+        lambda: (
+            (row := engine.decide(user_id, QUESTION))["snapshot_json"]["rules_version"] == version and row
+        ),
+        "the new version",
+    )
+    assessed = [row["snapshot_json"]["assessment"]["explanation"] for row in (first, later)]
+
+    assert "against a threshold of 0.70" in assessed[0]
+    assert "against a threshold of 1.00" in assessed[1]
+
+
+async def save_as_owner(url: str, user_id: str, changes: dict[str, Any]) -> int:
+    """What `hushgate accounts set` does; the new version."""
+    async with pool(url, size=1, application="test", role=None) as source:
+        current = await accounts.newest(source, user_id)
+        return await accounts.store(source, changed(current, changes), changed_by="test")
