@@ -149,8 +149,9 @@ def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
         spaces,
         word_gaps,
         wide,
-        before=elided[0] or (blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE)),
-        after=elided[1] or (blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER)),
+        before=elided[0] or (blank and _is_word(text[stream.starts[start]], ONE_LETTER_WORDS_BEFORE)),
+        after=elided[1]
+        or (blank and followed and _is_word(text[stream.ends[end - 1]], ONE_LETTER_WORDS_AFTER)),
     )
 
 
@@ -204,7 +205,7 @@ def _is_one_letter(stream: Stream, start: int, end: int) -> bool:
 
 
 def _is_word(letter: str, words: frozenset[str]) -> bool:
-    return letter in words or _is_indic(letter)
+    return letter.casefold() in words or _is_indic(letter)
 
 
 def _is_indic(letter: str) -> bool:
