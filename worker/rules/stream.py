@@ -27,9 +27,10 @@ SPACED = re.compile(
     rf"(?<= )({_LETTER})\1*{_SIGNS}(?: ({_LETTER})\2*{_SIGNS})(?: ({_LETTER})\3*{_SIGNS})+(?= )"
 )
 """Three or more single letters (repeated or with their Indic signs) in a row."""
-ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоוהήηο")
+ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоήηο")
 """Words of one letter that may stand before spaced letters (``a s l u t`` holds ``slut``): articles,
-prepositions and pronouns of the Latin, Cyrillic and Greek languages we know."""
+prepositions and pronouns of the Latin, Cyrillic and Greek languages we know; Hebrew
+writes its own as part of a word."""
 ONE_LETTER_WORDS_AFTER = frozenset("aiавиікосуяєοη")
 """The same after spaced letters; without ``e``, ``o``, ``y``, which end too many English words."""
 
