@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import track
 
+from cli import assess_metrics
 from cli.assess_plot import risk_coverage_svg
 from cli.assess_rows import read_rows, read_scores
 from cli.output import emit, emit_json, errors, fail, for_eyes
@@ -51,6 +52,9 @@ REPORT_COLUMNS = (
     "task", "lang", "policy", "rows", "auroc", "f1", "best_f1", "aurc", "coverage_5", "coverage_2",
     "coverage_1", "false_reject_90", "calibration_error", "judge_share", "audited",
 )  # fmt: skip
+
+
+assess_app.command("metrics")(assess_metrics.metrics)
 
 
 @assess_app.callback()

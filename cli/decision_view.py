@@ -39,6 +39,8 @@ def described(row: Mapping[str, Any]) -> list[Table | Text]:
     for name, value in facts:
         grid.add_row(Text(name.replace("_", " "), style="dim"), cell(value))
     parts: list[Table | Text] = [head, grid, _waterfall(snapshot["stages"])]
+    if (found := snapshot["assessment"]) is not None:
+        parts.append(_assessment(found, snapshot["rechecked"]))
     noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
     return [*parts, *(table(rows, list(rows[0]), title=name) for name, rows in noted)]
 
@@ -64,6 +66,22 @@ def listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
             text.truncate(screen.width, overflow="ellipsis")
             parts.append(text)
     return parts
+
+
+def _assessment(found: Mapping[str, Any], rechecked: Sequence[float | None] | None) -> Table:
+    """How far the draft was trusted: the verdict, what failed, and the policy's own record."""
+    shown = Table.grid(padding=(0, 2))
+    shown.title, shown.title_justify = "assessment", "left"
+    names = ("policy", "confidence", "tier", "action", "category", "explanation")
+    facts = [(name, found[name]) for name in names]
+    facts += [(name, "\n".join(found[name])) for name in ("failed_checks", "reasons")]
+    facts += [("before and after recheck", json_text(rechecked) if rechecked else "")]
+    facts += [(name, value) for name, value in found["diagnostics"].items() if name not in names]
+    for name, value in facts:
+        if value not in ("", [], None):
+            plain = value if isinstance(value, str | int | float) else json_text(value)
+            shown.add_row(Text(name.replace("_", " "), style="dim"), cell(plain))
+    return shown
 
 
 def _waterfall(stages: list[dict[str, Any]]) -> Table:

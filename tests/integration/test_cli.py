@@ -629,6 +629,7 @@ COMMANDS = (
     (("accounts", "show"), "version 0"),
     (("worker",), "celery -A tasks.app worker"),
     (("beat",), "one per deployment"),
+    (("assess", "metrics"), "hushgate assess metrics --account acme --since 7d"),
     (("migrate",), "safe to repeat"),
     (("sandbox",), "no model"),
     (("doctor",), "Exit 0"),

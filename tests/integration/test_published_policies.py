@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from db import accounts
 from db.pool import pool
 from sandbox.server import SandboxHandle
 from tests.integration.running import Running, eventually, running
+from tests.integration.terminal import Shell
 from worker.account_settings import changed
 from worker.policy import Reason
 
@@ -58,6 +60,18 @@ def test_validators_replace_a_confident_reply_without_documents(engine: Running)
     assert (row["confidence"], record["context_docs_count"]) == (0.1, 0)
     assert row["said"].startswith("I don't have enough information")
     assert record["learning_suggestions"]
+
+
+def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: Path) -> None:
+    """Tier, what failed, used fallback and what to learn (seed 002, "Dashboard Display")."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    row = of(engine, {"name": "validators"}, text="Which planets have rings?")
+    shown = terminal(engine, tmp_path).on_terminal("decisions", "show", str(row["id"]), columns=120).out
+
+    assert "validators@1" in shown
+    assert "used fallback" in shown
+    assert "missing_uncertainty_no_context" in shown
+    assert '["planet","ring"]' in shown
 
 
 def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:
@@ -163,3 +177,55 @@ async def save_as_owner(url: str, user_id: str, changes: dict[str, Any]) -> int:
     async with pool(url, size=1, application="test", role=None) as source:
         current = await accounts.newest(source, user_id)
         return await accounts.store(source, changed(current, changes), changed_by="test")
+
+
+def terminal(engine: Running, folder: Path) -> Shell:
+    """A terminal on the engine's database."""
+    environment = {
+        "DATABASE_URL": engine.url,
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "OPENAI_API_KEY": "sandbox",
+        "OPENROUTER_API_KEY": "sandbox",
+        "HOME": str(folder),
+    }
+    return Shell(environment=environment, folder=folder)
+
+
+def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
+    """Seed 002, "New Metrics", over the audit, by `hushgate assess metrics`."""
+    user_id = engine.account(documents=HOURS, assessment_policy={"name": "validators"})
+    engine.decide(user_id, QUESTION)
+    engine.sandbox.add_rule("chat", "ungrounded")
+    engine.decide(user_id, "Which planets have rings?")
+    shell = terminal(engine, tmp_path)
+    asked = shell.spawn("assess", "metrics", "--account", user_id, "--since", "1h")
+    nobody = shell.spawn("assess", "metrics", "--account", "nobody")
+    later = shell.spawn("assess", "metrics", "--account", user_id, "--until", "1h")
+    (row,) = asked.rows
+
+    assert (nobody.rows, later.rows, asked.code) == ([], [], 0)
+    assert (row["policy"], row["replies"], row["escalation_rate"]) == ("validators", 2, 0.0)
+    assert (row["fallback_usage_count"], row["fallback_usage_rate"]) == (1, 0.5)
+    assert (row["hallucination_prevented_count"], row["hallucination_reduction_rate"]) == (1, 1.0)
+    assert (row["uncertainty_expressed_count"], row["uncertainty_expression_rate"]) == (0, 0.0)
+    assert 0.1 < row["avg_confidence_score"] < 0.9
+
+
+def test_what_seed_001_monitors_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
+    """Average confidence, recheck frequency, improvement rate and escalation rate."""
+    policy = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    engine.sandbox.add_rule("judge", "score", value="1.0", times=2)
+    engine.sandbox.add_rule("judge", "score", value="0.6", times=2)
+    improved = engine.decide(user_id, QUESTION)
+    engine.sandbox.drop_rules("judge")
+    engine.sandbox.add_rule("judge", "score", value="0.0")
+    engine.decide(user_id, QUESTION)
+    shell = terminal(engine, tmp_path)
+    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    before, after = improved["snapshot_json"]["rechecked"]
+
+    assert before < after
+    assert (row["replies"], row["recheck_rate"], row["improvement_rate"]) == (2, 0.5, 1.0)
+    assert row["escalation_rate"] == 0.5
+    assert "fallback_usage_count" not in row

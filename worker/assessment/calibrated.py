@@ -81,7 +81,11 @@ class CalibratedPolicy:
     model: Model = field(default_factory=shipped_model)
 
     def __post_init__(self) -> None:
-        check_policy(self, shares=("judge_accepts", "judge_weight", "min_percentile"))
+        check_policy(
+            self,
+            shares=("judge_accepts", "judge_weight", "min_percentile"),
+            counts={"judge_sentences": (1, 100)},
+        )
         for name in ("send_at", "reject_below"):
             value = getattr(self, name)
             if value is not None and not 0.0 <= value <= 1.0:

@@ -103,7 +103,10 @@ class FailsafePolicy:
     low_action: Action = Action.FALLBACK
 
     def __post_init__(self) -> None:
-        check_policy(self, shares=("confidence_threshold", "judge_below"))
+        counts = {"preview_chars": (0, 10_000)}
+        check_policy(self, shares=("confidence_threshold", "judge_below"), counts=counts)
+        if unknown := sorted(self.responses.keys() - set(Category)):
+            raise ValueError(f"responses: expected categories of {', '.join(Category)}, got {unknown}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

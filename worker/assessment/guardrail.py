@@ -15,6 +15,9 @@ from worker.model import Assessment, Json
 WEIGHTS: Mapping[str, float] = MappingProxyType({"grounding": 0.6, "retrieval": 0.3, "certainty": 0.1})
 """Seed 001, "Confidence Scoring": 60, 30 and 10 percent."""
 
+MOST_DOCUMENTS = 100
+"""Passages of one search; a prompt with more says nothing better."""
+
 FALLBACK_MESSAGE = (
     "I'm not confident I can provide an accurate answer to this question based on the available information. "
     "Let me connect you with a team member who can help."
@@ -84,7 +87,8 @@ class GuardrailPolicy:
             "recheck_similarity",
             "hedge_penalty",
         )
-        check_policy(self, shares=shares)
+        counts = {"initial_documents": (1, MOST_DOCUMENTS), "recheck_documents": (1, MOST_DOCUMENTS)}
+        check_policy(self, shares=shares, counts=counts)
         if self.medium_threshold > self.high_threshold:
             expected = f"at most high_threshold ({self.high_threshold})"
             raise ValueError(f"medium_threshold: expected {expected}, got {self.medium_threshold}")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from worker.assessment.judge import Answer, JudgeOutcome
 from worker.assessment.values import Action, ReplyKind, Tier, Unusable
 from worker.model import Assessment, Json
+
+NO_COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 class CommonPolicy(Protocol):
@@ -31,12 +34,18 @@ class CommonPolicy(Protocol):
     def low_action(self) -> Action: ...  # noqa: D102
 
 
-def check_policy(policy: CommonPolicy, *, shares: Sequence[str]) -> None:
+def check_policy(
+    policy: CommonPolicy, *, shares: Sequence[str], counts: Mapping[str, tuple[int, int]] = NO_COUNTS
+) -> None:
     """Raise ``ValueError`` for a field that is not what it must be: ``field: expected ..., got ...``."""
     for name in shares:
         value = getattr(policy, name)
         if not 0.0 <= value <= 1.0:
             raise ValueError(f"{name}: expected a number from 0 to 1, got {value}")
+    for name, (least, most) in counts.items():
+        value = getattr(policy, name)
+        if value is not None and not least <= value <= most:
+            raise ValueError(f"{name}: expected a number from {least} to {most}, got {value}")
     if policy.low_action not in (Action.FALLBACK, Action.ESCALATE, Action.SILENCE):
         raise ValueError(f"low_action: expected fallback, escalate or silence, got {policy.low_action}")
 

@@ -91,7 +91,10 @@ def _problems(error: ValidationError) -> list[str]:
     lines = []
     for problem in error.errors(include_url=False, include_context=False):
         place = ".".join(str(part) for part in problem["loc"]) or "policy"
-        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "unexpected_keyword_argument":
+            lines.append(f"{place}: there is no such field")
+            continue
+        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
         own = problem["type"] == "value_error" and not problem["loc"]
         lines.append(message if own else f"{place}: expected {message}, got {str(problem['input'])[:120]!r}")
     return lines

@@ -83,7 +83,10 @@ class SafetyPolicy:
                 "min_grounding_score",
                 "max_topic_mismatch_score",
             ),
+            counts={"min_chunks_required": (0, 100), "min_total_context_length": (0, 200_000)},
         )
+        if not all(pattern.strip() for pattern in self.hallucination_patterns):
+            raise ValueError("hallucination_patterns: expected phrases, got an empty one")
 
     @property
     def dont_know(self) -> str:

@@ -25,19 +25,48 @@ class ValidatorMetrics:
     uncertainty_expression_rate: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatorCounts:
+    """What the metrics are made of.
+
+    Attributes:
+        replies: assessed at all.
+        confidence: 0..1, their mean.
+        fallbacks: replaced by the safe text.
+        failed: failed at least one validator.
+        doubts: said that they do not know.
+    """
+
+    replies: int
+    confidence: float
+    fallbacks: int
+    failed: int
+    doubts: int
+
+
+def metrics_of(counts: ValidatorCounts) -> ValidatorMetrics:
+    """The seven metrics of counted assessments."""
+    every = counts.replies or 1
+    return ValidatorMetrics(
+        avg_confidence_score=counts.confidence,
+        fallback_usage_count=counts.fallbacks,
+        fallback_usage_rate=counts.fallbacks / every,
+        hallucination_prevented_count=counts.fallbacks,
+        hallucination_reduction_rate=counts.fallbacks / (counts.failed or 1),
+        uncertainty_expressed_count=counts.doubts,
+        uncertainty_expression_rate=counts.doubts / every,
+    )
+
+
 def metrics(assessments: Sequence[Assessment]) -> ValidatorMetrics:
     """The seven metrics of a set of this policy's assessments."""
-    every = len(assessments) or 1
     infos = [a.diagnostics for a in assessments]
-    fallbacks = sum(bool(info.get("used_fallback")) for info in infos)
-    failed = sum(not info.get("passed") for info in infos)
-    doubts = sum(bool(info.get("uncertainty_expressed")) for info in infos)
-    return ValidatorMetrics(
-        avg_confidence_score=sum(a.confidence for a in assessments) / every,
-        fallback_usage_count=fallbacks,
-        fallback_usage_rate=fallbacks / every,
-        hallucination_prevented_count=fallbacks,
-        hallucination_reduction_rate=fallbacks / (failed or 1),
-        uncertainty_expressed_count=doubts,
-        uncertainty_expression_rate=doubts / every,
+    return metrics_of(
+        ValidatorCounts(
+            replies=len(assessments),
+            confidence=sum(a.confidence for a in assessments) / (len(assessments) or 1),
+            fallbacks=sum(bool(info.get("used_fallback")) for info in infos),
+            failed=sum(not info.get("passed") for info in infos),
+            doubts=sum(bool(info.get("uncertainty_expressed")) for info in infos),
+        )
     )

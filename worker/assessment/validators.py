@@ -96,7 +96,8 @@ class ValidatorsPolicy:
     low_action: Action = Action.FALLBACK
 
     def __post_init__(self) -> None:
-        check_policy(self, shares=("evidence_threshold",))
+        counts = {"learning_interval_hours": (1, 10_000)}
+        check_policy(self, shares=("evidence_threshold",), counts=counts)
 
 
 def expresses_uncertainty(text: str) -> bool:

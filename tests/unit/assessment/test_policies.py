@@ -57,7 +57,7 @@ def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
             "name: expected one of calibrated, failsafe, guardrail, validators, safety, got 'magic'",
         ),
         ({"name": 7}, "got 7"),
-        ({"name": "safety", "min_grounding": 1}, "min_grounding: expected"),
+        ({"name": "safety", "min_grounding": 1}, "min_grounding: there is no such field"),
         ({"name": "safety", "min_grounding_score": "0.9"}, "min_grounding_score: expected"),
         (
             {"name": "safety", "min_grounding_score": 1.5},
@@ -74,6 +74,18 @@ def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
         ),
         ({"send_at": 2}, "send_at: expected a number from 0 to 1 or null, got 2"),
         ({"low_action": "explode"}, "low_action: expected"),
+        ({"judge_sentences": 0}, "judge_sentences: expected a number from 1 to 100, got 0"),
+        (
+            {"name": "guardrail", "initial_documents": -1},
+            "initial_documents: expected a number from 1 to 100, got -1",
+        ),
+        ({"name": "guardrail", "recheck_documents": 0}, "recheck_documents: expected a number from 1 to 100"),
+        ({"name": "safety", "min_chunks_required": -1}, "min_chunks_required: expected a number from 0 to"),
+        ({"name": "safety", "min_total_context_length": -1}, "min_total_context_length: expected a number"),
+        ({"name": "safety", "hallucination_patterns": [" "]}, "hallucination_patterns: expected phrases"),
+        ({"name": "validators", "learning_interval_hours": 0}, "learning_interval_hours: expected a number"),
+        ({"name": "failsafe", "preview_chars": -1}, "preview_chars: expected a number from 0 to"),
+        ({"name": "failsafe", "responses": {"TIMEOUTS": "Later."}}, "responses: expected categories of TOOL"),
         (
             {"name": "validators", "ethics_guard": "print"},
             "ethics_guard: expected to be set in code, got a value in JSON",
