@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -267,6 +268,15 @@ def load() -> Settings:
     return _read(Settings)
 
 
+def given(environment: Mapping[str, str]) -> Settings:
+    """The settings that these variables give, and no others.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
+    return _read(lambda: Settings.model_validate(dict(environment)))
+
+
 def connections() -> Connections:
     """The settings of a command that only looks or publishes.
 
@@ -294,9 +304,9 @@ def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str 
     return url, key.get_secret_value() if key else None
 
 
-def _read(kind: type[Known]) -> Known:
+def _read(read: Callable[[], Known]) -> Known:
     try:
-        return kind()
+        return read()
     except ValidationError as error:
         lines = [_line(problem) for problem in error.errors(include_url=False)]
         # without its cause, which quotes what came: secrets too

@@ -17,11 +17,19 @@ from cli.stack import Stack
 from db import migrate
 from sandbox import server
 from sandbox.server import SandboxHandle
+from worker import settings
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
 OPENAI: Final = "https://api.openai.com/v1"
 KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+OURS: Final = {
+    "DATABASE_URL": "postgresql://localhost/embedded",
+    "REDIS_URL": "redis://localhost/0",
+    **dict.fromkeys(KEYS, "sandbox"),
+}
+"""Stands in for what we start ourselves while the caller's own variables are checked."""
+
 ENDPOINTS: Final = ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
 
 
@@ -112,8 +120,12 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
 
     Args:
         outside: the environment of the caller: DATABASE_URL, REDIS_URL and the keys in it are used.
+
+    Raises:
+        ConfigurationError: a variable is not usable; nothing was started.
     """
     environment = dict(os.environ if outside is None else outside)
+    settings.given(OURS | {name: value for name, value in environment.items() if value})
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import urllib.request
 
+import pytest
+
 from cli.demo.fleet import fleet
 from sandbox.server import DIRECT
+from worker.errors import ConfigurationError
 from worker.settings import Settings
 
 
@@ -41,3 +44,12 @@ def test_the_caller_s_own_key_is_not_printed(database_url: str, redis_url: str) 
     with fleet(outside) as running:
         assert running.addresses == {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
         assert running.sandbox is None
+
+
+def test_every_unusable_variable_is_named_before_anything_starts() -> None:
+    """All together, one line each."""
+    outside = {"DATABASE_URL": "nonsense", "REDIS_URL": "http://x", "HUSHGATE_LLM_ATTEMPTS": "zero"}
+    with pytest.raises(ConfigurationError) as caught, fleet(outside):
+        pass  # pragma: no cover
+
+    assert all(name in str(caught.value) for name in outside)
