@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Annotated, Any
 
-import sqlalchemy as sa
 import typer
 from redis import Redis
 
 from cli.options import connected, moment
 from cli.output import emit, fail
-from db import audit
-from db.tables import dead_letters
+from db import audit, dead_letters
 from tasks.publish import publish
 
 app = typer.Typer(no_args_is_help=True, help="Payloads that could not become an event.")
@@ -31,13 +30,7 @@ def list_(
 
         hushgate dead-letters list --since 24h --reason poison
     """
-    query = sa.select(*(column for column in dead_letters.c if column.name != "raw")).limit(limit)
-    query = query.order_by(dead_letters.c.created_at.desc(), dead_letters.c.entry_id.desc())
-    if (at := moment("--since", since)) is not None:
-        query = query.where(dead_letters.c.created_at >= at)
-    if reason is not None:
-        query = query.where(dead_letters.c.reason_code == reason)
-    emit(asyncio.run(_rows(query)), COLUMNS)
+    emit(asyncio.run(_newest(limit, moment("--since", since), reason)), COLUMNS)
 
 
 @app.command()
@@ -48,10 +41,10 @@ def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `li
 
         hushgate dead-letters replay 1763761234567-0
     """
-    rows = asyncio.run(_rows(sa.select(dead_letters).where(dead_letters.c.entry_id == entry_id)))
-    if not rows:
+    kept = asyncio.run(_kept(entry_id))
+    if kept is None:
         raise fail(f"entry: no dead letter {entry_id}", code=1)
-    raw, size = bytes(rows[0]["raw"]), int(rows[0]["size_bytes"])
+    raw, size = kept
     if not raw:
         raise fail("entry: it had no field data, there is nothing to publish", code=1)
     if len(raw) < size:
@@ -61,6 +54,11 @@ def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `li
         emit([{"published": publish(redis, raw, stream=settings.stream)}], ["published"])
 
 
-async def _rows(query: sa.Select[Any]) -> list[dict[str, Any]]:
+async def _newest(limit: int, since: datetime | None, reason: str | None) -> list[dict[str, Any]]:
     async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        return [dict(row) for row in (await connection.execute(query)).mappings()]
+        return await dead_letters.newest(connection, limit, since=since, reason=reason)
+
+
+async def _kept(entry_id: str) -> tuple[bytes, int] | None:
+    async with audit.reading(connected().database_url.get_secret_value()) as connection:
+        return await dead_letters.kept(connection, entry_id)

@@ -21,6 +21,8 @@ from cli.check import Check
 from cli.doctor_embedding import embedding_answer, stored_vectors
 from cli.output import emit
 from db import audit, conservation, migrate
+from db.fitness import fitness
+from db.pool import WORKER_ROLE
 from worker import __version__
 from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import Settings, load
@@ -30,6 +32,13 @@ LEAST_POSTGRES: Final = 150000
 LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
+FIRST: Final = "mend redis, postgres and migrations first"
+MODEL: Final = "model endpoint"
+MODERATION: Final = "moderation endpoint"
+MEANWHILE: Final = {
+    MODEL: "events that need it end in silence as LLM_ERROR",
+    MODERATION: "events end as each account's moderation_failure says",
+}
 
 
 def doctor(
@@ -59,8 +68,8 @@ def _checks(*, offline: bool) -> Iterator[Check]:
     yield from _guarded(
         "postgres", "check DATABASE_URL and that the server runs", lambda: _postgres(settings)
     )
-    yield from _guarded("conservation", "run hushgate migrate first", lambda: [_conservation(settings)])
-    yield from _guarded("embedder", "run hushgate migrate first", lambda: stored_vectors(settings))
+    yield from _guarded("conservation", FIRST, lambda: [_conservation(settings)])
+    yield from _guarded("embedder", FIRST, lambda: stored_vectors(settings))
     if not offline:
         yield from _endpoints(settings)
         yield from embedding_answer(settings)
@@ -123,29 +132,25 @@ def _fsync(redis: Redis) -> Iterator[Check]:
 
 
 def _postgres(settings: Settings) -> Iterator[Check]:
-    url = settings.database_url.get_secret_value()
-    with migrate.engine(url).connect() as connection:
-        number = int(connection.execute(sa.text("SHOW server_version_num")).scalar_one())
-        shown = str(connection.execute(sa.text("SHOW server_version")).scalar_one())
-        yield _verdict("postgres version", shown, number < LEAST_POSTGRES and "use Postgres 15 or later")
-        now = connection.execute(sa.text("SELECT now()")).scalar_one()
-        yield _skew("postgres clock", now.timestamp())
-        at, head = migrate.current(connection), migrate.head()
-        yield _verdict("migrations", f"{at or 'none'} of {head}", at != head and "run: hushgate migrate")
-        if at != head:
-            return
-        partition = f"ai_decisions_{datetime.now(UTC):%Y_%m}"
-        there = connection.execute(sa.text("SELECT to_regclass(:name)"), {"name": partition}).scalar_one()
-        yield _verdict(
-            "audit partition", partition, there is None and "run hushgate beat, or: hushgate migrate"
-        )
-        member = sa.text("SELECT pg_has_role(current_user, 'hushgate_worker', 'MEMBER')")
-        yield _verdict(
-            "worker role",
-            "hushgate_worker",
-            not connection.execute(member).scalar_one()
-            and "GRANT hushgate_worker TO the login of DATABASE_URL",
-        )
+    found = fitness(settings.database_url.get_secret_value(), datetime.now(UTC).date())
+    old = found.version_number < LEAST_POSTGRES
+    yield _verdict("postgres version", found.version, old and "use Postgres 15 or later")
+    yield _skew("postgres clock", found.now.timestamp())
+    head = migrate.head()
+    behind = found.revision != head
+    yield _verdict("migrations", f"{found.revision or 'none'} of {head}", behind and "run: hushgate migrate")
+    if behind:
+        return
+    yield _verdict(
+        "audit partition",
+        found.partition,
+        not found.has_partition and "run hushgate beat beside a worker; the first decision makes it too",
+    )
+    yield _verdict(
+        "worker role",
+        WORKER_ROLE,
+        not found.is_worker and f"GRANT {WORKER_ROLE} TO the login of DATABASE_URL",
+    )
 
 
 def _conservation(settings: Settings) -> Check:
@@ -180,9 +185,9 @@ async def _balance(settings: Settings) -> conservation.Balance:
 
 
 def _endpoints(settings: Settings) -> Iterator[Check]:
-    asked = [("model endpoint", settings.openrouter_base_url, settings.openrouter_api_key)]
+    asked = [(MODEL, settings.openrouter_base_url, settings.openrouter_api_key)]
     if settings.openai_moderation_enabled:
-        asked.append(("moderation endpoint", settings.openai_base_url, settings.openai_api_key))
+        asked.append((MODERATION, settings.openai_base_url, settings.openai_api_key))
     for name, url, key in asked:
         yield _endpoint(name, url, key.get_secret_value() if key else "no-key")
 
@@ -207,7 +212,7 @@ def _endpoint(name: str, url: str, key: str) -> Check:
             check=name,
             state="fail",
             found=f"{url}: {type(error).__name__}",
-            mend="check the URL and the network; events are held meanwhile",
+            mend=f"check the URL and the network; meanwhile {MEANWHILE[name]}",
         )
     return Check(check=name, state="ok", found=f"{url} answers")
 

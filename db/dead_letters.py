@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.pool import Pool, checkout
+from db.tables import dead_letters
 from worker.errors import PayloadRejected
 
 RAW_BYTES: Final = 65_536
@@ -37,3 +41,23 @@ async def bury(source: Pool, letter: DeadLetter) -> None:
     values = (letter.entry_id, letter.at, why.code, why.field, why.expected, why.got, letter.size_bytes, raw)
     async with checkout(source) as connection:
         await connection.execute(BURY, values)
+
+
+async def newest(
+    connection: AsyncConnection, limit: int, *, since: datetime | None = None, reason: str | None = None
+) -> list[dict[str, Any]]:
+    """Dead letters without their payload, newest first; None means any."""
+    query = sa.select(*(column for column in dead_letters.c if column.name != "raw")).limit(limit)
+    query = query.order_by(dead_letters.c.created_at.desc(), dead_letters.c.entry_id.desc())
+    if since is not None:
+        query = query.where(dead_letters.c.created_at >= since)
+    if reason is not None:
+        query = query.where(dead_letters.c.reason_code == reason)
+    return [dict(row) for row in (await connection.execute(query)).mappings()]
+
+
+async def kept(connection: AsyncConnection, entry_id: str) -> tuple[bytes, int] | None:
+    """What is left of a payload and how many bytes it had; None when there is no such letter."""
+    query = sa.select(dead_letters.c.raw, dead_letters.c.size_bytes)
+    row = (await connection.execute(query.where(dead_letters.c.entry_id == entry_id))).one_or_none()
+    return None if row is None else (bytes(row.raw), int(row.size_bytes))

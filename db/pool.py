@@ -89,3 +89,13 @@ async def checkout(source: Pool) -> AsyncIterator[Connection]:
         raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
     except PoolClosed as error:
         raise StorageUnavailable("Postgres: the pool is closed", kind="PoolClosed") from error
+
+
+async def answers(source: Pool) -> None:
+    """Return when a connection answers.
+
+    Raises:
+        StorageUnavailable: it does not.
+    """
+    async with checkout(source) as connection:
+        await connection.execute("SELECT 1")

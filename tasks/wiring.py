@@ -20,7 +20,7 @@ from redis.asyncio import Redis
 from db import accounts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
-from db.pool import Pool, checkout, pool
+from db.pool import Pool, answers, pool
 from db.retrieval import PostgresRetriever
 from tasks import telemetry
 from tasks.accounts import Rulebooks
@@ -287,8 +287,7 @@ class Runtime:
             if self.parts.gate.is_open:
                 continue
             try:
-                async with checkout(self.parts.pool) as connection:
-                    await connection.execute("SELECT 1")
+                await answers(self.parts.pool)
             except StorageUnavailable:
                 continue
             self.parts.gate.worked()

@@ -11,15 +11,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from cli.stack import Stack
 from db import migrate
 from sandbox import server
+from sandbox.server import SandboxHandle
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
 OPENAI: Final = "https://api.openai.com/v1"
 KEYS: Final = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+ENDPOINTS: Final = ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
 
 
 @dataclass(slots=True)
@@ -29,16 +32,27 @@ class Fleet:
     Attributes:
         stack: Postgres and Valkey.
         environment: what every process of the fleet reads.
-        sandboxed: True when the sandbox stands in for the model and moderation endpoints.
+        sandbox: stands in for the model and moderation endpoints, or None when a key was given.
         logs: folder with one file per process.
         workers: by name.
     """
 
     stack: Stack
     environment: dict[str, str]
-    sandboxed: bool
+    sandbox: SandboxHandle | None
     logs: Path
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def sandboxed(self) -> bool:
+        """True when no model is asked."""
+        return self.sandbox is not None
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """What another shell needs to reach the same servers; no key of the caller's."""
+        endpoints = (*KEYS, *ENDPOINTS) if self.sandboxed else ()
+        return {name: self.environment[name] for name in ("DATABASE_URL", "REDIS_URL", *endpoints)}
 
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
@@ -69,6 +83,10 @@ class Fleet:
     def mend(self) -> tuple[str, ...]:
         """Start again whatever died; the names."""
         mended = list(self.stack.mend())
+        if self.sandbox is not None and self.sandbox.process.poll() is not None:
+            self.sandbox.stop()
+            self.sandbox = server.start(urlsplit(self.sandbox.url).port or 0)
+            mended.append("sandbox")
         for name, process in list(self.workers.items()):
             if process.poll() is not None:
                 command = ("beat", "--pidfile=") if name == "beat" else ("worker", "-n", f"{name}@%h")
@@ -102,23 +120,24 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
         )
         migrate.upgrade(servers.database_url)
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hushgate-logs-")))
-        sandboxed = not any(environment.get(key) for key in KEYS)
         environment |= {
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             "HUSHGATE_BEAT_FILE": str(logs / "beat"),
         }
-        if sandboxed:
-            endpoint = stack.enter_context(server.start()).base_url
-            environment |= {"OPENAI_BASE_URL": endpoint, "OPENROUTER_BASE_URL": endpoint}
-            environment |= dict.fromkeys(KEYS, "sandbox")
-        else:
+        sandbox = None
+        if any(environment.get(key) for key in KEYS):
             environment = completed(environment)
-        running = Fleet(stack=servers, environment=environment, sandboxed=sandboxed, logs=logs)
+        else:
+            sandbox = stack.enter_context(server.start())
+            environment |= dict.fromkeys(ENDPOINTS, sandbox.base_url) | dict.fromkeys(KEYS, "sandbox")
+        running = Fleet(stack=servers, environment=environment, sandbox=sandbox, logs=logs)
         try:
             yield running
         finally:
             running.stop_workers()
+            if running.sandbox is not None:
+                running.sandbox.stop()
 
 
 def completed(environment: Mapping[str, str]) -> dict[str, str]:

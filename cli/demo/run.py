@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import shlex
 import signal
 import threading
 import time
@@ -68,15 +69,15 @@ def up(
 ) -> None:
     """Run servers, sandbox, workers and beat until Ctrl-C; what dies is started again.
 
-    The addresses are printed as shell exports, for `hushgate publish` and `hushgate decisions` next door.
+    The addresses are printed as shell exports, for every other command next door.
     """
     _say("starting Postgres, Valkey, the sandbox and the workers ...")
     with fleet() as running:
         asyncio.run(_prepare(running))
         running.start_workers(workers, beat=True)
         _say("running until Ctrl-C. In another shell:")
-        for name in ("DATABASE_URL", "REDIS_URL"):
-            typer.echo(f"export {name}='{running.environment[name]}'")
+        for name, value in running.addresses.items():
+            typer.echo(f"export {name}={shlex.quote(value)}")
         _say(f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
         stopped = _stop_signal()
         while not stopped.wait(1):

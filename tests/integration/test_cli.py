@@ -702,8 +702,8 @@ def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
     assert ended.code == 1
     assert failures(ended) == {
         "migrations": "run: hushgate migrate",
-        "conservation": "run hushgate migrate first",
-        "embedder": "run hushgate migrate first",
+        "conservation": "mend redis, postgres and migrations first",
+        "embedder": "mend redis, postgres and migrations first",
     }
 
 
@@ -716,6 +716,7 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     assert mends["redis"] == "check REDIS_URL and that the server runs"
     assert mends["postgres"] == "check DATABASE_URL and that the server runs"
     assert mends["model endpoint"].startswith("check the URL and the network")
+    assert "LLM_ERROR" in mends["model endpoint"]
     assert "hunter2" not in ended.out + ended.err
 
 

@@ -85,6 +85,9 @@ JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
 
 LONG_PIECE = 12
 """Letters beyond such a sign that are searched for a digit, which tells that signs are letters there."""
+_SIGN_RUN = re.compile(r"([$@+|])\1*")
+_AFTER_WORD = re.compile(r"!+[!1?]*(?![\w@$])|\(\w{1,3}\)(?!\w)")
+"""Excitement (``loser!!1!``) and a bracketed ending (``loser(s)``) follow a word and are no part of it."""
 SIGN_RUN = 3
 """Equal signs in a row after a word that decorate it (``viagra$$$``); two may be letters (``bra$$``)."""
 LEET_EDGES = "@$+"
@@ -107,11 +110,25 @@ def bounded(rule: Rule, text: str, place: tuple[int, int], hows: frozenset[How])
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
     leet, looks = How.LEET in hows, bool(hows & {How.HOMOGLYPH, How.WIDTH})
-    if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet, looks=looks):
-        return False
-    if not rule.open_end and _sign_goes_on(text, end, 1, leet=leet, looks=looks):
-        return False
+    if not _decorated(text, start, end):
+        if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet, looks=looks):
+            return False
+        if (
+            not rule.open_end
+            and not _AFTER_WORD.match(text, end)
+            and _sign_goes_on(text, end, 1, leet=leet, looks=looks)
+        ):
+            return False
     return _script_edges(rule, text, start, end)
+
+
+def _decorated(text: str, start: int, end: int) -> bool:
+    """Whether the same signs stand on both sides of a match (``$$cash$$``) and nothing touches them."""
+    run = _SIGN_RUN.match(text, end)
+    if run is None or not text.endswith(run[0], 0, start):
+        return False
+    before = start - len(run[0]) - 1
+    return (before < 0 or text[before].isspace()) and (run.end() == len(text) or text[run.end()].isspace())
 
 
 def _sign_goes_on(  # noqa: PLR0911  # a table of cases, one line each

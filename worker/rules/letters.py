@@ -50,13 +50,22 @@ def _paired_runs(
 
 
 def _stretch(pair: tuple[list[Unit], list[Unit]]) -> int:
-    """How often the text repeats one letter where the rule has fewer; 0 where it does not."""
+    """How often the text repeats one letter where the rule has fewer; 0 where it does not.
+
+    Digits and bars go with ``i`` and with ``l``; the two together are no repetition.
+    """
     wanted, found = pair
     if len(found) <= len(wanted):
         return 0
     if found[0].letter != "i":
         return len(found)
-    return len(found) if len({base(unit.char) for unit in found} & {"i", "l"}) <= 1 else 0
+    longest, length, kinds = 0, 0, set[str]()
+    for unit in found:
+        kind = base(unit.char)
+        both = kind in {"i", "l"} and bool(kinds - {kind})
+        length, kinds = (1, {kind}) if both else (length + 1, kinds | ({kind} & {"i", "l"}))
+        longest = max(longest, length)
+    return longest
 
 
 def _run_agrees(wanted: list[Unit], found: list[Unit], whole: list[Unit], hows: set[How]) -> bool:

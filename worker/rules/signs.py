@@ -11,8 +11,8 @@ from worker.rules.fold import Fold
 
 _MARKS = re.compile(r"[!(|]+")
 _WORD_OR_SIGN = re.compile(r"[\w@$+]")
-_REPEATED_SIGN = re.compile(r"([+|!])[\w@$!]\1")
-_SIGN_BETWEEN = re.compile(r"(?<!\w)[\w@$!]([+|!])(?:[\w@$!]\1)+[\w@$!](?!\w)")
+_REPEATED_SIGN = re.compile(r"([+|!]{1,2})[^\s+|]\1")
+_SIGN_BETWEEN = re.compile(r"(?<!\w)[^\s+|]([+|!]{1,2})(?:[^\s+|]\1)+[^\s+|](?!\w)")
 """A sign between all letters (``@+s+s``) parts them and is no letter itself."""
 
 
@@ -33,7 +33,7 @@ def sign_readings(text: str, reach: int) -> Iterator[Reading]:
     """Readings with signs as letters; the doubtful one only of what is near a doubtful sign."""
     parted = text
     if _REPEATED_SIGN.search(text):
-        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " "), text)
+        parted = _SIGN_BETWEEN.sub(lambda found: found[0].replace(found[1], " " * len(found[1])), text)
     marks = list(_MARKS.finditer(parted))
     if not marks:
         yield Reading(Fold.SIGNS, Context(parted))

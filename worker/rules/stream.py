@@ -27,9 +27,10 @@ SPACED = re.compile(
     rf"(?<= )({_LETTER})\1*{_SIGNS}(?: ({_LETTER})\2*{_SIGNS})(?: ({_LETTER})\3*{_SIGNS})+(?= )"
 )
 """Three or more single letters (repeated or with their Indic signs) in a row."""
-ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоוהήηο")
+ONE_LETTER_WORDS_BEFORE = frozenset("aeiouyàèéóавеийікосуюяєоήηο")
 """Words of one letter that may stand before spaced letters (``a s l u t`` holds ``slut``): articles,
-prepositions and pronouns of the Latin, Cyrillic and Greek languages we know."""
+prepositions and pronouns of the Latin, Cyrillic and Greek languages we know; Hebrew
+writes its own as part of a word."""
 ONE_LETTER_WORDS_AFTER = frozenset("aiавиікосуяєοη")
 """The same after spaced letters; without ``e``, ``o``, ``y``, which end too many English words."""
 
@@ -149,8 +150,9 @@ def _region(stream: Stream, text: str, span: tuple[int, int]) -> Region:
         spaces,
         word_gaps,
         wide,
-        before=elided[0] or (blank and _is_word(stream.chars[start], ONE_LETTER_WORDS_BEFORE)),
-        after=elided[1] or (blank and followed and _is_word(last, ONE_LETTER_WORDS_AFTER)),
+        before=elided[0] or (blank and _is_word(text[stream.starts[start]], ONE_LETTER_WORDS_BEFORE)),
+        after=elided[1]
+        or (blank and followed and _is_word(text[stream.ends[end - 1]], ONE_LETTER_WORDS_AFTER)),
     )
 
 
@@ -204,7 +206,7 @@ def _is_one_letter(stream: Stream, start: int, end: int) -> bool:
 
 
 def _is_word(letter: str, words: frozenset[str]) -> bool:
-    return letter in words or _is_indic(letter)
+    return letter.casefold() in words or _is_indic(letter)
 
 
 def _is_indic(letter: str) -> bool:
