@@ -88,6 +88,17 @@ def test_the_threshold_is_a_lower_bound_that_can_be_changed(threshold: float, ac
     assert assessed("It is open on Mondays.", policy).action is action
 
 
+@pytest.mark.parametrize(
+    ("judged", "confidence", "action"), [(0.8, 0.7, Action.SEND), (0.78, 0.69, Action.FALLBACK)]
+)
+def test_the_threshold_is_0_7_unless_it_is_set(judged: float, confidence: float, action: Action) -> None:
+    """Seed 000: confidence_threshold defaults to 0.7, and 0.7 itself passes."""
+    draft = "I think, I believe, it could be so; a limited one." + LONG
+    found = assessed(draft, FailsafePolicy(trigger_on_category=False), scores={Aspect.CONFIDENCE: judged})
+
+    assert (round(found.confidence, 9), found.action) == (confidence, action)
+
+
 def test_a_switched_off_failsafe_lets_everything_through() -> None:
     """Seed 000: failsafe_enabled."""
     found = assessed("I'm not sure, maybe, error.", FailsafePolicy(enabled=False))

@@ -98,6 +98,14 @@ def test_hedging_reduces_the_certainty(draft: str, self_assessed: float | None, 
     assert certainty_score(draft, self_assessed, 0.1) == pytest.approx(certainty)
 
 
+def test_a_hedging_phrase_takes_a_tenth_unless_an_account_says_otherwise() -> None:
+    """The document gives no number; ours is 0.1."""
+    hedged = assessed("I think it is open.", POLICY, scores=scores(1.0, 1.0))
+    harsh = assessed("I think it is open.", GuardrailPolicy(hedge_penalty=0.5), scores=scores(1.0, 1.0))
+
+    assert (hedged.signals["certainty"], harsh.signals["certainty"]) == (0.9, 0.5)
+
+
 def test_both_judges_are_asked_at_once() -> None:
     """Grounding and certainty are two questions of one round."""
     assert [q.aspect for q in questions_of(DRAFT, POLICY)] == [Aspect.GROUNDING, Aspect.CERTAINTY]

@@ -53,9 +53,11 @@ def test_confidence_is_base_and_adjustments(
         (0.0, "low"),
         (0.3, "low"),
         (0.35, "low"),
+        (0.39, "low"),
         (0.4, "medium"),
         (0.6, "medium"),
         (0.65, "medium"),
+        (0.69, "medium"),
         (0.7, "high"),
         (1.0, "high"),
     ],
@@ -177,6 +179,14 @@ def test_an_account_that_learns_nothing_says_nothing_of_learning() -> None:
 def test_a_missing_citation_triggers_the_fallback_only_without_context(found: Evidence, action: str) -> None:
     """Seed 002, "Fallback Triggers"."""
     assert assessed("You can return any item within 30 days.", POLICY, found).action == action
+
+
+def test_a_missing_citation_alone_is_enough_without_context() -> None:
+    """Seed 002, "Fallback Triggers": missing_citation + no context, with nothing else wrong."""
+    policy = ValidatorsPolicy(require_uncertainty_when_no_context=False, evidence_threshold=0.0)
+    found = assessed("It is open on Mondays.", policy, NOTHING)
+
+    assert (found.failed_checks, found.action) == ((Fault.MISSING_CITATION,), Action.FALLBACK)
 
 
 def test_the_ethics_adapter_calls_the_accounts_guard() -> None:
