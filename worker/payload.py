@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -195,8 +196,14 @@ def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(inner, dict):
         raise PayloadRejected(code="invalid", field="data.data", expected="a JSON object", got=_kind(inner))
     ours = {name: value for name, value in inner.items() if value is not None}
-    defaults = {"event_id": envelope["id"], "created_at": envelope.get("time")}
+    defaults = {"event_id": _cloud_id(envelope["source"], envelope["id"]), "created_at": envelope.get("time")}
     return {name: value for name, value in defaults.items() if value is not None} | ours
+
+
+def _cloud_id(source: str, event_id: str) -> str:
+    """``source#id``: only together are they unique (CloudEvents 1.0); their SHA-256 when too long."""
+    joined = f"{source}#{event_id}"
+    return joined if len(joined) <= ID_CHARS else hashlib.sha256(joined.encode()).hexdigest()
 
 
 def _check_depth(body: dict[str, Any]) -> None:

@@ -226,12 +226,20 @@ def cloud(envelope: dict[str, Any], **changes: Any) -> bytes:
     return json.dumps({**ENVELOPE, "data": inner, **envelope}).encode()
 
 
+def test_two_sources_may_use_one_cloud_id() -> None:
+    """CloudEvents makes source and id unique together; a very long pair is kept as its digest."""
+    ids = {read(cloud({"source": source}, event_id=None)).event_id for source in ("/a", "/b", "/c" * 200)}
+
+    assert len(ids) == 3
+    assert max(map(len, ids)) <= 255
+
+
 @pytest.mark.parametrize("absent", [..., None])
 def test_the_envelope_fills_what_the_event_leaves_out(absent: object) -> None:
     """CloudEvents' id and time stand in where the event has none, null counting as none."""
     event = read(cloud({}, event_id=absent, created_at=absent))
 
-    assert (event.event_id, event.created_at) == ("cloud-1", datetime(2026, 11, 21, 9, tzinfo=UTC))
+    assert (event.event_id, event.created_at) == ("/shop#cloud-1", datetime(2026, 11, 21, 9, tzinfo=UTC))
 
 
 def test_the_event_s_own_id_and_time_win() -> None:

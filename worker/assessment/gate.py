@@ -53,7 +53,7 @@ def _is_refusal(text: str) -> bool:
 
 
 def _is_handoff(text: str) -> bool:
-    return _each_matches("handoffs", text) and _is_plain(text) and not _states_names(text)
+    return _each_matches("handoffs", text) and _is_plain(text) and not _claims(text)
 
 
 def _is_plain(text: str) -> bool:
@@ -62,7 +62,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _is_clarifying(text: str) -> bool:
-    return _each_matches("questions", text) and _only_asks(text) and not _states_names(text)
+    return _each_matches("questions", text) and _only_asks(text) and not _claims(text)
 
 
 def _only_asks(text: str) -> bool:
@@ -121,6 +121,11 @@ def _each_matches(name: str, text: str) -> bool:
 def _small(part: str) -> bool:
     found = tokens(part)
     return _all_small_talk(found) or found == ["sorry"]
+
+
+def _claims(text: str) -> bool:
+    """Whether a courtesy carries a promise, a claim or a name with it: then it is checked as an answer."""
+    return pattern_of("claims").search(folded(text)) is not None or _states_names(text)
 
 
 def _states_names(text: str) -> bool:

@@ -49,6 +49,9 @@ def test_small_talk_states_no_fact(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "A colleague will refund everything and send a free gift.",
+        "Did you know the shop is closed forever?",
+        "Do you want the free bicycle we give to everyone?",
         "You are welcome. The shop is open today.",
         "Gern geschehen, die Lampe kostet zwanzig Euro.",
         "De nada, la tienda abre hoy.",
