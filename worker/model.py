@@ -287,15 +287,6 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A reply that is not yet approved, with the passages it may rest on."""
-
-    text: str
-    passages: tuple[Passage, ...]
-    model: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModerationScores:
     """A moderation verdict.
 

@@ -125,14 +125,3 @@ def base(char: str) -> str:
 
 def _is_accent(mark: str) -> bool:
     return TABLES[Fold.NATIVE][ord(mark)] == ""
-
-
-def is_letter(char: str, fold: Fold = Fold.NATIVE) -> bool:
-    """Whether the fold reads a letter or digit there, not a separator, an accent or something invisible."""
-    return bool((TABLES[fold][ord(char)] or "").strip())
-
-
-def is_separator(char: str, fold: Fold = Fold.NATIVE) -> bool:
-    """Whether the fold reads a gap between words there."""
-    folded = TABLES[fold][ord(char)]
-    return bool(folded) and not str(folded).strip()
