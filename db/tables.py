@@ -227,6 +227,7 @@ outbox: Final = Table(
     Column("text", Text, nullable=False),
     Column("created_at", Timestamp, nullable=False),
     Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
+    Column("cancelled_at", Timestamp, comment="a reviewer took it back before delivery"),
     UniqueConstraint("user_id", "event_id"),
     Index("ix_outbox_waiting", "id", postgresql_where=text("delivered_at IS NULL")),
     comment="the only door to a user: approved replies",

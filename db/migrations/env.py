@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from db import review_tables  # noqa: F401  # adds its tables to metadata
 from db.tables import metadata
 
 connection = context.config.attributes["connection"]

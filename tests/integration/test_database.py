@@ -23,7 +23,7 @@ from db.audit import reading
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
 from db.pool import Pool, pool
-from db.tables import metadata
+from db.review_tables import metadata
 from tests.conftest import create_database, database_at
 from tests.unit.samples import account, event
 from worker.errors import ConfigurationError

@@ -1,0 +1,1 @@
+"""PEOPLE: the web face of the audit."""
