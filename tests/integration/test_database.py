@@ -18,12 +18,12 @@ from alembic.migration import MigrationContext
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import accounts, conservation, decisions, migrate, upkeep
+from db import accounts, conservation, decisions, figure_tables, migrate, review_tables, upkeep  # noqa: F401
 from db.audit import reading
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
 from db.pool import Pool, pool
-from db.review_tables import metadata
+from db.tables import metadata
 from tests.conftest import create_database, database_at
 from tests.unit.samples import account, event
 from worker.errors import ConfigurationError
