@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from cli.output import emit, fail
 from worker.errors import ConfigurationError
 from worker.payload import EventPayload
-from worker.settings import SECRETS, Settings, load
+from worker.settings import FIELDS, SECRETS, load
 
 app = typer.Typer(no_args_is_help=True, help="What can be set, and what is set.")
 MASK: Final = "********"
@@ -35,7 +35,7 @@ def show() -> None:
 def example() -> None:
     """A complete .env file with every variable, its meaning and its default."""
     typer.echo("# Every variable Hushgate reads; made by `hushgate config example`.")
-    for name, field in Settings.model_fields.items():
+    for name, field in FIELDS.items():
         default = "" if field.is_required() or field.default is None else _text(field.default)
         required = " (required)" if field.is_required() else ""
         typer.echo(f"\n# {field.description}{required}")
@@ -52,7 +52,7 @@ def schema(what: Annotated[str, typer.Argument(help="event")] = "event") -> None
 
 def _values() -> Iterator[dict[str, Any]]:
     in_file = dotenv_values(".env")
-    for name, field in Settings.model_fields.items():
+    for name, field in FIELDS.items():
         variable = field.alias or name
         value, origin = _value(variable, field, in_file)
         yield {"variable": variable, "value": value, "origin": origin, "meaning": field.description}

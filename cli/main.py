@@ -10,7 +10,18 @@ import sqlalchemy as sa
 import typer
 from redis.exceptions import RedisError
 
-from cli import accounts, config, dead_letters, decisions, doctor, documents, publish, saving, serve
+from cli import (
+    accounts,
+    config,
+    dead_letters,
+    decisions,
+    doctor,
+    documents,
+    publish,
+    review_site,
+    saving,
+    serve,
+)
 from cli.assess import assess_app
 from cli.demo import run as demo
 from cli.output import complain
@@ -37,6 +48,7 @@ app.command()(demo.demo)
 app.command()(demo.up)
 app.command()(publish.publish)
 app.add_typer(decisions.app, name="decisions")
+app.add_typer(review_site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(documents.app, name="documents")

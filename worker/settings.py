@@ -119,6 +119,35 @@ class DocumentSettings(EmbeddingSettings):
     openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
 
 
+class ReviewSettings(DocumentSettings):
+    """What the review pages need."""
+
+    review_url: HttpUrl = Field(
+        default="http://127.0.0.1:8085",
+        alias="HUSHGATE_REVIEW_URL",
+        description="Where people reach the review pages; https beyond this machine.",
+    )
+    review_idle_s: float = Field(
+        default=28_800.0,
+        ge=60,
+        le=604_800,
+        alias="HUSHGATE_REVIEW_IDLE_S",
+        description="A session ends after this long without a page.",
+    )
+    review_session_s: float = Field(
+        default=86_400.0,
+        ge=60,
+        le=2_592_000,
+        alias="HUSHGATE_REVIEW_SESSION_S",
+        description="A session ends after this long in any case.",
+    )
+    review_proxies: str = Field(
+        default="127.0.0.1",
+        alias="HUSHGATE_REVIEW_PROXIES",
+        description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas.",
+    )
+
+
 class Settings(EmbeddingSettings):
     """What a worker reads from its environment and from ``.env``, once, at start."""
 
@@ -301,6 +330,15 @@ def documents() -> DocumentSettings:
     return _read(DocumentSettings)
 
 
+def review() -> ReviewSettings:
+    """The settings of the review pages.
+
+    Raises:
+        ConfigurationError: as ``load``.
+    """
+    return _read(ReviewSettings)
+
+
 def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str | None]:
     """Base URL and key of the embedding model; OpenAI's key goes to OpenAI's URL and nowhere else."""
     key = settings.embedding_api_key
@@ -332,8 +370,10 @@ def _line(problem: object) -> str:
     return f"  {name}: {message}, got {shown}"
 
 
-ALIASES: Final = {name: str(field.alias) for name, field in Settings.model_fields.items()}
+FIELDS: Final = Settings.model_fields | ReviewSettings.model_fields
+"""Every variable that any command reads."""
+ALIASES: Final = {name: str(field.alias) for name, field in FIELDS.items()}
 SECRETS: Final = frozenset(
-    str(field.alias) for field in Settings.model_fields.values() if "SecretStr" in str(field.annotation)
+    str(field.alias) for field in FIELDS.values() if "SecretStr" in str(field.annotation)
 )
 Known = TypeVar("Known", bound=Connections)

@@ -1,0 +1,68 @@
+"""Who read, searched, exported, revealed and changed what; append-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.review_tables import access_log
+
+
+class Action(StrEnum):
+    """What was done; stored, never renamed."""
+
+    SIGN_IN = "sign_in"
+    SIGN_IN_REFUSED = "sign_in_refused"
+    SIGN_OUT = "sign_out"
+    REFUSED = "refused"
+    LIST = "list"
+    SEARCH = "search"
+    READ = "read"
+    REVEAL = "reveal"
+    EXPORT = "export"
+    DOWNLOAD = "download"
+    REVIEW = "review"
+    UNDO = "undo"
+    BULK_REVIEW = "bulk_review"
+    QUEUE = "queue"
+    FIGURES = "figures"
+    RULES = "rules"
+    DOCUMENTS = "documents"
+    SETTINGS = "settings"
+    PEOPLE = "people"
+    TOKEN = "token"  # noqa: S105  # a word, not a secret
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the log; the database gives it number and time."""
+
+    action: Action
+    person_id: UUID | None = None
+    person: str = ""
+    user_id: str | None = None
+    decision_id: UUID | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    address: str = ""
+
+
+async def add(connection: AsyncConnection, entry: Entry) -> None:
+    """Append one line."""
+    await connection.execute(
+        sa.insert(access_log).values(
+            action=entry.action.value,
+            person_id=entry.person_id,
+            person=entry.person,
+            user_id=entry.user_id,
+            decision_id=entry.decision_id,
+            detail=dict(entry.detail),
+            address=entry.address,
+        )
+    )

@@ -1,0 +1,141 @@
+"""People who use the review pages, and what each may do on which account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.review_tables import people, person_roles
+
+EVERY_ACCOUNT: Final = "*"
+
+
+class Role(StrEnum):
+    """What somebody is on an account; stored, never renamed."""
+
+    VIEWER = "viewer"
+    REVIEWER = "reviewer"
+    LEAD = "lead"
+    RULE_EDITOR = "rule_editor"
+    ACCOUNT_ADMIN = "account_admin"
+    AUDITOR = "auditor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """One role on one account; ``user_id`` is ``*`` for every account."""
+
+    user_id: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who may sign in.
+
+    Attributes:
+        login: lower case.
+        grants: their roles, per account.
+        covered: moderation categories whose texts stay covered until asked for.
+        keys_on: whether single keys act on pages.
+        must_change_password: True until a first password was replaced.
+        disabled: True when they may not sign in any more.
+    """
+
+    person_id: UUID
+    login: str
+    name: str
+    grants: tuple[Grant, ...] = ()
+    covered: tuple[str, ...] = ()
+    keys_on: bool = True
+    must_change_password: bool = False
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """What a sign-in with a password is checked against."""
+
+    person: Person
+    password_hash: str | None
+    failed_logins: int
+    locked_until: datetime | None
+
+
+async def by_id(connection: AsyncConnection, person_id: UUID) -> Person | None:
+    """A person with their roles, or None."""
+    row = (await connection.execute(sa.select(people).where(people.c.id == person_id))).mappings().first()
+    return await _person(connection, row) if row else None
+
+
+async def by_login(connection: AsyncConnection, login: str) -> Credentials | None:
+    """A person with what their password is checked against, or None."""
+    query = sa.select(people).where(people.c.login == login.lower())
+    row = (await connection.execute(query)).mappings().first()
+    if row is None:
+        return None
+    return Credentials(
+        person=await _person(connection, row),
+        password_hash=row["password_hash"],
+        failed_logins=row["failed_logins"],
+        locked_until=row["locked_until"],
+    )
+
+
+async def add(
+    connection: AsyncConnection,
+    person_id: UUID,
+    *,
+    login: str,
+    name: str,
+    password_hash: str | None,
+    must_change_password: bool,
+    created_by: str,
+) -> bool:
+    """Add a person without roles; False when the login is taken."""
+    statement = insert(people).values(
+        id=person_id,
+        login=login.lower(),
+        name=name,
+        password_hash=password_hash,
+        must_change_password=must_change_password,
+        created_by=created_by,
+    )
+    done = await connection.execute(statement.on_conflict_do_nothing(index_elements=["login"]))
+    return bool(done.rowcount)
+
+
+async def grant(connection: AsyncConnection, person_id: UUID, wanted: Grant, *, granted_by: str) -> None:
+    """Give a role on an account; nothing changes when they have it."""
+    statement = insert(person_roles).values(
+        person_id=person_id, user_id=wanted.user_id, role=wanted.role.value, granted_by=granted_by
+    )
+    await connection.execute(statement.on_conflict_do_nothing())
+
+
+async def _person(connection: AsyncConnection, row: sa.RowMapping) -> Person:
+    query = (
+        sa.select(person_roles.c.user_id, person_roles.c.role)
+        .where(person_roles.c.person_id == row["id"])
+        .order_by(person_roles.c.user_id, person_roles.c.role)
+    )
+    grants = tuple(
+        Grant(user_id=user_id, role=Role(role)) for user_id, role in await connection.execute(query)
+    )
+    return Person(
+        person_id=row["id"],
+        login=row["login"],
+        name=row["name"] or row["login"],
+        grants=grants,
+        covered=tuple(row["covered"]),
+        keys_on=row["keys_on"],
+        must_change_password=row["must_change_password"],
+        disabled=row["disabled_at"] is not None,
+    )

@@ -1,0 +1,213 @@
+"""The ASGI application: routes, who may pass, and what strangers, storms and outages get."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.applications import Starlette
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from db import people, sessions
+from db.access_log import Action
+from db.people import Person
+from db.review_store import Store
+from review.background import background
+from review.headers import SecurityHeaders
+from review.pages import sign_in
+from review.routes import PAGES
+from review.templating import STATIC, Templates
+from review.web import (
+    FORM_COOKIE,
+    SESSION_COOKIE,
+    Page,
+    Refused,
+    Site,
+    Visit,
+    csrf_matches,
+    new_token,
+    refusal_json,
+    set_cookie,
+)
+from worker.errors import StorageUnavailable
+from worker.settings import ReviewSettings
+
+log = structlog.get_logger(__name__)
+
+BODY_BYTES: Final = 4_194_304
+"""Largest form: a document of a few hundred pages as text."""
+UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+TITLES: Final = {
+    404: ("Not found", "There is nothing at this address."),
+    405: ("Not possible", "This page does not take that kind of request."),
+    413: ("Too large", "What was sent is larger than this page takes."),
+}
+AWAY: Final = Refused(
+    503, "The database does not answer", "Nothing was lost. Try again in a moment; what you typed is kept."
+)
+
+
+def build(settings: ReviewSettings) -> Starlette:
+    """The application; it connects when it starts."""
+    origin = urlsplit(settings.review_url)
+    site = Site(
+        settings=settings, store=Store(settings.database_url.get_secret_value()), templates=Templates()
+    )
+    hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with site.store, background(site):
+            yield
+
+    routes = [Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name) for page in PAGES]
+    app = Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
+        middleware=[
+            Middleware(SecurityHeaders, https=origin.scheme == "https"),
+            Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
+            Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
+        ],
+        exception_handlers={HTTPException: _http_error(site)},
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    return app
+
+
+def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
+    """The handler behind authentication, authorization and CSRF."""
+
+    async def endpoint(request: Request) -> Response:
+        visit = Visit(site=site, request=request, someone=None, token="")
+        try:
+            await _identify(visit, page)
+            await _admit(visit, page)
+            response = await page.handler(visit)
+        except Refused as refused:
+            response = await _refusal(visit, page, refused)
+        except StorageUnavailable as error:
+            log.warning("review_storage_unavailable", kind=error.kind)
+            response = await _refusal(visit, page, AWAY)
+        if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
+            set_cookie(response, FORM_COOKIE, visit.token)
+        return response
+
+    return endpoint
+
+
+async def _identify(visit: Visit, page: Page) -> None:
+    """Find out who asks: by session; the JSON face also takes API tokens."""
+    request, site = visit.request, visit.site
+    if page.api and (scheme_and_key := request.headers.get("Authorization")) is not None:
+        visit.someone = await sign_in.person_of_key(visit, scheme_and_key)
+        visit.via_api = True
+        return
+    if (token := request.cookies.get(SESSION_COOKIE)) is not None:
+        visit.someone = await _session(site, token, visit)
+    visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
+
+
+async def _session(site: Site, token: str, visit: Visit) -> Person | None:
+    now, idle = visit.now, timedelta(seconds=site.settings.review_idle_s)
+    async with site.store.writing() as connection:
+        found = await sessions.person_of(connection, token, now=now, idle=idle)
+        if found is None:
+            return None
+        person_id, due = found
+        if due:
+            await sessions.seen(connection, token, now=now)
+        person = await people.by_id(connection, person_id)
+    return None if person is None or person.disabled else person
+
+
+async def _admit(visit: Visit, page: Page) -> None:
+    """Read the form and refuse whoever may not be here.
+
+    Raises:
+        Refused: 401, 403 or 404.
+    """
+    request = visit.request
+    if request.method in UNSAFE and not visit.via_api:
+        visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
+        _check_origin(visit)
+    if page.right is None:
+        return
+    if visit.someone is None:
+        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+    if request.method in UNSAFE and not visit.via_api:
+        _check_token(visit)
+    if (user_id := request.path_params.get("account")) is not None:
+        visit.require(page.right, user_id)
+    elif not visit.may(page.right):
+        raise Refused(
+            403,
+            "Not allowed",
+            f"This page needs the right {page.right.value!r}, which you have on no account.",
+        )
+    if visit.person.must_change_password and page.name not in sign_in.FIRST_PASSWORD_PAGES:
+        raise Refused(403, "Choose a password first", "Your first password has to be replaced.")
+
+
+def _check_origin(visit: Visit) -> None:
+    """Refuse what another site sent: browsers say where a form came from.
+
+    Raises:
+        Refused: 403.
+    """
+    headers = visit.request.headers
+    fetch_site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
+    ours = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
+    foreign = fetch_site not in (None, "same-origin") or (origin is not None and origin not in ours)
+    if foreign:
+        raise Refused(403, "Not from this site", "The form came from another site and was not used.")
+
+
+def _check_token(visit: Visit) -> None:
+    shown = visit.form.get("csrf") or visit.request.headers.get("X-CSRF-Token")
+    if not csrf_matches(visit.token, shown):
+        raise Refused(
+            403,
+            "The form is out of date",
+            "It belongs to another session. Go back, reload and send it again.",
+        )
+
+
+async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
+    if visit.someone is not None and refused.status == 403:
+        await visit.log(Action.REFUSED, detail={"page": page.name, "title": refused.title})
+    if page.api:
+        response = refusal_json(refused)
+        if refused.status == 401:
+            response.headers["WWW-Authenticate"] = 'Bearer realm="hushgate"'
+        return response
+    if refused.status == 401:
+        return sign_in.asked(visit)
+    return visit.render("refused.html", status=refused.status, refused=refused)
+
+
+def _http_error(site: Site) -> Callable[[Request, Exception], Any]:
+    """What nobody's page is: an unknown address, a wrong method, too large a body."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        title, text = TITLES.get(status, ("Not possible", "The request could not be understood."))
+        refused = Refused(status, title, text)
+        if request.url.path.startswith("/api/"):
+            return refusal_json(refused)
+        visit = Visit(site=site, request=request, someone=None, token="", form=FormData())
+        return visit.render("refused.html", status=status, refused=refused)
+
+    return handle

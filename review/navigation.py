@@ -1,0 +1,30 @@
+"""The links at the top of every page, in the order in which people need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from review.access import Right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One link; it is shown to who has the right on any account."""
+
+    name: str
+    title: str
+    path: str
+    right: Right
+
+
+LINKS: Final[tuple[Link, ...]] = ()
+"""One line per page that people go to; its path is the route's of the same name."""
+
+
+def entries(may: Callable[[Right], bool], path: str) -> tuple[tuple[Link, bool], ...]:
+    """The links somebody may follow, each with whether they are there."""
+    return tuple(
+        (link, path == link.path or path.startswith(f"{link.path}/")) for link in LINKS if may(link.right)
+    )

@@ -1,0 +1,2 @@
+// Keys and small conveniences; every page works without this file.
+"use strict";

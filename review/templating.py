@@ -1,0 +1,72 @@
+"""Jinja2 with everything escaped, and the few filters that pages share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+HERE: Final = Path(__file__).parent
+STATIC: Final = HERE / "static"
+
+
+class Templates:
+    """The templates of the review pages."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals["static"] = static
+        self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
+
+    def render(self, template: str, values: Mapping[str, object]) -> str:
+        """The text of a page."""
+        return self._environment.get_template(template).render(values)
+
+
+def static(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may keep it for ever."""
+    return f"/static/{name}?v={_fingerprint(name)}"
+
+
+@cache
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
+def when(moment: datetime | None) -> Markup:
+    """A moment, UTC, to the second, as a <time> element."""
+    if moment is None:
+        return Markup("–")
+    at = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), at.strftime("%Y-%m-%d %H:%M:%S"))
+
+
+def percent(share: float | None) -> str:
+    """A share of 0..1 in percent, one decimal below ten."""
+    if share is None:
+        return "–"
+    return f"{share * 100:.1f} %" if abs(share) < 0.1 else f"{share * 100:.0f} %"
+
+
+def amount(number: float | None) -> str:
+    """A number with a thin space between thousands."""
+    if number is None:
+        return "–"
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def words(code: str) -> Markup:
+    """A code such as LLM_ERROR, broken where a narrow screen may break it."""
+    return Markup("_<wbr>").join(escape(part) for part in code.split("_"))

@@ -1,0 +1,226 @@
+"""What a page is made of: a visit by somebody, an answer, or a refusal in plain words."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from db import access_log
+from db.access_log import Action, Entry
+from db.people import Person
+from db.review_store import Store
+from review.access import Right, accounts_with, may, may_somewhere
+from review.navigation import entries
+from review.templating import Templates
+from worker.settings import ReviewSettings
+
+SESSION_COOKIE: Final = "__Host-hushgate"
+FORM_COOKIE: Final = "__Host-hushgate-form"
+"""Stands in for the session before there is one, so that the sign-in form is protected too."""
+
+
+class Refused(Exception):  # noqa: N818  # not an error of ours
+    """A page that cannot be given; shown to the person as it is.
+
+    Args:
+        status: 400, 401, 403, 404, 409, 410, 413, 429 or 503.
+        title: a few words, the heading.
+        text: what was expected, what came, what to do now.
+    """
+
+    def __init__(self, status: int, title: str, text: str) -> None:
+        super().__init__(title)
+        self.status = status
+        self.title = title
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What all visits share."""
+
+    settings: ReviewSettings
+    store: Store
+    templates: Templates
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """One request of one person.
+
+    Attributes:
+        someone: who asks; None only where a page's right is None.
+        form: the form's fields, CSRF already checked; empty on GET.
+        token: what the CSRF token is made from: the session's or the form cookie's value.
+        via_api: True when an API token was shown instead of a session.
+    """
+
+    site: Site
+    request: Request
+    someone: Person | None
+    token: str
+    form: FormData = field(default_factory=FormData)
+    via_api: bool = False
+
+    @property
+    def person(self) -> Person:
+        """Who asks, on every page that has a right."""
+        if self.someone is None:
+            raise Refused(401, "Sign in first", "This page is for people who are signed in.")
+        return self.someone
+
+    @property
+    def store(self) -> Store:
+        """Postgres."""
+        return self.site.store
+
+    @property
+    def now(self) -> datetime:
+        """The time of this visit, UTC."""
+        return self.site.now()
+
+    @property
+    def address(self) -> str:
+        """Where the request came from."""
+        return self.request.client.host if self.request.client else ""
+
+    @property
+    def csrf(self) -> str:
+        """What a form must carry."""
+        return csrf_token(self.token)
+
+    @property
+    def partial(self) -> bool:
+        """True when htmx asks for a piece of the page."""
+        return self.request.headers.get("HX-Request") == "true"
+
+    def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
+        """The accounts this person has a right on: None for every account."""
+        return accounts_with(self.person, right)
+
+    def may(self, right: Right, user_id: str | None = None) -> bool:
+        """Whether the person has a right, on one account or anywhere."""
+        if self.someone is None:
+            return False
+        if user_id is None:
+            return may_somewhere(self.someone, right)
+        return may(self.someone, right, user_id)
+
+    def require(self, right: Right, user_id: str) -> None:
+        """Refuse unless the person has the right on this account.
+
+        Raises:
+            Refused: 403; 404 when they may not even see the account.
+        """
+        if self.may(right, user_id):
+            return
+        if not self.may(Right.VIEW, user_id):
+            raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
+        raise Refused(403, "Not allowed", f"You do not have the right {right.value!r} on account {user_id}.")
+
+    def url(self, name: str, /, **parameters: object) -> str:
+        """The path of a page."""
+        return str(self.request.app.url_path_for(name, **parameters))
+
+    def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
+        """A page, or a piece of one, from a template."""
+        shared = {"visit": self, "nav": entries(self.may, self.request.url.path), "Right": Right}
+        body = self.site.templates.render(template, shared | values)
+        return HTMLResponse(body, status_code=status)
+
+    def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
+        """On to another page, by GET."""
+        return RedirectResponse(
+            self.url(name, **parameters) + (f"?{query}" if query else ""), status_code=303
+        )
+
+    async def log(
+        self,
+        action: Action,
+        *,
+        user_id: str | None = None,
+        decision_id: UUID | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a line of the access log, in a transaction of its own."""
+        async with self.store.writing() as connection:
+            await access_log.add(
+                connection, self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)
+            )
+
+    def entry(
+        self,
+        action: Action,
+        *,
+        user_id: str | None = None,
+        decision_id: UUID | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> Entry:
+        """A line of the access log, for who writes it in a transaction of their own."""
+        return Entry(
+            action=action,
+            person_id=self.someone.person_id if self.someone else None,
+            person=self.someone.login if self.someone else "",
+            user_id=user_id,
+            decision_id=decision_id,
+            detail=detail or {},
+            address=self.address,
+        )
+
+
+Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One line of the route table.
+
+    Attributes:
+        right: what somebody must have to get here; on the account when the path has ``{account}``, else on
+            any account, and then the handler looks at the very thing. None: everybody, signed in or not.
+        api: True for the JSON face: it takes API tokens and refuses in JSON.
+    """
+
+    path: str
+    name: str
+    handler: Handler
+    right: Right | None
+    methods: tuple[str, ...] = ("GET",)
+    api: bool = False
+
+
+def csrf_token(token: str) -> str:
+    """What forms carry: derived from the cookie, so that nothing is stored."""
+    return hmac.new(token.encode(), b"hushgate form", hashlib.sha256).hexdigest()
+
+
+def csrf_matches(token: str, shown: object) -> bool:
+    """Whether a form carries the right token."""
+    return isinstance(shown, str) and hmac.compare_digest(csrf_token(token).encode(), shown.encode())
+
+
+def new_token() -> str:
+    """256 random bits for a cookie or a key."""
+    return secrets.token_urlsafe(32)
+
+
+def set_cookie(response: Response, name: str, value: str) -> None:
+    """A cookie that scripts cannot read, other sites cannot send and plain HTTP does not carry."""
+    response.set_cookie(name, value, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def refusal_json(refused: Refused) -> Response:
+    """A refusal as RFC 9457 problem details."""
+    body = {"title": refused.title, "status": refused.status, "detail": refused.text}
+    return JSONResponse(body, status_code=refused.status, media_type="application/problem+json")
