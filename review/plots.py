@@ -1,7 +1,7 @@
 """Plots drawn on the server: no script, no picture file; they fit any width and both colour schemes.
 
 A plot is two pictures side by side, so that letters keep their size when the plot is narrow: the axis, and
-the area, whose places are in percent. Series differ by pattern as well as by colour and are named in a legend.
+the area, whose places are in percent. Series differ by pattern as well as by colour; a legend names them.
 """
 
 from __future__ import annotations
