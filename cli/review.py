@@ -90,7 +90,7 @@ def review(
     anything is stored; then each is stored by itself. Exit 0 when all were stored, 1 when some were not,
     2 when nothing was. Examples:
 
-        hushgate decisions review 01a20047-0dfa-71d7-8e88-c1d4329d1fb5 --verdict overturn --reason RULE_TOO_BROAD --restore
+        hushgate decisions review ID --verdict overturn --reason RULE_TOO_BROAD --restore --note '...'
 
         hushgate decisions list --review open --json id | hushgate decisions review - --verdict agree
     """
