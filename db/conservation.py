@@ -17,7 +17,8 @@ ENDED: Final = sa.text("""
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'event_keys') AS purged_keys,
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'ai_decisions')
                AS purged_audit,
-           (SELECT count(*) FROM outbox WHERE delivered_at IS NULL) AS replies_waiting,
+           (SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL)
+               AS replies_waiting,
            (SELECT count(*) FROM outbox) AS replies
 """)
 
@@ -37,7 +38,7 @@ class Balance:
         purged_keys: of those, decided events.
         purged_audit: rows of ``ai_decisions`` that left with their month.
         replies: rows of the outbox.
-        replies_waiting: of those, not yet delivered.
+        replies_waiting: of those, not yet delivered, and not taken back by a reviewer.
     """
 
     accepted: int

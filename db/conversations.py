@@ -8,7 +8,8 @@ from db.pool import Pool, checkout
 from worker.model import Message
 
 HISTORY: Final = """
-    SELECT role, text FROM messages WHERE user_id = %s AND conversation_id = %s ORDER BY id DESC LIMIT %s
+    SELECT role, text FROM messages WHERE user_id = %s AND conversation_id = %s
+    ORDER BY created_at DESC, id DESC LIMIT %s
 """
 
 
@@ -19,7 +20,7 @@ class PostgresConversations:
         self._source = source
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
-        """The newest ``limit`` lines, oldest first."""
+        """The newest ``limit`` lines, oldest first; what a reviewer restored stands where it was written."""
         async with checkout(self._source) as connection:
             cursor = await connection.execute(HISTORY, (user_id, conversation_id, limit))
             rows = await cursor.fetchall()

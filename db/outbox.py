@@ -14,7 +14,7 @@ from db.pool import Connection, Pool, checkout
 LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
 WAITING: Final = """
     SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at
-    FROM outbox WHERE delivered_at IS NULL ORDER BY id LIMIT %s
+    FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL ORDER BY id LIMIT %s
 """
 MARK: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 

@@ -136,6 +136,7 @@ decision_reviews: Final = Table(
     Column("reason_code", Text, nullable=False, server_default="", comment="a member of db.reviews.Cause"),
     Column("note", Text, nullable=False, server_default=""),
     Column("effect", Text, nullable=False, server_default="none", comment="none, restored or removed"),
+    Column("sealed_until", Timestamp, comment="expiry of what was restored, for an undo"),
     Column("source", Text, nullable=False, comment="page, queue, blind, golden, bulk or cli"),
     Column("item_id", BigInteger, comment="the queue item it answers"),
     Column("job_id", Uuid, comment="the bulk job it belongs to"),
@@ -231,6 +232,7 @@ queue_items: Final = Table(
     ),
     Index("ix_queue_items_open", "queue_id", "id", postgresql_where=text("done_at IS NULL")),
     Index("ix_queue_items_by_decision", "decision_id"),
+    Index("ix_queue_items_done_at", "done_at"),
     Index("ix_queue_items_claimed_by", "claimed_by", postgresql_where=text("done_at IS NULL")),
     comment="one decision in one queue",
 )
@@ -265,6 +267,7 @@ retractions: Final = Table(
     Column("not_before", Timestamp, nullable=False, comment="end of the undo window"),
     Column("cancelled_at", Timestamp, comment="undone in time"),
     Column("delivered_at", Timestamp, comment="when it was put on the retraction stream"),
+    Index("ix_retractions_decision_id", "decision_id"),
     Index(
         "ix_retractions_waiting",
         "not_before",

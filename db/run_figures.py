@@ -13,7 +13,10 @@ from db import audit
 COUNTS: Final = sa.text(
     "SELECT decision, count(*) FROM ai_decisions WHERE event_id LIKE :run GROUP BY decision"
 )
-WAITING: Final = sa.text("SELECT count(*) FROM outbox WHERE event_id LIKE :run AND delivered_at IS NULL")
+WAITING: Final = sa.text("""
+    SELECT count(*) FROM outbox
+    WHERE event_id LIKE :run AND delivered_at IS NULL AND cancelled_at IS NULL
+""")
 BY_REASON: Final = sa.text("""
     SELECT decision, reason_code, count(*) AS events,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p50_ms,
@@ -48,6 +51,10 @@ OUT_OF_ORDER: Final = sa.text("""
     ) AS decided WHERE (ms, seq) < (ms_before, seq_before)
 """)
 APPROVED: Final = sa.text("SELECT count(*) FROM outbox WHERE event_id LIKE :run")
+CANCELLED: Final = sa.text("""
+    SELECT count(*) FROM outbox
+    WHERE event_id LIKE :run AND delivered_at IS NULL AND cancelled_at IS NOT NULL
+""")
 EXAMPLES: Final = sa.text("""
     SELECT DISTINCT ON (decision, snapshot_json ->> 'error_class') id FROM ai_decisions
     WHERE event_id LIKE :run AND reason_code <> 'UNKNOWN_ACCOUNT'
@@ -74,6 +81,7 @@ class RunFigures:
         totals: figures of the run.
         examples: three decisions whole.
         approved: replies in the outbox.
+        cancelled: of those, taken back by a reviewer before delivery.
         out_of_order: decisions that came before an earlier event of their conversation.
     """
 
@@ -81,6 +89,7 @@ class RunFigures:
     totals: dict[str, Any]
     examples: list[dict[str, Any]]
     approved: int
+    cancelled: int
     out_of_order: int
 
 
@@ -102,5 +111,6 @@ async def figures(connection: AsyncConnection, run: str) -> RunFigures:
         totals=dict((await connection.execute(TOTALS, wanted)).mappings().one()),
         examples=[row for each in ids if (row := await audit.one(connection, each)) is not None],
         approved=int((await connection.execute(APPROVED, wanted)).scalar_one()),
+        cancelled=int((await connection.execute(CANCELLED, wanted)).scalar_one()),
         out_of_order=int((await connection.execute(OUT_OF_ORDER, wanted)).scalar_one()),
     )

@@ -193,7 +193,7 @@ messages: Final = Table(
     Column("text", Text, nullable=False),
     Column("created_at", Timestamp, nullable=False),
     CheckConstraint("role IN ('user', 'assistant')", name="role_known"),
-    Index("ix_messages_conversation", "user_id", "conversation_id", "id"),
+    Index("ix_messages_conversation", "user_id", "conversation_id", "created_at", "id"),
     comment="the stored history a prompt is built from",
 )
 

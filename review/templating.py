@@ -12,6 +12,8 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from review import care
+
 HERE: Final = Path(__file__).parent
 STATIC: Final = HERE / "static"
 
@@ -29,6 +31,7 @@ class Templates:
         )
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
+        self._environment.filters["category_words"] = care.words
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""

@@ -7,32 +7,21 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-import orjson
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import RedisError
 
 from db import outbox
 from db.outbox import Reply
 from db.pool import Pool
+from tasks.once import OnceStream, Outgoing
 from worker.errors import StorageUnavailable
 
 log = structlog.get_logger(__name__)
 
 BATCH: Final = 200
-MARK_TTL_S: Final = 7 * 86_400
 SHORT_PAUSE_S: Final = 0.1
 LONG_PAUSE_S: Final = 2.0
-
-SEND: Final = """
--- KEYS[1] reply stream, KEYS[2] mark of this reply; ARGV[1] seconds the mark lives, ARGV[2..] fields.
--- A reply whose mark is there was sent by a relay that died before it could say so in Postgres.
-if redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[1]) then
-  redis.call('XADD', KEYS[1], '*', unpack(ARGV, 2))
-  return 1
-end
-return 0
-"""
 
 
 class Relay:
@@ -47,10 +36,8 @@ class Relay:
 
     def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
         self._pool = pool
-        self._redis = redis
-        self._stream = stream
+        self._stream = OnceStream(redis, stream)
         self._now = now
-        self._send = redis.register_script(SEND)
         self._asked = asyncio.Event()
 
     def nudge(self) -> None:
@@ -87,27 +74,15 @@ class Relay:
             if batch is None:
                 return None
             if batch.replies:
-                await self._put(batch.replies)
+                await self._stream.put([_outgoing(reply) for reply in batch.replies])
                 await batch.delivered([reply.outbox_id for reply in batch.replies], self._now())
         for reply in batch.replies:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
         return len(batch.replies)
 
-    async def _put(self, replies: tuple[Reply, ...]) -> None:
-        pipe = self._redis.pipeline(transaction=False)
-        for reply in replies:
-            mark = f"{{{self._stream}}}:sent:{reply.decision_id}"
-            fields = ("key", f"{reply.user_id}/{reply.event_id}", "data", orjson.dumps(_body(reply)))
-            pipe.evalsha(self._send.sha, 2, self._stream, mark, MARK_TTL_S, *fields)
-        try:
-            await pipe.execute()
-        except NoScriptError:
-            await self._redis.script_load(self._send.script)
-            await self._put(replies)
 
-
-def _body(reply: Reply) -> dict[str, str]:
-    return {
+def _outgoing(reply: Reply) -> Outgoing:
+    body = {
         "event_id": reply.event_id,
         "user_id": reply.user_id,
         "decision_id": str(reply.decision_id),
@@ -117,3 +92,4 @@ def _body(reply: Reply) -> dict[str, str]:
         "text": reply.text,
         "created_at": reply.created_at.isoformat(),
     }
+    return Outgoing(mark=str(reply.decision_id), key=f"{reply.user_id}/{reply.event_id}", body=body)

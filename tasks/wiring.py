@@ -27,6 +27,7 @@ from tasks.accounts import Rulebooks
 from tasks.deliver import Relay
 from tasks.engine import Engine, EngineLimits
 from tasks.handler import Gate, Handler
+from tasks.retract import Retractor
 from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
@@ -61,6 +62,7 @@ class Parts:
 
     engine: Engine
     relay: Relay
+    retractor: Retractor
     rulebooks: Rulebooks
     gate: Gate
     pool: Pool
@@ -169,6 +171,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
     return Parts(
         engine=engine,
         relay=relay,
+        retractor=Retractor(source, redis, stream=settings.retraction_stream, now=clock.now),
         rulebooks=rulebooks,
         gate=gate,
         pool=source,
@@ -249,7 +252,12 @@ class Runtime:
     async def _start(self) -> None:
         name = worker_id()
         self._parts = await parts(self._settings, name)
-        jobs = (self._parts.relay.run, self._parts.rulebooks.refresh_forever, self._probe_storage)
+        jobs = (
+            self._parts.relay.run,
+            self._parts.retractor.run,
+            self._parts.rulebooks.refresh_forever,
+            self._probe_storage,
+        )
         self._keepers = [asyncio.create_task(_restarted(job)) for job in jobs]
         self._parts.relay.nudge()
         if self._settings.engine_enabled:

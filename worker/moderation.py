@@ -25,6 +25,9 @@ CATEGORIES: Final = (
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 ATTEMPTS_WITHOUT_HOLD: Final = 3
+HIGHEST: Final = 3
+TELLING_SCORE: Final = 0.5
+"""From here on a score is always kept: reviewers may have such texts covered."""
 
 
 def finding(scores: ModerationScores, account: Account, *, stage: str) -> Finding | None:
@@ -50,9 +53,16 @@ def finding(scores: ModerationScores, account: Account, *, stage: str) -> Findin
 
 
 def margins(scores: ModerationScores, account: Account) -> dict[str, Json]:
-    """The three highest scores with the threshold in force, for the stage trace; near misses stay visible."""
-    highest = sorted(scores.scores.items(), key=lambda item: -item[1])[:3]
-    return {category: {"score": score, "threshold": _limit(account, category)} for category, score in highest}
+    """Scores with the threshold in force, for the stage trace, so that near misses stay visible.
+
+    Those of categories with a threshold of the account's own, those of at least 0.5, and the three highest.
+    """
+    ranked = sorted(scores.scores.items(), key=lambda item: -item[1])
+    return {
+        category: {"score": score, "threshold": _limit(account, category)}
+        for place, (category, score) in enumerate(ranked)
+        if place < HIGHEST or score >= TELLING_SCORE or _limit(account, category) is not None
+    }
 
 
 def pause_s(account: Account, attempt: int, age_s: float, retry_after_s: float | None) -> float | None:

@@ -51,6 +51,12 @@ class Connections(BaseSettings):
         pattern=r"^[^{}\s]+$",
         description="Replies.",
     )
+    retraction_stream: str = Field(
+        default="hushgate:retractions",
+        alias="HUSHGATE_RETRACTION_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Replies that a reviewer took back.",
+    )
     payload_bytes: int = Field(
         default=262_144,
         ge=1024,

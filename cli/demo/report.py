@@ -43,9 +43,10 @@ class Report:
             ("order", ran.out_of_order == 0, f"{ran.out_of_order} decisions out of order in a conversation"),
             (
                 "silence",
-                self.delivered == self.delivered_keys == ran.approved == ran.totals["replies"],
+                self.delivered == self.delivered_keys == ran.approved - ran.cancelled
+                and ran.approved == ran.totals["replies"],
                 f"{ran.approved} approved replies, {self.delivered} on the reply stream,"
-                f" {self.delivered - self.delivered_keys} twice",
+                f" {ran.cancelled} taken back before, {self.delivered - self.delivered_keys} twice",
             ),
         )
 

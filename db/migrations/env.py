@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from db import review_tables  # noqa: F401  # adds its tables to metadata
+from db import figure_tables, review_tables  # noqa: F401  # add their tables to metadata
 from db.tables import metadata
 
 connection = context.config.attributes["connection"]

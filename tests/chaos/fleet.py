@@ -197,7 +197,7 @@ class Fleet:
         """Wait until every entry is finished and every reply is on its stream; patient while it works."""
         while (left := until(lambda: self.unfinished() + 1, "Redis answers") - 1) > 0:
             until(lambda left=left: self.unfinished() < left, "further entries are finished")  # type: ignore[misc]
-        waiting = "SELECT count(*) FROM outbox WHERE delivered_at IS NULL"
+        waiting = "SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL"
         until(lambda: self.rows(waiting) == [(0,)], "every reply is delivered")
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -298,6 +298,7 @@ def _replies(fleet: Fleet) -> Iterator[str]:
         entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(REPLIES))
     sent = Counter(orjson.loads(fields[b"data"])["event_id"] for _, fields in entries)
     approved = {row[0] for row in fleet.rows("SELECT event_id FROM ai_decisions WHERE decision = 'respond'")}
+    approved -= {row[0] for row in fleet.rows("SELECT event_id FROM outbox WHERE cancelled_at IS NOT NULL")}
     if missing := approved - set(sent):
         yield f"{len(missing)} replies missing: {sorted(missing)[:3]}"
     if unapproved := set(sent) - approved:

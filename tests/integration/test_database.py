@@ -18,12 +18,12 @@ from alembic.migration import MigrationContext
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import accounts, conservation, decisions, migrate, upkeep
+from db import accounts, conservation, decisions, figure_tables, migrate, review_tables, upkeep  # noqa: F401
 from db.audit import reading
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
 from db.pool import Pool, pool
-from db.review_tables import people
+from db.tables import metadata
 from tests.conftest import create_database, database_at
 from tests.unit.samples import account, event
 from worker.errors import ConfigurationError
@@ -95,7 +95,7 @@ def differences(url: str) -> list[Any]:
         context = MigrationContext.configure(
             connection, opts={"include_name": ours, "compare_type": True, "compare_server_default": True}
         )
-        return list(compare_metadata(context, people.metadata))
+        return list(compare_metadata(context, metadata))
 
 
 def test_migrations_make_what_the_code_knows(database_url: str) -> None:
@@ -109,7 +109,7 @@ def test_the_checks_of_code_and_database_are_the_same_ones(owner: Rows) -> None:
     stored = {row["conname"] for row in owner.execute(query)}
     known = {
         str(check.name)
-        for table in people.metadata.tables.values()
+        for table in metadata.tables.values()
         for check in table.constraints
         if isinstance(check, sa.CheckConstraint)
     }

@@ -46,15 +46,24 @@ def test_the_evidence_names_score_and_ground() -> None:
     assert by_us.score == 0.5
 
 
-def test_the_three_highest_scores_stay_visible() -> None:
-    """Near misses with the threshold in force."""
-    shown = moderation.margins(scores(a=0.1, b=0.4, c=0.2, d=0.3), account(moderation_thresholds={"d": 0.35}))
+def test_near_misses_stay_visible() -> None:
+    """The three highest scores, and every one with a threshold of its own, however low."""
+    given = scores(a=0.1, b=0.4, c=0.2, d=0.3, e=0.04, f=0.03)
+    shown = moderation.margins(given, account(moderation_thresholds={"d": 0.35, "e": 0.05}))
 
     assert shown == {
         "b": {"score": 0.4, "threshold": None},
         "d": {"score": 0.3, "threshold": 0.35},
         "c": {"score": 0.2, "threshold": None},
+        "e": {"score": 0.04, "threshold": 0.05},
     }
+
+
+def test_scores_from_a_half_on_are_all_kept() -> None:
+    """A text of four categories is covered for whoever covers any of them."""
+    shown = moderation.margins(scores(a=0.9, b=0.8, c=0.7, d=0.5, e=0.49), account())
+
+    assert set(shown) == {"a", "b", "c", "d"}
 
 
 HOLD, BLOCK, ALLOW = FailurePolicy.HOLD, FailurePolicy.BLOCK, FailurePolicy.ALLOW

@@ -158,6 +158,7 @@ def _assessment(
         confidence = policy.judge_weight * judged + (1.0 - policy.judge_weight) * look.confidence
     tier = _final_tier(look, policy, judged)
     action = _action(look, policy, tier, judged)
+    send_at, reject_below = _thresholds(look, policy)
     return Assessment(
         policy=name_of("calibrated", policy.version),
         # a veto is a fact, not a degree: the confidence that the draft may go is nought
@@ -175,6 +176,9 @@ def _assessment(
             "cheap_confidence": look.confidence,
             "model_version": policy.model.version,
             "questions_asked": len(answers),
+            "send_at": send_at,
+            "reject_below": reject_below,
+            "judge_accepts": policy.judge_accepts,
         },
         fallback_text=text_for(policy.fallbacks, language_for(case)) if action is Action.FALLBACK else None,
     )

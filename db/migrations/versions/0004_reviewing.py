@@ -47,6 +47,16 @@ GRANTS = (
     "GRANT SELECT, UPDATE (delivered_at) ON retractions TO hushgate_worker",
 )
 
+FIRST_QUEUES = (
+    "INSERT INTO queues (id, name, kind, created_by, golden_share, second_share)"
+    " VALUES (gen_random_uuid(), 'Escalations', 'escalations', 'hushgate', 0.05, 0.1)",
+    "INSERT INTO queues (id, name, kind, created_by, golden_share, second_share, definition)"
+    " VALUES (gen_random_uuid(), 'Silent ignores, a sample', 'sample', 'hushgate', 0.05, 0.1,"
+    """ '{"share": 0.05, "per": "reason_code", "seed": 1, "most": 500}')""",
+    "INSERT INTO queues (id, name, kind, created_by)"
+    " VALUES (gen_random_uuid(), 'Second readings', 'second', 'hushgate')",
+)
+
 
 def upgrade() -> None:
     """Make the tables, the role and its rights."""
@@ -191,6 +201,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("review_id", name=op.f("uq_retractions_review_id")),
         comment="replies that a reviewer took back: the channel is asked to remove them",
     )
+    op.create_index("ix_retractions_decision_id", "retractions", ["decision_id"], unique=False)
     op.create_index(
         "ix_retractions_waiting",
         "retractions",
@@ -279,6 +290,12 @@ def upgrade() -> None:
         sa.Column("note", sa.Text(), server_default="", nullable=False),
         sa.Column(
             "effect", sa.Text(), server_default="none", nullable=False, comment="none, restored or removed"
+        ),
+        sa.Column(
+            "sealed_until",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="expiry of what was restored, for an undo",
         ),
         sa.Column("source", sa.Text(), nullable=False, comment="page, queue, blind, golden, bulk or cli"),
         sa.Column("item_id", sa.BigInteger(), nullable=True, comment="the queue item it answers"),
@@ -411,6 +428,7 @@ def upgrade() -> None:
         comment="one decision in one queue",
     )
     op.create_index("ix_queue_items_by_decision", "queue_items", ["decision_id"], unique=False)
+    op.create_index("ix_queue_items_done_at", "queue_items", ["done_at"], unique=False)
     op.create_index(
         "ix_queue_items_claimed_by",
         "queue_items",
@@ -485,6 +503,15 @@ def upgrade() -> None:
             "cancelled_at", sa.DateTime(timezone=True), comment="a reviewer took it back before delivery"
         ),
     )
+    op.drop_index("ix_messages_conversation", table_name="messages")
+    op.create_index(
+        "ix_messages_conversation",
+        "messages",
+        ["user_id", "conversation_id", "created_at", "id"],
+        unique=False,
+    )
+    for statement in FIRST_QUEUES:
+        op.execute(statement)
     for table in APPEND_ONLY:
         op.execute(
             f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {table}"
@@ -501,6 +528,10 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Take the tables and the rights back; the role stays, as it belongs to the server."""
     op.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM hushgate_reviewer")
+    op.drop_index("ix_messages_conversation", table_name="messages")
+    op.create_index(
+        "ix_messages_conversation", "messages", ["user_id", "conversation_id", "id"], unique=False
+    )
     op.drop_column("outbox", "cancelled_at")
     op.drop_table("job_parts")
     op.drop_index("ix_sessions_person_id", table_name="sessions")
@@ -514,6 +545,7 @@ def downgrade() -> None:
     op.drop_index(
         "ix_queue_items_claimed_by", table_name="queue_items", postgresql_where=sa.text("done_at IS NULL")
     )
+    op.drop_index("ix_queue_items_done_at", table_name="queue_items")
     op.drop_index("ix_queue_items_by_decision", table_name="queue_items")
     op.drop_table("queue_items")
     op.drop_table("person_roles")
@@ -547,6 +579,7 @@ def downgrade() -> None:
     op.drop_index("ix_review_states_state", table_name="review_states")
     op.drop_index("ix_review_states_decision_at", table_name="review_states")
     op.drop_table("review_states")
+    op.drop_index("ix_retractions_decision_id", table_name="retractions")
     op.drop_index(
         "ix_retractions_waiting",
         table_name="retractions",

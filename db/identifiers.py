@@ -1,0 +1,26 @@
+"""Identifiers that carry the time they were made at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import uuid_utils
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+NEAR: Final = timedelta(milliseconds=2)
+
+
+def identifier(at: datetime) -> UUID:
+    """A UUIDv7 whose time is ``at``, to the millisecond."""
+    return UUID(int=uuid_utils.uuid7(nanoseconds=(at - EPOCH) // timedelta(microseconds=1) * 1000).int)
+
+
+def bounds(decision_id: UUID) -> tuple[datetime, datetime] | None:
+    """Between which moments a decision was made, by the time inside its id; None when it is none of ours."""
+    try:
+        at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
+        return at - NEAR, at + NEAR
+    except OverflowError:
+        return None  # its time lies beyond the year 9999

@@ -1,0 +1,89 @@
+"""What agreement is measured by: shares with their intervals, and kappa."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+Z: Final = 1.959963984540054
+"""The normal distribution's 97.5 % point: intervals are of 95 %."""
+ENOUGH_PAIRS: Final = 30
+"""Second readings below which kappa is a hint only: its interval is then about as wide as 0.6."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A proportion of counted things with its 95 % interval, all 0..1."""
+
+    hits: int
+    total: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kappa:
+    """Agreement of two readings beyond chance.
+
+    Attributes:
+        readings: pairs of readings.
+        observed: 0..1, share of pairs with the same verdict.
+        expected: 0..1, the share that chance alone would give.
+        value: -1..1; None where it is not defined, because both readings always said the same one thing.
+        low: lower bound of the 95 % interval.
+        high: its upper bound.
+    """
+
+    readings: int
+    observed: float
+    expected: float
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are readings enough to build on the figure."""
+        return self.readings >= ENOUGH_PAIRS
+
+
+def wilson(hits: int, total: int) -> Share | None:
+    """The score interval; None where nothing was counted.
+
+    E. B. Wilson, Journal of the American Statistical Association 22 (1927) 209-212; recommended and worked
+    out by R. G. Newcombe, Statistics in Medicine 17 (1998) 857-872, method 3.
+    """
+    if total == 0:
+        return None
+    share = hits / total
+    middle = share + Z * Z / (2 * total)
+    half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total))
+    scale = 1 + Z * Z / total
+    low, high = (middle - half) / scale, (middle + half) / scale
+    return Share(hits=hits, total=total, share=share, low=max(0.0, low), high=min(1.0, high))
+
+
+def kappa(pairs: Mapping[tuple[str, str], int]) -> Kappa | None:
+    """Cohen's kappa of counted pairs (first verdict, second verdict); None without pairs.
+
+    J. Cohen, Educational and Psychological Measurement 20 (1960) 37-46, with the standard error given there.
+    """
+    total = sum(pairs.values())
+    if total == 0:
+        return None
+    observed = sum(count for (first, second), count in pairs.items() if first == second) / total
+    verdicts = {verdict for pair in pairs for verdict in pair}
+    expected = sum(_share(pairs, 0, each, total) * _share(pairs, 1, each, total) for each in verdicts)
+    if math.isclose(expected, 1):
+        return Kappa(readings=total, observed=observed, expected=1.0, value=None, low=None, high=None)
+    value = (observed - expected) / (1 - expected)
+    half = Z * math.sqrt(observed * (1 - observed) / total) / (1 - expected)
+    low, high = max(-1.0, value - half), min(1.0, value + half)
+    return Kappa(readings=total, observed=observed, expected=expected, value=value, low=low, high=high)
+
+
+def _share(pairs: Mapping[tuple[str, str], int], place: int, verdict: str, total: int) -> float:
+    return sum(count for pair, count in pairs.items() if pair[place] == verdict) / total

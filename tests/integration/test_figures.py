@@ -1,0 +1,279 @@
+"""The figures of the dashboard: counted by hand here, by the tables there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from cli.stack import Stack
+from db import dashboard, hourly
+from db.dashboard import Figures, Question
+from db.histograms import time_bin
+from db.hourly import Filled, Grain, fill_next
+from db.migrate import driver_url
+from tests.conftest import create_database, database_at
+from tests.review_rows import NUMBERS, decided, store
+
+DAY = datetime(2026, 11, 20, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+NOON = DAY + 12 * HOUR
+
+
+@pytest.fixture
+def url(stack: Stack, template: str) -> str:
+    """A database of this test's own: figures are of everything in it."""
+    name = f"hushgate_figures_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    """Connections in the role of the review server."""
+    made = create_async_engine(driver_url(url))
+
+    @sa.event.listens_for(made.sync_engine, "connect")
+    def as_reviewer(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET ROLE hushgate_reviewer")
+            cursor.execute("SET TIME ZONE 'Asia/Kolkata'")  # half an hour off: nothing may depend on it
+        connection.commit()
+
+    yield made
+    await made.dispose()
+
+
+async def fill(engine: AsyncEngine, now: datetime) -> list[Filled]:
+    """Everything that is due, counted."""
+    filled: list[Filled] = []
+    while True:
+        async with engine.begin() as connection:
+            each = await fill_next(connection, now=now)
+        if each is None:
+            return filled
+        filled.append(each)
+
+
+async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> Figures:
+    """The figures of the last 24 hours, in hours."""
+    values: dict[str, Any] = {
+        "accounts": None,
+        "account": None,
+        "scope": None,
+        "since": now.replace(minute=0) - 23 * HOUR,
+        "until": now,
+        "step": HOUR,
+        "back": 24 * HOUR,
+    }
+    async with engine.connect() as connection:
+        return await dashboard.figures(connection, Question(**values | changes), now=now)
+
+
+def events(rows: tuple[dict[str, Any], ...], *names: str) -> dict[Any, int]:
+    """Events by the named columns."""
+    found: Counter[Any] = Counter()
+    for row in rows:
+        found[tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]] += row["events"]
+    return dict(found)
+
+
+async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) -> None:
+    """Sums per hour and reason, retries, tokens, rechecks: each decision once."""
+    failed = [{"number": 1, "outcome": "timeout"}, {"number": 2, "outcome": "completed"}]
+    store(
+        url,
+        [
+            decided(NOON - 2 * HOUR),
+            decided(NOON - 2 * HOUR, reason_code="FLAGGED_RULE", confidence=0.95),
+            decided(
+                NOON - HOUR,
+                decision="respond",
+                reason_code="REPLIED",
+                confidence=0.8,
+                scope="comment",
+                kept={
+                    "attempts": failed,
+                    "tokens": {"prompt": 100, "completion": 20},
+                    "rechecked": [0.4, 0.8],
+                },
+            ),
+            decided(NOON - HOUR, user_id="other", kept={"rechecked": [0.4, None]}),
+        ],
+    )
+    now = NOON + timedelta(minutes=30)
+    await fill(engine, now)
+    found = await ask(engine, now)
+    reply = next(row for row in found.counts if row["reason_code"] == "REPLIED")
+
+    assert events(found.counts, "step", "reason_code") == {
+        (NOON - 2 * HOUR, "AI_DISABLED"): 1,
+        (NOON - 2 * HOUR, "FLAGGED_RULE"): 1,
+        (NOON - HOUR, "REPLIED"): 1,
+        (NOON - HOUR, "AI_DISABLED"): 1,
+    }
+    names = ("retried", "attempts", "prompt_tokens", "completion_tokens", "rechecked", "improved")
+    assert [reply[name] for name in names] == [1, 2, 100, 20, 1, 1]
+    assert sum(row["rechecked"] for row in found.counts) == 2
+    assert reply["confidence_sum"] == pytest.approx(0.8)
+    assert events(found.spreads, "kind", "bin") == {
+        ("total_ms", time_bin(500)): 4,
+        ("work_ms", time_bin(300)): 4,
+        ("waiting_ms", time_bin(200)): 4,
+        ("confidence", 19): 3,
+        ("confidence", 16): 1,
+    }
+    assert events(found.days, "day") == {DAY: 1}
+    assert found.missing == 0
+
+
+async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: AsyncEngine) -> None:
+    """Before the filling as after it, and not by asking for another one by name."""
+    store(url, [decided(NOON, user_id=each) for each in ("acme", "other", "third", "third")])
+    now = NOON + timedelta(minutes=30)
+    for _ in range(2):
+        mine = await ask(engine, now, accounts=("acme", "other"))
+        theirs = await ask(engine, now, accounts=("acme", "other"), account="third")
+        every = await ask(engine, now)
+        nobody = await ask(engine, now, accounts=())
+        assert sum(events(mine.counts, "reason_code").values()) == 2
+        assert theirs.counts == theirs.spreads == nobody.counts == nobody.spreads == ()
+        assert sum(events(every.counts, "reason_code").values()) == 4
+        await fill(engine, now)
+    async with engine.connect() as connection:
+        question = Question(
+            accounts=("acme", "other"),
+            account=None,
+            scope=None,
+            since=NOON - 23 * HOUR,
+            until=now,
+            step=HOUR,
+            back=24 * HOUR,
+        )
+        table = await dashboard.by_account(connection, question)
+
+    assert [(row["user_id"], row["events"]) for row in table] == [("acme", 1), ("other", 1)]
+
+
+async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str, engine: AsyncEngine) -> None:
+    """The open hour is whole at every moment, each decision in it once."""
+    store(url, [decided(NOON + timedelta(minutes=1), scope="comment")])
+    await fill(engine, NOON + timedelta(minutes=2))
+    store(url, [decided(NOON + timedelta(minutes=3)), decided(NOON + timedelta(minutes=4), scope="comment")])
+    now = NOON + timedelta(minutes=5)
+    found = await ask(engine, now)
+    comments = await ask(engine, now, scope="comment")
+
+    assert events(found.counts, "step", "open") == {(NOON, True): 3}
+    assert events(found.spreads, "kind")["total_ms"] == 3
+    assert events(comments.counts, "step") == {NOON: 2}
+    assert events(comments.spreads, "kind")["confidence"] == 2
+
+
+async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engine: AsyncEngine) -> None:
+    """A commit that an outage held up changes the figures of its hour and of its day, once."""
+    store(url, [decided(DAY + step * HOUR) for step in range(24)])
+    now = DAY + 24 * HOUR + timedelta(minutes=15)
+    await fill(engine, now)
+    store(url, [decided(DAY + 5 * HOUR)])
+    unchanged = await ask(engine, now, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
+    later = DAY + 31 * HOUR
+    refilled = await fill(engine, later)
+    found = await ask(engine, later, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
+
+    assert events(unchanged.counts, "step") == {DAY: 24}
+    assert Filled(grain=Grain.HOUR, start=DAY + 5 * HOUR, events=2) in refilled
+    assert Filled(grain=Grain.DAY, start=DAY, events=25) in refilled
+    assert events(found.counts, "step") == {DAY: 25}
+    assert events(found.spreads, "kind")["total_ms"] == 25
+    assert await fill(engine, later) == []
+
+
+async def test_days_are_the_sum_of_their_hours(url: str, engine: AsyncEngine) -> None:
+    """Whichever of them a question is answered from."""
+    store(url, [decided(DAY - 24 * HOUR)])
+    store(url, [decided(DAY + (step % 24) * HOUR, user_id=f"account-{step % 3}") for step in range(60)])
+    now = DAY + 26 * HOUR
+    filled = await fill(engine, now)
+    whole = {"since": DAY, "until": DAY + 24 * HOUR}
+    by_day = await ask(engine, now, **whole, step=24 * HOUR)
+    by_hour = await ask(engine, now, **whole, step=HOUR)
+
+    assert [each for each in filled if each.grain is Grain.DAY and each.start == DAY]
+    assert (
+        events(by_day.counts, "reason_code") == events(by_hour.counts, "reason_code") == {"AI_DISABLED": 60}
+    )
+    assert events(by_day.spreads, "kind", "bin") == events(by_hour.spreads, "kind", "bin")
+    assert len(by_day.counts) == 1
+    assert len(by_hour.counts) == 24
+
+
+async def test_the_range_before_is_of_the_same_whole_hours(url: str, engine: AsyncEngine) -> None:
+    """The open hour is left out there, as it would be compared with a whole one."""
+    now = NOON + timedelta(minutes=20)
+    yesterday = NOON - 24 * HOUR
+    store(url, [decided(yesterday - HOUR), decided(yesterday + timedelta(minutes=5)), decided(NOON - HOUR)])
+    store(url, [decided(NOON + timedelta(minutes=5))])
+    await fill(engine, now)
+    found = await ask(engine, now)
+
+    assert sum(row["events"] for row in found.before) == 1
+    assert events(found.counts, "open") == {False: 1, True: 1}
+
+
+async def test_many_fillers_at_once_count_each_hour_once(url: str, engine: AsyncEngine) -> None:
+    """Eight of them, on one database; who finds another at work goes away."""
+    store(url, [decided(NOON - step * HOUR) for step in range(30)])
+    now = NOON + timedelta(minutes=15)
+    filled = [each for one in await asyncio.gather(*(fill(engine, now) for _ in range(8))) for each in one]
+    filled += await fill(engine, now)
+    hours = Counter(each.start for each in filled if each.grain is Grain.HOUR)
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT sum(events) FROM figure_counts WHERE grain = 'hour' AND user_id = ''"
+        ).fetchone()
+
+    assert set(hours.values()) == {1}
+    assert len(hours) == 30
+    assert row == (30,)
+
+
+async def test_hours_that_nobody_has_counted_are_told(url: str, engine: AsyncEngine) -> None:
+    """A page never shows a part as if it were the whole."""
+    store(url, [decided(NOON - step * HOUR) for step in range(10)])
+    now = NOON + timedelta(minutes=15)
+    before = await ask(engine, now)
+    async with engine.begin() as connection:
+        await fill_next(connection, now=now)
+    between = await ask(engine, now)
+    async with engine.connect() as connection:
+        left = await hourly.waiting(connection, now=now)
+    await fill(engine, now)
+    after = await ask(engine, now)
+
+    assert (before.missing, between.missing, left, after.missing) == (10, 9, 9, 0)
+
+
+async def test_a_count_that_takes_too_long_leaves_nothing_behind(url: str, engine: AsyncEngine) -> None:
+    """The server cancels it; the hour is due as before."""
+    store(url, [decided(NOON) for _ in range(3000)])
+    now = NOON + HOUR / 2
+    with pytest.raises(sa.exc.DBAPIError, match="statement timeout"):
+        async with engine.begin() as connection:
+            await fill_next(connection, now=now, most_s=0.001)
+    found = await fill(engine, now)
+
+    assert Filled(grain=Grain.HOUR, start=NOON, events=3000) in found
+
+
+async def test_an_empty_audit_has_no_figures(engine: AsyncEngine) -> None:
+    """And nothing to fill."""
+    assert await fill(engine, NOON) == []
+    assert (await ask(engine, NOON)).missing == 0
