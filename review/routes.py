@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import home, password, profile, sign_in, sign_in_link, tokens
+from review.pages import home, oidc, password, profile, sign_in, sign_in_link, tokens
 from review.web import Page
 
 PAGES: Final = (
@@ -32,6 +32,8 @@ PAGES: Final = (
     Page(
         path="/sign-out", name="sign_out", handler=sign_in.sign_out, right=Right.SIGNED_IN, methods=("POST",)
     ),
+    Page(path="/sign-in/oidc", name="oidc_start", handler=oidc.begin, right=None, methods=("POST",)),
+    Page(path=oidc.BACK, name="oidc_back", handler=oidc.back, right=None),
     # one's own
     Page(path="/profile", name="profile", handler=profile.show, right=Right.SIGNED_IN),
     Page(
