@@ -106,7 +106,7 @@ class Provider:
         return jwt.encode(header, claims, key, algorithms=[self.algorithm])
 
     def _forged(self, claims: dict[str, Any]) -> str:
-        """Without a signature, or with the public key as the secret of HS256: by hand, as no library does it."""
+        """Without a signature, or with the public key as the secret of HS256: no library would."""
         header = {"alg": "HS256" if self.forge == "hmac" else "none", "kid": self.key.kid}
         text = ".".join(_encoded(json.dumps(each).encode()) for each in (header, claims))
         if self.forge == "none":
