@@ -10,6 +10,7 @@ from review.pages import (
     decisions,
     home,
     jobs,
+    oidc,
     password,
     profile,
     sign_in,
@@ -44,6 +45,8 @@ PAGES: Final = (
     Page(
         path="/sign-out", name="sign_out", handler=sign_in.sign_out, right=Right.SIGNED_IN, methods=("POST",)
     ),
+    Page(path="/sign-in/oidc", name="oidc_start", handler=oidc.begin, right=None, methods=("POST",)),
+    Page(path=oidc.BACK, name="oidc_back", handler=oidc.back, right=None),
     # one's own
     Page(path="/profile", name="profile", handler=profile.show, right=Right.SIGNED_IN),
     Page(
