@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import home, sign_in
+from review.pages import decision, home, sign_in
 from review.web import Page
 
 PAGES: Final = (
@@ -17,4 +17,13 @@ PAGES: Final = (
     Page(path="/sign-out", name="sign_out", handler=sign_in.sign_out, right=Right.VIEW, methods=("POST",)),
     # the pages
     Page(path="/", name="home", handler=home.home, right=Right.VIEW),
+    # one decision
+    Page(path="/decisions/{decision_id}", name="decision", handler=decision.page, right=Right.VIEW),
+    Page(
+        path="/decisions/{decision_id}/reveal",
+        name="decision_reveal",
+        handler=decision.reveal,
+        right=Right.VIEW,
+        methods=("POST",),
+    ),
 )
