@@ -13,10 +13,10 @@ from db.people import Role
 from sandbox.server import SandboxHandle
 from tests.integration.running import Running, running
 from tests.integration.test_outcomes import HOURS, OUTCOMES, Outcome
-from tests.reviewing import Visitor, add_person, site
+from tests.reviewing import add_person, site
 
 TAGS = re.compile(r"<[^>]*>")
-HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.S)
+HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
 
 
 @pytest.fixture
