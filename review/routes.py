@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import decision, home, password, profile, sign_in, sign_in_link, tokens
+from review.pages import (
+    decision,
+    home,
+    items,
+    keys,
+    password,
+    profile,
+    queues,
+    reviewing,
+    sign_in,
+    sign_in_link,
+    tokens,
+)
 from review.web import Page
 
 PAGES: Final = (
@@ -76,6 +88,86 @@ PAGES: Final = (
         name="decision_reveal",
         handler=decision.reveal,
         right=Right.VIEW,
+        methods=("POST",),
+    ),
+    # reviewing
+    Page(
+        path="/decisions/{decision_id}/review",
+        name="decision_review_form",
+        handler=reviewing.form,
+        right=Right.VIEW,
+    ),
+    Page(
+        path="/decisions/{decision_id}/review",
+        name="decision_review",
+        handler=reviewing.submit,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(
+        path="/reviews/{review_id}/undo",
+        name="review_undo",
+        handler=reviewing.undo,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(path="/queues", name="queues", handler=queues.index, right=Right.REVIEW),
+    Page(path="/queues", name="queue_create", handler=queues.create, right=Right.LEAD, methods=("POST",)),
+    Page(
+        path="/queues/{queue_id}/next",
+        name="queue_take",
+        handler=queues.take,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(
+        path="/queues/{queue_id}/unskip",
+        name="queue_unskip",
+        handler=queues.unskip,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(
+        path="/queues/{queue_id}/close",
+        name="queue_close",
+        handler=queues.close,
+        right=Right.LEAD,
+        methods=("POST",),
+    ),
+    Page(
+        path="/items/{item_id}/renew",
+        name="item_renew",
+        handler=items.renew,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(
+        path="/items/{item_id}/skip",
+        name="item_skip",
+        handler=items.skip,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(
+        path="/items/{item_id}/release",
+        name="item_release",
+        handler=items.release,
+        right=Right.REVIEW,
+        methods=("POST",),
+    ),
+    Page(path="/profile/keys", name="keys", handler=keys.switch, right=Right.VIEW, methods=("POST",)),
+    Page(
+        path="/decisions/{decision_id}/known",
+        name="golden_mark",
+        handler=items.mark,
+        right=Right.LEAD,
+        methods=("POST",),
+    ),
+    Page(
+        path="/decisions/{decision_id}/pick",
+        name="queue_pick",
+        handler=items.pick,
+        right=Right.LEAD,
         methods=("POST",),
     ),
 )

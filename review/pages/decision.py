@@ -14,6 +14,7 @@ from db import decision_page, gone, rules_then
 from db.access_log import Action
 from db.decision_page import Row
 from review.access import Right
+from review.panel import review_panel
 from review.scene import Story, scene
 from review.web import Refused, Visit
 
@@ -61,7 +62,7 @@ async def _whole(visit: Visit, action: Action) -> Response:
     values: dict[str, Any] = {"scene": scene(story), "story": story, "walk": _walk(visit)}
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
-    return visit.render("decision/page.html", panel=None, **values)
+    return visit.render("decision/page.html", panel=await review_panel(visit, row["id"]), **values)
 
 
 async def _row(visit: Visit) -> Row:
