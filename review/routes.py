@@ -90,6 +90,12 @@ PAGES: Final = (
         right=Right.VIEW,
         methods=("POST",),
     ),
+    Page(
+        path="/decisions/{decision_id}/similar",
+        name="decision_similar",
+        handler=decision.similar,
+        right=Right.VIEW,
+    ),
     # reviewing
     Page(
         path="/decisions/{decision_id}/review",

@@ -16,6 +16,7 @@ from db.decision_page import Row
 from review.access import Right
 from review.panel import review_panel
 from review.scene import Story, scene
+from review.similar import similar_decisions
 from review.web import Refused, Visit
 
 NOT_FOUND: Final = Refused(
@@ -52,6 +53,15 @@ async def reveal(visit: Visit) -> Response:
         await visit.log(Action.REVEAL, user_id=row["user_id"], decision_id=row["id"])
         return visit.render("decision/line.html", text=row["message_text"])
     return await _whole(visit, Action.REVEAL)
+
+
+async def similar(visit: Visit) -> Response:
+    """Decisions like this one, each under its own cover; asked for apart, as comparing texts takes longer."""
+    row = await _row(visit)
+    await visit.log(Action.LIST, user_id=row["user_id"], decision_id=row["id"], detail={"similar": True})
+    found = await similar_decisions(visit, row["id"])
+    template = "decision/_similar.html" if visit.partial else "decision/similar.html"
+    return visit.render(template, row=row, similar=found)
 
 
 async def _whole(visit: Visit, action: Action) -> Response:
