@@ -19,7 +19,10 @@ class Link:
     right: Right
 
 
-LINKS: Final[tuple[Link, ...]] = (Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),)
+LINKS: Final[tuple[Link, ...]] = (
+    Link(name="decisions", title="Decisions", path="/decisions", right=Right.VIEW),
+    Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
+)
 """One line per page that people go to; its path is the route's of the same name."""
 
 
