@@ -12,7 +12,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import care
+from review import care, wording
 
 HERE: Final = Path(__file__).parent
 STATIC: Final = HERE / "static"
@@ -31,7 +31,8 @@ class Templates:
         )
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
-        self._environment.filters["category_words"] = care.words
+        self._environment.filters |= {"category_words": care.words, "how": wording.how}
+        self._environment.filters |= {"span_of": wording.span_of, "plain": wording.plain}
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""
