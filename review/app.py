@@ -30,6 +30,7 @@ from review.pages import sign_in
 from review.routes import PAGES
 from review.templating import STATIC, Templates
 from review.web import (
+    BODY_BYTES,
     FORM_COOKIE,
     SESSION_COOKIE,
     Page,
@@ -46,8 +47,6 @@ from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
-BODY_BYTES: Final = 4_194_304
-"""Largest form: a document of a few hundred pages as text."""
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 TITLES: Final = {
     404: ("Not found", "There is nothing at this address."),
@@ -72,7 +71,7 @@ def build(settings: ReviewSettings) -> Starlette:
         async with site.store, background(site):
             yield
 
-    routes = [Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name) for page in PAGES]
+    routes = [_route(site, page) for page in PAGES]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
         middleware=[
@@ -85,6 +84,11 @@ def build(settings: ReviewSettings) -> Starlette:
     )
     app.state.site = site
     return app
+
+
+def _route(site: Site, page: Page) -> Route:
+    limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
+    return Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name, middleware=[limit])
 
 
 def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
@@ -140,6 +144,8 @@ async def _admit(visit: Visit, page: Page) -> None:
         Refused: 401, 403 or 404.
     """
     request = visit.request
+    if page.body_bytes > BODY_BYTES and visit.someone is None:
+        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
     if request.method in UNSAFE and not visit.via_api:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
         _check_origin(visit)
