@@ -61,6 +61,11 @@ class Fleet:
         return self.sandbox is not None
 
     @property
+    def owns_database(self) -> bool:
+        """True when Postgres is ours and ends with us."""
+        return self.stack.postgres_pid is not None
+
+    @property
     def review_url(self) -> str:
         """Where the review pages are."""
         return self.environment["HUSHGATE_REVIEW_URL"].rstrip("/")
@@ -85,16 +90,15 @@ class Fleet:
                 [sys.executable, "-m", *command], env=self.environment, stdout=log, stderr=log
             )
 
-    def start_workers(self, count: int, *, beat: bool) -> None:
-        """Start workers, and beat where the fleet is to stay."""
-        for number in range(1, count + 1):
-            self.start_worker(f"worker-{number}")
-        if beat:
-            self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
-
-    def start_review(self) -> None:
-        """Start the review pages."""
+    def start_all(self, workers: int) -> None:
+        """Start the review pages and workers."""
         self.start("review", "cli", "review")
+        for number in range(1, workers + 1):
+            self.start_worker(f"worker-{number}")
+
+    def start_beat(self) -> None:
+        """Start beat, for a fleet that is to stay."""
+        self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
 
     def start_worker(self, name: str) -> None:
         """Start one worker process."""

@@ -34,11 +34,16 @@ CAUSES: Final = {
 }
 
 
-async def settle_in(store: Store) -> None:
-    """Add the person who is to look around, two colleagues, a queue, and what the colleagues said; once."""
-    now = datetime.now(UTC)
+async def admit(store: Store) -> None:
+    """Add the person who is to look around, once."""
     async with store.writing() as connection:
         await _add(connection, PERSON, "You (demo)", tuple(Role))
+
+
+async def read_some(store: Store) -> None:
+    """Add two colleagues, a queue for them, and what they said; once."""
+    now = datetime.now(UTC)
+    async with store.writing() as connection:
         first, second = [await _colleague(connection, login) for login in COLLEAGUES]
         if DRAWN in {queue.name for queue in await queues.all_open(connection)}:
             return
