@@ -241,4 +241,4 @@ def _show(result: Report) -> None:
 
 
 def _say(text: str) -> None:
-    errors.print(text, style="cyan", highlight=False, markup=False)
+    errors.print(text, style="cyan", highlight=False, markup=False, soft_wrap=True)
