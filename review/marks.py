@@ -10,8 +10,9 @@ from review.measures import Share
 from review.svg import share, tag
 
 
-def spark(values: Sequence[float], top: float) -> Markup:
-    """Bars of one series, all rows of a table on the scale of ``top``."""
+def spark(values: Sequence[float]) -> Markup:
+    """Bars of one series, the highest as high as the picture."""
+    top = max(values, default=0)
     width = 100 / max(1, len(values))
     bars = [
         tag(
@@ -23,7 +24,7 @@ def spark(values: Sequence[float], top: float) -> Markup:
             class_="c1",
         )
         for place, value in enumerate(values)
-        if value > 0 and top > 0
+        if value > 0
     ]
     return tag("svg", *bars, class_="spark", aria_hidden="true", focusable="false")
 

@@ -19,7 +19,10 @@ class Link:
     right: Right
 
 
-LINKS: Final[tuple[Link, ...]] = ()
+LINKS: Final[tuple[Link, ...]] = (
+    Link(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
+    Link(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
+)
 """One line per page that people go to; its path is the route's of the same name."""
 
 

@@ -48,6 +48,17 @@ PATTERNS = (
 )
 
 
+def stroke(number: int) -> Markup:
+    """A short line drawn like the series."""
+    return tag(
+        "svg",
+        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}"),
+        class_="swatch long",
+        aria_hidden="true",
+        focusable="false",
+    )
+
+
 def swatch(key: str, number: int) -> Markup:
     """A small square painted like the series."""
     return tag(
