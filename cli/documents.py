@@ -12,17 +12,17 @@ from typing import Annotated, Any, Final
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli import ingest
-from cli.ingest import Ingest, Model, Wanted
+from cli import document_files
 from cli.output import emit, emit_json, errors, fail, for_eyes
-from db import documents, embedders
+from db import documents, embedders, ingest
+from db.ingest import Ingest, Model, Wanted
 from db.pool import Pool, pool, reach
 from db.retrieval import PostgresRetriever
 from worker import settings
 from worker.adapters import openai_client
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.documents.model import Format
-from worker.errors import ConfigurationError
+from worker.errors import ConfigurationError, DocumentRejected
 from worker.settings import DocumentSettings
 
 app = typer.Typer(no_args_is_help=True, help="Documents that an account's replies may rest on.")
@@ -154,7 +154,7 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
     rows = []
     with _progress("adding", total=len(found)) as (bar, task):
         for path in found:
-            row = await ingestion.add(path)
+            row = await _added(ingestion, path)
             bar.advance(task)
             rows.append(row)
             if not for_eyes():
@@ -163,6 +163,14 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
     if for_eyes():
         emit(rows, ADDED)
     return not any(row["outcome"] == "refused" for row in rows)
+
+
+async def _added(ingestion: Ingest, path: Path) -> dict[str, Any]:
+    try:
+        file = document_files.read(path)
+    except DocumentRejected as error:
+        return ingest.refused(document_files.source_name(path), error)
+    return await ingestion.add(file)
 
 
 @asynccontextmanager
@@ -206,7 +214,7 @@ def _files(paths: Sequence[str]) -> tuple[list[Path], int]:
     found: list[Path] = []
     skipped = 0
     for path in paths:
-        some, passed_over = ingest.files(path)
+        some, passed_over = document_files.files(path)
         found += some
         skipped += passed_over
     return list(dict.fromkeys(found)), skipped

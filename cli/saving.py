@@ -13,13 +13,12 @@ from cli.options import connected
 from cli.output import complain
 from db import accounts
 from db.pool import Pool, pool, reach
-from worker.account_settings import AccountRejected, changed
+from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.model import Account
-from worker.rules import ProblemLevel, RuleProblem, validate_rules
+from worker.rules import ProblemLevel, RuleProblem
 from worker.rules.formats import RuleList
 
 RECENT: Final = 1000
-RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
 
 
 async def load(user_id: str) -> Account:
@@ -35,11 +34,15 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
         AccountRejected: a setting or a rule that cannot be used; nothing was stored.
     """
     async with _opened() as source:
-        account = changed(await accounts.newest(source, user_id), changes)
-        if not RULES.isdisjoint(changes):
-            recent = await accounts.recent_messages(source, user_id, RECENT)
-            _judge(await asyncio.to_thread(_problems, account, recent))
-        return await accounts.store(source, account, changed_by=_login())
+        while True:
+            account = changed(await accounts.newest(source, user_id), changes)
+            if not RULES.isdisjoint(changes):
+                recent = await accounts.recent_messages(source, user_id, RECENT)
+                _judge(await asyncio.to_thread(rule_problems, account, recent))
+            try:
+                return await accounts.store(source, account, changed_by=_login(), expected=account.version)
+            except accounts.VersionMoved:
+                continue  # what was named is changed on top of what somebody else stored meanwhile
 
 
 def _login() -> str:
@@ -62,16 +65,10 @@ def save_rules(user_id: str, rules: RuleList) -> int:
     return asyncio.run(save(user_id, {name: list(value) for name, value in changes.items()}))
 
 
-def _problems(account: Account, recent: tuple[str, ...]) -> tuple[RuleProblem, ...]:
-    return validate_rules(
-        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, recent_messages=recent
-    )
-
-
 def _judge(problems: tuple[RuleProblem, ...]) -> None:
-    refused = [f"rule {p.rule!r}: {p.message}" for p in problems if p.level is ProblemLevel.ERROR]
+    refused = [(f"rule {p.rule!r}", p.message) for p in problems if p.level is ProblemLevel.ERROR]
     if refused:
-        raise AccountRejected("\n".join(refused))
+        raise AccountRejected(refused)
     for problem in problems:
         complain(f"rule {problem.rule!r}: {problem.message}", style="yellow")
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from psycopg.types.json import Jsonb
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.pool import Connection
 from db.review_tables import access_log
+
+APPEND: Final = """
+    INSERT INTO access_log (action, person_id, person, user_id, decision_id, detail, address)
+    VALUES (%(action)s, %(person_id)s, %(person)s, %(user_id)s, %(decision_id)s, %(detail)s, %(address)s)
+"""
 
 
 class Action(StrEnum):
@@ -66,3 +73,17 @@ async def add(connection: AsyncConnection, entry: Entry) -> None:
             address=entry.address,
         )
     )
+
+
+async def append(connection: Connection, entry: Entry) -> None:
+    """Append one line in a psycopg transaction."""
+    values = {
+        "action": entry.action.value,
+        "person_id": entry.person_id,
+        "person": entry.person,
+        "user_id": entry.user_id,
+        "decision_id": entry.decision_id,
+        "detail": Jsonb(dict(entry.detail)),
+        "address": entry.address,
+    }
+    await connection.execute(APPEND, values)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, Final
+from uuid import UUID
 
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from db import access_log
+from db.access_log import Entry
 from db.pool import Pool, checkout
+from worker.errors import RejectedError
 from worker.model import Account, FailurePolicy
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
@@ -19,12 +23,26 @@ NEWEST: Final = (
 VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = ANY(%s) GROUP BY user_id"
 
 RECENT: Final = """
-    SELECT message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
+    SELECT id, message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
 """
+SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('ai_rules:' || %s, 0))"
+IN_FORCE: Final = "SELECT coalesce(max(version), 0) FROM ai_rules WHERE user_id = %s"
 STORE: Final = (
     f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"  # noqa: S608  # names of our own fields
     f" VALUES ({', '.join('%s' for _ in SETTABLE)}, %s) RETURNING version"
 )
+
+
+class VersionMoved(RejectedError):  # noqa: N818  # named for the state
+    """Somebody stored a newer version since the one that a change was made from.
+
+    Attributes:
+        in_force: the version that counts now.
+    """
+
+    def __init__(self, user_id: str, *, expected: int, in_force: int) -> None:
+        super().__init__(f"version: expected {expected} of {user_id} in force, got {in_force}")
+        self.in_force = in_force
 
 
 async def newest(source: Pool, user_id: str) -> Account:
@@ -32,7 +50,7 @@ async def newest(source: Pool, user_id: str) -> Account:
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=dict_row)
         row = await (await cursor.execute(NEWEST, (user_id,))).fetchone()
-    return Account(user_id=user_id, version=0) if row is None else _account(row)
+    return Account(user_id=user_id, version=0) if row is None else account_of(row)
 
 
 async def versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
@@ -42,26 +60,52 @@ async def versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
     return dict(rows)
 
 
-def _account(row: dict[str, Any]) -> Account:
+def account_of(row: dict[str, Any]) -> Account:
+    """The account of a row that holds its version and ``SETTABLE``."""
     for name in ("flagged_keywords", "flagged_phrases", "allowed", "languages"):
         row[name] = tuple(row[name])
     row["moderation_failure"] = FailurePolicy(row["moderation_failure"])
     return Account(**row)
 
 
-async def store(source: Pool, account: Account, *, changed_by: str) -> int:
-    """Store an account's settings as its next version; the version it got."""
+async def store(
+    source: Pool,
+    account: Account,
+    *,
+    changed_by: str,
+    expected: int | None = None,
+    logged: Callable[[int], Entry] | None = None,
+) -> int:
+    """Store an account's settings as its next version; the version it got.
+
+    ``expected`` is the version that must still be in force, 0 for none at all, None for whichever is;
+    ``logged`` makes a line of the access log from the new version, written in the same transaction.
+
+    Raises:
+        VersionMoved: another version is in force than expected; nothing was stored.
+    """
     values = [getattr(account, name) for name in SETTABLE]
     shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in values]
     shown = [list(value) if isinstance(value, tuple) else value for value in shown]
-    async with checkout(source) as connection:
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, (account.user_id,))
+        found = await (await connection.execute(IN_FORCE, (account.user_id,))).fetchone()
+        if found and expected is not None and found[0] != expected:
+            raise VersionMoved(account.user_id, expected=expected, in_force=found[0])
         row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
-    assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
+        assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
+        if logged is not None:
+            await access_log.append(connection, logged(int(row[0])))
     return int(row[0])
 
 
-async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
-    """The newest messages an account got, cut to 500 characters as the audit keeps them."""
+async def recent_decisions(source: Pool, user_id: str, limit: int) -> tuple[tuple[UUID, str], ...]:
+    """The newest decisions of an account: id and message, cut to 500 characters as the audit keeps it."""
     async with checkout(source) as connection:
         rows = await (await connection.execute(RECENT, (user_id, limit))).fetchall()
-    return tuple(text for (text,) in rows)
+    return tuple((decision_id, text) for decision_id, text in rows)
+
+
+async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
+    """The newest messages an account got."""
+    return tuple(text for _, text in await recent_decisions(source, user_id, limit))

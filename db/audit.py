@@ -1,64 +1,73 @@
-"""Reading the audit: pages of decisions, newest first, and one decision whole."""
+"""Reading the audit: pages of decisions, newest first, how many there are, and one decision whole."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
+from db import audit_search
+from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
+from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier, conditions, of_accounts, source
+from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, within
 from db.migrate import driver_url
 from db.tables import ai_decisions, outbox
-from worker.errors import RejectedError
 
-LIST_COLUMNS: Final = tuple(column for column in ai_decisions.c if column.name != "snapshot_json")
-Row: TypeAlias = dict[str, Any]
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = [
+    "ANY_STAGE",
+    "LIST_COLUMNS",
+    "OLDEST",
+    "STAGES",
+    "Count",
+    "CursorRejected",
+    "Filters",
+    "Page",
+    "Patience",
+    "ReviewFilter",
+    "Row",
+    "Tier",
+    "after",
+    "counted",
+    "one",
+    "page",
+    "reading",
+]
 
-
-class CursorRejected(RejectedError):  # noqa: N818
-    """A page cursor is not one of ours."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Which decisions are wanted; None means any.
-
-    Attributes:
-        since: from this moment on, UTC.
-        until: before this moment, UTC.
-        matched_rule: exact, or a prefix when it ends in ``*``.
-    """
-
-    since: datetime | None = None
-    until: datetime | None = None
-    user_id: str | None = None
-    decision: str | None = None
-    reason_code: str | None = None
-    matched_rule: str | None = None
-    scope: str | None = None
-    conversation_id: str | None = None
-    author_id: str | None = None
-    event_id: str | None = None
-    message_id: str | None = None
-    degraded: bool | None = None
-    least_confidence: float | None = None
-    most_confidence: float | None = None
+MOST_COUNTED: Final = 1000
+COUNT_S: Final = 0.025
+"""A count that takes longer is estimated: a page is worth waiting for, its count is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some decisions; ``cursor`` leads to the next page, None at the end."""
+    """Some decisions, newest first.
+
+    Attributes:
+        newer: cursor of the page above; None at the top.
+        older: cursor of the page below; None at the end.
+        searched_to: how far the search came when it was given up; ``older`` or ``newer`` goes on from there.
+    """
 
     rows: tuple[Row, ...]
-    cursor: str | None
+    newer: str | None = None
+    older: str | None = None
+    searched_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many decisions there are; ``exact`` is False when the planner estimated."""
+
+    number: int
+    exact: bool
 
 
 @asynccontextmanager
@@ -75,24 +84,45 @@ async def reading(url: str) -> AsyncIterator[AsyncConnection]:
 
 
 async def page(
-    connection: AsyncConnection, filters: Filters, *, limit: int, cursor: str | None = None
+    connection: AsyncConnection,
+    filters: Filters,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    patience: Patience = Patience(),  # noqa: B008  # frozen
 ) -> Page:
-    """One page, newest first, in the same time whatever its depth.
+    """One page, in the same time whatever its depth.
+
+    A search that nothing helps is done in slices of time and given up when patience ends, with what it found.
 
     Raises:
         CursorRejected: the cursor was not made by an earlier page.
     """
-    query = sa.select(*LIST_COLUMNS).where(*_conditions(filters))
-    if cursor is not None:
-        at, decision_id = _position(cursor)
-        query = query.where(
-            ai_decisions.c.created_at <= at,  # redundant, but it lets the planner skip partitions
-            sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id) < (at, decision_id),
-        )
-    query = query.order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc()).limit(limit + 1)
-    rows = tuple(dict(row) for row in (await connection.execute(query)).mappings())
-    shown = rows[:limit]
-    return Page(rows=shown, cursor=_cursor(shown[-1]) if len(rows) > limit else None)
+    position = parsed(cursor) if cursor is not None else None
+    found = await audit_search.found(connection, filters, position, limit=limit + 1, patience=patience)
+    more, rows = len(found.rows) > limit, found.rows[:limit]
+    if position is None or position.way is Way.OLDER:
+        return _older(rows, position, more=more, searched_to=found.searched_to)
+    if not more and found.searched_to is None:  # the top: filled up with what came meanwhile
+        return await page(connection, filters, limit=limit, patience=patience)
+    return _newer(rows[::-1], position, more=more, searched_to=found.searched_to)
+
+
+async def counted(connection: AsyncConnection, filters: Filters) -> Count:
+    """How many decisions there are: counted up to 1,000, beyond that as the planner estimates."""
+    query: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(source(filters))
+    query = query.where(*of_accounts(filters), *conditions(filters))
+    some = sa.select(sa.func.count()).select_from(query.limit(MOST_COUNTED + 1).subquery())
+    try:
+        async with within(connection, COUNT_S):
+            number = int((await connection.execute(some)).scalar_one())
+        if number <= MOST_COUNTED:
+            return Count(number=number, exact=True)
+        least = MOST_COUNTED
+    except TooSlow:
+        least = 1
+    plan = (await connection.execute(_Explain(query))).scalar_one()
+    return Count(number=max(least, int(plan[0]["Plan"]["Plan Rows"])), exact=False)
 
 
 async def after(
@@ -101,8 +131,10 @@ async def after(
     """Decisions newer than ``seen``, oldest first: what a live tail shows next."""
     query = (
         sa.select(*LIST_COLUMNS)
+        .select_from(source(filters))
         .where(
-            *_conditions(filters),
+            *of_accounts(filters),
+            *conditions(filters),
             ai_decisions.c.created_at >= seen[0],
             sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id) > seen,
         )
@@ -139,39 +171,43 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     return dict(row) if row else None
 
 
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    columns = ai_decisions.c
-    equal = ("user_id", "decision", "reason_code", "scope", "conversation_id", "author_id", "event_id")
-    wanted = [
-        columns[name] == value
-        for name in (*equal, "message_id", "degraded")
-        if (value := getattr(filters, name)) is not None
-    ]
-    bounds = (
-        (columns.created_at.__ge__, filters.since),
-        (columns.created_at.__lt__, filters.until),
-        (columns.confidence.__ge__, filters.least_confidence),
-        (columns.confidence.__le__, filters.most_confidence),
-    )
-    wanted += [compare(bound) for compare, bound in bounds if bound is not None]
-    if (rule := filters.matched_rule) is not None:
-        prefix = rule.removesuffix("*")
-        wanted.append(
-            columns.matched_rule.startswith(prefix, autoescape=True)
-            if rule.endswith("*")
-            else columns.matched_rule == rule
-        )
-    return wanted
+def _older(
+    rows: tuple[Row, ...], position: Position | None, *, more: bool, searched_to: datetime | None
+) -> Page:
+    older = newer = None
+    if more:
+        older = _beside(rows[-1], Way.OLDER)
+    elif searched_to is not None:
+        older = str(audit_search.beyond(searched_to, Way.OLDER))
+    if position is not None:
+        newer = _beside(rows[0], Way.NEWER) if rows else str(Position(way=Way.NEWER, at=position.at))
+    return Page(rows=rows, newer=newer, older=older, searched_to=searched_to)
 
 
-def _cursor(row: Row) -> str:
-    micros = (row["created_at"] - EPOCH) // timedelta(microseconds=1)
-    return base64.urlsafe_b64encode(micros.to_bytes(8) + row["id"].bytes).decode().rstrip("=")
+def _newer(rows: tuple[Row, ...], position: Position, *, more: bool, searched_to: datetime | None) -> Page:
+    older = newer = None
+    if more:
+        newer = _beside(rows[0], Way.NEWER)
+    elif searched_to is not None:
+        newer = str(audit_search.beyond(searched_to, Way.NEWER))
+    if position.at > EPOCH:
+        older = _beside(rows[-1], Way.OLDER) if rows else str(Position(way=Way.OLDER, at=position.at))
+    return Page(rows=rows, newer=newer, older=older, searched_to=searched_to)
 
 
-def _position(cursor: str) -> tuple[datetime, UUID]:
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        return EPOCH + timedelta(microseconds=int.from_bytes(raw[:8])), UUID(bytes=raw[8:])
-    except (ValueError, OverflowError, binascii.Error) as error:
-        raise CursorRejected(f"cursor: expected one from an earlier page, got {cursor[:40]!r}") from error
+def _beside(row: Row, way: Way) -> str:
+    return str(Position(way=way, at=row["created_at"], decision_id=row["id"]))
+
+
+class _Explain(sa.Executable, sa.ClauseElement):
+    """A query's plan instead of its rows."""
+
+    inherit_cache = False
+
+    def __init__(self, statement: sa.Select[Any]) -> None:
+        self.statement = statement
+
+
+@compiles(_Explain)
+def _explained(element: _Explain, compiler: SQLCompiler, **options: object) -> str:
+    return f"EXPLAIN (FORMAT JSON) {compiler.process(element.statement, **options)}"

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from markupsafe import Markup
 
 from db.agreement import Agreement
-from review import marks
+from review import sparks
 from review.measures import Kappa, Share, kappa, wilson
 
 Row: TypeAlias = Mapping[str, Any]
@@ -46,7 +46,7 @@ class Line:
     @property
     def picture(self) -> Markup:
         """The precision with its interval."""
-        return Markup("") if self.precision is None else marks.interval(self.precision)
+        return Markup("") if self.precision is None else sparks.interval(self.precision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

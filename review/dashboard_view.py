@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import Kind
-from review import links, marks, tiles
+from review import figure_links, sparks, tiles
 from review.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
 from review.scales import duration
 from review.summary import summary, times
@@ -84,8 +84,8 @@ def _reasons(sketch: Sketch, compared: Compared) -> tuple[ReasonLine, ...]:
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=marks.spark([counted[start, reason] for start in sketch.chosen.steps]),
-            href=links.of_range(sketch.chosen, **sketch.kept, reason=reason),
+            spark=sparks.spark([counted[start, reason] for start in sketch.chosen.steps]),
+            href=figure_links.of_range(sketch.chosen, **sketch.kept, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
     )

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import CONFIDENCE_BINS, Kind, middle_ms
-from review import links, plots
+from review import figure_links, plots
 from review.plots import Plot, Series, Sheet
 from review.ranges import DAY, Range
 from review.scales import duration, span, time_marks
@@ -57,7 +57,7 @@ class Sketch:
         """To the decisions of one step."""
         start = self.chosen.steps[place]
         until = min(start + self.chosen.step, self.chosen.until)
-        return links.decisions(start, until, **self.kept, **filters)
+        return figure_links.decisions(start, until, **self.kept, **filters)
 
     def decisions(self) -> Drawn:
         """Bars of what was decided."""
@@ -122,7 +122,7 @@ class Sketch:
                 *(
                     Cell(
                         text=str(counted[start, reason]),
-                        href=links.decisions(start, start + DAY, **self.kept, reason=reason),
+                        href=figure_links.decisions(start, start + DAY, **self.kept, reason=reason),
                     )
                     for reason in BLOCKED
                 ),
@@ -187,7 +187,7 @@ class Sketch:
 
     def _band(self, bounds: tuple[float, float], verdict: str) -> str:
         low, high = (f"{each:g}" for each in bounds)
-        return links.of_range(
+        return figure_links.of_range(
             self.chosen, **self.kept, decision=verdict, confidence_from=low, confidence_to=high
         )
 

@@ -60,8 +60,6 @@ def wilson(hits: int, total: int) -> Share | None:
         return None
     share = hits / total
     middle = share + Z * Z / (2 * total)
-    if observed == 1:
-        return Kappa(readings=total, observed=1.0, expected=expected, value=value, low=None, high=None)
     half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total))
     scale = 1 + Z * Z / total
     low, high = (middle - half) / scale, (middle + half) / scale

@@ -36,10 +36,12 @@ class Refused(Exception):  # noqa: N818  # not an error of ours
         status: 400, 401, 403, 404, 409, 410, 413, 429 or 503.
         title: a few words, the heading.
         text: what was expected, what came, what to do now.
+        retry_after_s: after how long it may work; 0 when waiting does not help.
     """
 
-    def __init__(self, status: int, title: str, text: str) -> None:
+    def __init__(self, status: int, title: str, text: str, *, retry_after_s: int = 0) -> None:
         super().__init__(title)
+        self.retry_after_s = retry_after_s
         self.status = status
         self.title = title
         self.text = text
@@ -190,6 +192,7 @@ class Page:
         right: what somebody must have to get here; on the account when the path has ``{account}``, else on
             any account, and then the handler looks at the very thing. None: everybody, signed in or not.
         api: True for the JSON face: it takes API tokens and refuses in JSON.
+        csrf: False only for what browsers send by themselves.
     """
 
     path: str
@@ -198,6 +201,7 @@ class Page:
     right: Right | None
     methods: tuple[str, ...] = ("GET",)
     api: bool = False
+    csrf: bool = True
 
 
 def csrf_token(token: str) -> str:
@@ -215,9 +219,14 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def set_cookie(response: Response, name: str, value: str) -> None:
-    """A cookie that scripts cannot read, other sites cannot send and plain HTTP does not carry."""
-    response.set_cookie(name, value, path="/", secure=True, httponly=True, samesite="lax")
+def set_cookie(response: Response, name: str, value: str, *, max_age: int | None = None) -> None:
+    """A cookie that scripts cannot read, other sites' forms do not send and plain HTTP does not carry."""
+    response.set_cookie(name, value, max_age, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def drop_cookie(response: Response, name: str) -> None:
+    """Make the browser forget a cookie."""
+    response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
 def refusal_json(refused: Refused) -> Response:

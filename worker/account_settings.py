@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
@@ -21,6 +21,10 @@ from pydantic import (
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected, RejectedError
 from worker.model import Account, FailurePolicy
+from worker.rules import RuleProblem, validate_rules
+
+RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
+"""The settings that are rules."""
 
 ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 Rule = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
@@ -37,7 +41,15 @@ def _without_nul(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 class AccountRejected(RejectedError):  # noqa: N818
-    """Settings that cannot be stored; the message has one line for every problem."""
+    """Settings that cannot be stored; the message has one line for every problem.
+
+    Attributes:
+        problems: where (``flagged_keywords.3``, ``hold_max_s``) and what was expected and came.
+    """
+
+    def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{place}: {what}" for place, what in self.problems))
 
 
 class AccountSettings(BaseModel):
@@ -75,18 +87,25 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
     try:
         checked = AccountSettings.model_validate(settings | dict(changes))
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(map(str, each['loc']))}: {_expectation(each['msg'])}, got {_shown(each['input'])}"
+        problems = [
+            (".".join(map(str, each["loc"])), f"{_expectation(each['msg'])}, got {_shown(each['input'])}")
             for each in error.errors(include_url=False)
         ]
-        raise AccountRejected("\n".join(lines)) from error
+        raise AccountRejected(problems) from error
     try:
         parse_policy(checked.assessment_policy)
     except PolicyRejected as error:
-        raise AccountRejected(f"assessment_policy: {error}") from error
+        raise AccountRejected([("assessment_policy", str(error))]) from error
     values = {name: getattr(checked, name) for name in AccountSettings.model_fields}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Account(user_id=current.user_id, version=current.version, **values)
+
+
+def rule_problems(account: Account, recent: Sequence[str] = ()) -> tuple[RuleProblem, ...]:
+    """What is wrong or doubtful about an account's rules, judged by its recent messages; errors first."""
+    return validate_rules(
+        account.flagged_keywords, account.flagged_phrases, allow=account.allowed, recent_messages=recent
+    )
 
 
 def _expectation(message: str) -> str:

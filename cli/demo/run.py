@@ -23,16 +23,13 @@ from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.decision_view import described
-from cli.demo import events
+from cli.demo import events, seed
 from cli.demo.fleet import Fleet, fleet
 from cli.demo.report import Report, report
 from cli.output import emit_json, errors, for_eyes, screen, table
-from db import accounts, audit, run_figures
-from db.documents import add_text
-from db.pool import pool
+from db import audit, run_figures
 from tasks.publish import publish_many
 from tasks.stream import backlog, connect
-from worker.account_settings import changed
 from worker.errors import ConfigurationError
 
 WORKERS: Final = 2
@@ -73,7 +70,7 @@ def up(
     """
     _say("starting Postgres, Valkey, the sandbox and the workers ...")
     with fleet() as running:
-        asyncio.run(_prepare(running))
+        asyncio.run(seed.accounts_and_documents(running.stack.database_url))
         running.start_workers(workers, beat=True)
         _say("running until Ctrl-C. In another shell:")
         for name, value in running.addresses.items():
@@ -96,24 +93,11 @@ def _stop_signal() -> threading.Event:
 
 def _run(running: Fleet, rate: float) -> Report:
     run = f"demo-{secrets.token_hex(3)}"
-    asyncio.run(_prepare(running))
+    asyncio.run(seed.accounts_and_documents(running.stack.database_url))
     running.start_workers(WORKERS, beat=False)
     payloads = events.payloads(run=run, faults=running.sandboxed)
     _say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")
     return asyncio.run(_flow(running, run, payloads, rate))
-
-
-async def _prepare(running: Fleet) -> None:
-    """Store the demo's accounts and documents, once."""
-    wanted = events.setup()
-    async with pool(running.stack.database_url, size=2, application="hushgate-demo", role=None) as source:
-        for user_id, settings in wanted["accounts"].items():
-            current = await accounts.newest(source, user_id)
-            account = changed(current, settings)
-            if account != current:
-                await accounts.store(source, account, changed_by="demo")
-        for document in wanted["documents"]:
-            await add_text(source, document["account"], document["title"], document["paragraphs"])
 
 
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from db import agreement
 from db.access_log import Action
 from db.agreement import Basis, Readings
-from review import links, ranges
+from review import figure_links, ranges
 from review.access import Right
 from review.agreement_view import SORTS, Line, Tables, tables
 from review.measures import ENOUGH_PAIRS, Kappa
@@ -54,7 +54,7 @@ async def page(visit: Visit) -> Response:
         titles=ranges.TITLES,
         enough=ENOUGH_PAIRS,
         link=lambda **changes: "?" + urlencode(said | changes),
-        decisions=lambda **filters: links.decisions(
+        decisions=lambda **filters: figure_links.decisions(
             chosen.since - LONG_AGO, chosen.until, account=readings.account, **filters
         ),
     )

@@ -13,7 +13,7 @@ from db import dashboard
 from db.access_log import Action
 from db.dashboard import Figures, Question
 from db.histograms import Kind
-from review import counting, links, ranges
+from review import counting, figure_links, ranges
 from review.access import Right
 from review.dashboard_view import view_of
 from review.drawings import Sketch
@@ -155,7 +155,9 @@ def _logged(chosen: Range) -> dict[str, str]:
 
 def _link(chosen: Range, kept: Mapping[str, str]) -> Callable[[Tile], str | None]:
     """The decisions behind a figure, where a filter of the list finds just these."""
-    return lambda tile: None if tile.filters is None else links.of_range(chosen, **kept, **tile.filters)
+    return lambda tile: (
+        None if tile.filters is None else figure_links.of_range(chosen, **kept, **tile.filters)
+    )
 
 
 def _same_with(chosen: Range, kept: Mapping[str, str]) -> Callable[[str], str]:

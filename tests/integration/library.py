@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from cli.ingest import Model
 from db import documents, embedders
 from db.documents import Embedded, Stored, Upload
+from db.ingest import Model
 from db.pool import WORKER_ROLE, Pool, pool
 from sandbox.server import SandboxHandle
 from worker.adapters import openai_client

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.documents import app
-from cli.ingest import MOST_BYTES
+from db.ingest import MOST_BYTES
 from sandbox.server import SandboxHandle
 
 FILES = Path(__file__).parents[1] / "fixtures" / "documents"

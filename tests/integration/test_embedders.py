@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from cli import ingest
-from cli.ingest import Model
-from db import documents, embedders
+from db import documents, embedders, ingest
+from db.ingest import Model
 from db.pool import Pool
 from db.retrieval import PostgresRetriever
 from sandbox.server import SandboxHandle

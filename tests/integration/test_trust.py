@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli import ingest
+from db import ingest
 from sandbox.server import SandboxHandle
 from tests.integration.library import embedding, opened
 from tests.integration.running import Running, eventually, running

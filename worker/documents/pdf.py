@@ -1,6 +1,7 @@
 """PDF by PDFium: the text of each page, its lines joined to paragraphs.
 
-PDFium is C++ fed with strangers' bytes: call this in a process of its own, as ``cli.pdf_process`` does.
+PDFium is C++ fed with strangers' bytes: call this in a process of its own, as
+``worker.adapters.pdf_process`` does.
 """
 
 from __future__ import annotations

@@ -121,6 +121,8 @@ class RuleProblem:
         code: stable word, such as ``too_short``.
         message: one sentence that says what is wrong and how to mend it.
         share: 0..1, share of recent messages it fires on, for ``fires_often``; else None.
+        number: the rule's place in keywords, phrases and allowed texts one after the other, from 0; None
+            when the set as a whole is meant.
     """
 
     level: ProblemLevel
@@ -128,3 +130,4 @@ class RuleProblem:
     code: str
     message: str
     share: float | None = None
+    number: int | None = None

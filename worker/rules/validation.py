@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from worker.errors import RuleRejected
 from worker.rules.compiler import compile_rules
@@ -36,40 +37,44 @@ def validate_rules(
     if len(written) > MAX_RULES:
         problems.append(_error("*", "too_many", f"expected at most {MAX_RULES} rules, got {len(written)}"))
     rules = list(_parsed(written, problems))
-    problems += _regex_problems([rule for rule in rules if rule.kind is RuleKind.REGEX])
-    plain = [rule for rule in rules if rule.kind is not RuleKind.REGEX]
-    for rule in plain:
-        problems += _shape_problems(rule)
+    problems += _regex_problems([each for each in rules if each[1].kind is RuleKind.REGEX])
+    plain = [each for each in rules if each[1].kind is not RuleKind.REGEX]
+    for number, rule in plain:
+        problems += (replace(problem, number=number) for problem in _shape_problems(rule))
     problems += _doubles(plain)
     if len(recent_messages) >= MIN_RECENT and not any(p.code == "too_many" for p in problems):
         problems += _frequent(keywords, phrases, allow, recent_messages, level)
     return tuple(sorted(problems, key=lambda problem: problem.level is not ProblemLevel.ERROR))
 
 
-def _error(rule: str, code: str, message: str) -> RuleProblem:
-    return RuleProblem(level=ProblemLevel.ERROR, rule=rule[:120], code=code, message=message)
+def _error(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
+    level = ProblemLevel.ERROR
+    return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
 
 
-def _warning(rule: str, code: str, message: str, share: float | None = None) -> RuleProblem:
-    return RuleProblem(level=ProblemLevel.WARNING, rule=rule[:120], code=code, message=message, share=share)
+def _warning(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
+    level = ProblemLevel.WARNING
+    return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
 
 
-def _parsed(written: Iterable[tuple[str, RuleKind]], problems: list[RuleProblem]) -> Iterator[Rule]:
-    for text, kind in written:
+def _parsed(
+    written: Iterable[tuple[str, RuleKind]], problems: list[RuleProblem]
+) -> Iterator[tuple[int, Rule]]:
+    for number, (text, kind) in enumerate(written):
         try:
-            yield parse_rule(text, kind)
+            yield number, parse_rule(text, kind)
         except RuleRejected as error:
-            problems.append(_error(error.rule, "broken", error.reason))
+            problems.append(_error(error.rule, "broken", error.reason, number))
 
 
-def _regex_problems(rules: Sequence[Rule]) -> Iterator[RuleProblem]:
+def _regex_problems(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
     if len(rules) > MAX_REGEXES:
         yield _error("*", "too_many_regexes", f"expected at most {MAX_REGEXES} regexes, got {len(rules)}")
-    for rule in rules[:MAX_REGEXES]:
+    for number, rule in rules[:MAX_REGEXES]:
         try:
             compile_regex(rule)
         except RuleRejected as error:
-            yield _error(rule.written, "bad_regex", error.reason)
+            yield _error(rule.written, "bad_regex", error.reason, number)
 
 
 def _shape_problems(rule: Rule) -> Iterator[RuleProblem]:
@@ -104,21 +109,21 @@ def _key(rule: Rule) -> tuple[str, frozenset[Switch], bool, bool]:
     return letters, rule.switches, rule.open_start, rule.open_end
 
 
-def _doubles(rules: Sequence[Rule]) -> Iterator[RuleProblem]:
+def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
     first: dict[tuple[str, frozenset[Switch], bool, bool], Rule] = {}
     wide = {
         folded(rule.core, Fold.NATIVE): rule
-        for rule in rules
+        for _, rule in rules
         if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING}
     }
-    for rule in rules:
+    for number, rule in rules:
         same = first.setdefault(_key(rule), rule)
         if same is not rule:
-            yield _warning(rule.written, "duplicate", f"the same as {same.written!r} after folding")
+            yield _warning(rule.written, "duplicate", f"the same as {same.written!r} after folding", number)
             continue
         shadow = _shadow(rule, wide)
         if shadow is not None and shadow is not rule and Switch.ALLOW not in rule.switches:
-            yield _warning(rule.written, "shadowed", f"{shadow.written!r} matches wherever it does")
+            yield _warning(rule.written, "shadowed", f"{shadow.written!r} matches wherever it does", number)
 
 
 def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
@@ -137,6 +142,7 @@ def _frequent(
 ) -> Iterator[RuleProblem]:
     compiled = compile_rules(keywords, phrases, allow=allow, version=0, level=level)
     counts: dict[str, int] = {}
+    numbers = {rule: number for number, rule in reversed(list(enumerate((*keywords, *phrases))))}
     for text in recent:
         for rule in {hit.rule for hit in compiled.match(text)}:
             counts[rule] = counts.get(rule, 0) + 1
@@ -144,4 +150,4 @@ def _frequent(
         share = count / len(recent)
         if share >= FIRES_OFTEN:
             message = f"fires on {share:.1%} of the last {len(recent)} messages ({count})"
-            yield _warning(rule, "fires_often", message, share)
+            yield replace(_warning(rule, "fires_often", message, numbers.get(rule)), share=share)

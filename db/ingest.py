@@ -1,20 +1,19 @@
-"""Files into documents: found, read, cut, embedded and stored, one after the other, each with its outcome."""
+"""Files into documents: read, cut, embedded and stored, one after the other, each with its outcome."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, Final
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
-from cli import pdf_process
 from db import documents, embedders
 from db.documents import Embedded, Outcome, Stored, Upload
 from db.pool import Pool
+from worker.adapters import pdf_process
 from worker.documents import reading
 from worker.documents.chunking import chunks
 from worker.documents.model import Chunk, Format, Parsed
@@ -23,8 +22,10 @@ from worker.ports import Embedder
 
 MOST_BYTES: Final = 50 * 1024 * 1024
 MOST_CHARS: Final = 10_000_000
+TOO_LARGE: Final = f"is larger than {MOST_BYTES // 1024**2} MiB: split it"
 ATTEMPTS: Final = 5
-STDIN: Final = "-"
+PIPE: Final = "-"
+"""What is shown where a document came from nowhere that has a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,19 +48,18 @@ class Wanted:
     labels: Mapping[str, str] | None = None
 
 
-def files(path: str) -> tuple[list[Path], int]:
-    """The documents at a path, sorted, and how many files were passed over: other formats and hidden ones."""
-    root = Path(path)
-    if not root.is_dir():
-        return [root], 0
-    found = [each for each in sorted(root.rglob("*")) if each.is_file()]
-    kept = [
-        each
-        for each in found
-        if each.suffix.lower() in reading.SUFFIXES
-        and not any(part.startswith(".") for part in each.relative_to(root).parts)
-    ]
-    return kept, len(found) - len(kept)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A document as it is handed in.
+
+    Attributes:
+        name: its ending tells the format, and it stands in for a title; empty for a pipe or a pasted text.
+        source: where it came from; a later file from there replaces it. Empty: nothing does.
+    """
+
+    name: str
+    source: str
+    data: bytes
 
 
 class Ingest:
@@ -71,15 +71,15 @@ class Ingest:
         self._wanted = wanted
         self._stored_embedder: embedders.StoredEmbedder | None = None
 
-    async def add(self, path: Path) -> dict[str, Any]:
+    async def add(self, file: File) -> dict[str, Any]:
         """One file's outcome as a row; a document that cannot be read is refused by name."""
-        name = self._wanted.source or source_name(path)
-        row = {"source": name, "outcome": Outcome.REFUSED.value, "document_id": None, "chunks": None}
+        name = self._wanted.source or file.source or PIPE
         try:
-            stored, count = await self._add(path, name)
+            stored, count = await self._add(file)
         except DocumentRejected as error:
-            return row | {"reason": str(error)}
-        return row | {
+            return refused(name, error)
+        return {
+            "source": name,
             "outcome": stored.outcome.value,
             "document_id": stored.document_id,
             "chunks": count,
@@ -92,24 +92,24 @@ class Ingest:
             await embedders.calibrate_when_grown(self._source, self._stored_embedder, self._model.embedder)
             await embedders.ensure_index(self._source, self._stored_embedder)
 
-    async def _add(self, path: Path, name: str) -> tuple[Stored, int | None]:
-        data = _read(path)
-        kind = self._wanted.kind or reading.format_of("" if str(path) == STDIN else path.name, data)
+    async def _add(self, file: File) -> tuple[Stored, int | None]:
+        if len(file.data) > MOST_BYTES:
+            raise DocumentRejected(TOO_LARGE)
+        kind = self._wanted.kind or reading.format_of(file.name, file.data)
         if kind is None:
             raise DocumentRejected(f"is no document that can be read ({', '.join(reading.SUFFIXES)})")
         upload = Upload(
             user_id=self._wanted.user_id,
-            source="" if name == STDIN else name,
-            content_hash=documents.content_hash(data, title=self._wanted.title),
+            source=self._wanted.source or file.source,
+            content_hash=documents.content_hash(file.data, title=self._wanted.title),
             format=kind,
-            size_bytes=len(data),
+            size_bytes=len(file.data),
             labels=self._wanted.labels,
         )
         if known := await documents.settled(self._source, upload):
             return known, None
-        parsed = await _parsed(data, kind)
-        title = self._wanted.title or parsed.title or path.stem.replace("_", " ")
-        title = "" if title == STDIN else title
+        parsed = await _parsed(file.data, kind)
+        title = self._wanted.title or parsed.title or PurePath(file.name).stem.replace("_", " ")
         cut = await asyncio.to_thread(chunks, parsed, title=title)
         embedded = await self._embedded(cut) if self._model else None
         stored = await documents.store(self._source, upload, title=title, chunks=cut, embedded=embedded)
@@ -180,13 +180,10 @@ async def vectors_of(model: Model, texts: Sequence[str]) -> tuple[tuple[float, .
     raise AssertionError  # reraise=True: the loop returns or raises
 
 
-def source_name(path: Path) -> str:
-    """What a file is called in the database: its path from here, or from the root when it lies elsewhere."""
-    if str(path) == STDIN:
-        return STDIN
-    whole = path.resolve()
-    here = Path.cwd()
-    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
+def refused(name: str, error: DocumentRejected) -> dict[str, Any]:
+    """The row of a document that was not stored."""
+    outcome = Outcome.REFUSED.value
+    return {"source": name, "outcome": outcome, "document_id": None, "chunks": None, "reason": str(error)}
 
 
 async def reembedded(
@@ -226,20 +223,6 @@ def _wait_s(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked_s = error.retry_after_s if isinstance(error, RetrievalUnavailable) else None
     return max(asked_s or 0.0, 0.5 * 2.0**state.attempt_number)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        if str(path) == STDIN:
-            data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            with path.open("rb") as file:
-                data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise DocumentRejected(f"cannot be opened: {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise DocumentRejected(f"is larger than {MOST_BYTES // 1024**2} MiB: split it")
-    return data
 
 
 async def _parsed(data: bytes, kind: Format) -> Parsed:

@@ -28,7 +28,7 @@ async def parsed(data: bytes) -> Parsed:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "cli.pdf_process",
+        "worker.adapters.pdf_process",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

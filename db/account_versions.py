@@ -1,0 +1,153 @@
+"""Versions of accounts: which there are, who made them, what each changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.rows import dict_row
+
+from db.accounts import SETTABLE, account_of
+from db.pool import Pool, checkout
+from worker.account_settings import RULES
+from worker.model import Account
+
+PLAIN: Final = tuple(name for name in SETTABLE if name not in RULES and name != "user_id")
+ONE: Final = f"""
+    SELECT version, changed_by, changed_at, {", ".join(SETTABLE)} FROM ai_rules
+    WHERE user_id = %(user_id)s AND (version = %(version)s::int OR %(version)s::int IS NULL)
+    ORDER BY version DESC LIMIT 1
+"""  # noqa: S608  # names of our own fields
+ADDED: Final = """
+    CASE WHEN new.{name} IS DISTINCT FROM old.{name} THEN (
+        SELECT count(*) FROM (SELECT unnest({more}.{name}) EXCEPT ALL SELECT unnest({less}.{name})) AS one
+    ) ELSE 0 END"""
+HISTORY: Final = f"""
+    SELECT new.version, new.changed_by, new.changed_at, old.version IS NULL AS first,
+           {" + ".join(ADDED.format(name=name, more="new", less="old") for name in sorted(RULES))} AS added,
+           {" + ".join(ADDED.format(name=name, more="old", less="new") for name in sorted(RULES))} AS removed,
+           array_remove(ARRAY[
+               {", ".join(f"CASE WHEN new.{n} IS DISTINCT FROM old.{n} THEN '{n}' END" for n in PLAIN)}
+           ], NULL) AS settings
+    FROM (SELECT * FROM ai_rules WHERE user_id = %(user_id)s AND version < %(before)s
+          ORDER BY version DESC LIMIT %(limit)s) AS new
+    LEFT JOIN ai_rules old ON old.user_id = new.user_id AND old.version = (
+        SELECT max(version) FROM ai_rules WHERE user_id = %(user_id)s AND version < new.version)
+    ORDER BY new.version DESC
+"""  # noqa: S608  # names of our own fields
+NAMES: Final = """
+    WITH RECURSIVE known AS (
+        SELECT least((SELECT min(user_id) FROM ai_rules WHERE user_id > %(after)s),
+                     (SELECT min(user_id) FROM event_keys WHERE user_id > %(after)s),
+                     (SELECT min(user_id) FROM documents WHERE user_id > %(after)s)) AS user_id
+        UNION ALL
+        SELECT least((SELECT min(user_id) FROM ai_rules r WHERE r.user_id > known.user_id),
+                     (SELECT min(user_id) FROM event_keys e WHERE e.user_id > known.user_id),
+                     (SELECT min(user_id) FROM documents d WHERE d.user_id > known.user_id))
+        FROM known WHERE known.user_id IS NOT NULL
+    ), named AS (
+        SELECT user_id FROM known WHERE user_id IS NOT NULL
+    )"""
+GIVEN: Final = """
+    WITH named AS (
+        SELECT DISTINCT user_id FROM unnest(%(accounts)s::text[]) AS user_id
+        WHERE user_id > %(after)s ORDER BY user_id
+    )"""
+LISTED: Final = """, page AS MATERIALIZED (
+        SELECT user_id FROM named
+        WHERE %(search)s = '' OR strpos(lower(user_id), lower(%(search)s)) > 0 LIMIT %(limit)s
+    )
+    SELECT page.user_id, coalesce(r.version, 0) AS version, r.changed_by, r.changed_at,
+           coalesce(r.ai_control_enabled, false) AS on,
+           coalesce(r.ai_enabled_for_chats, false) AS chats,
+           coalesce(r.ai_enabled_for_comments, false) AS comments,
+           coalesce(cardinality(r.flagged_keywords) + cardinality(r.flagged_phrases), 0) AS rules,
+           (SELECT count(*) FROM documents d WHERE d.user_id = page.user_id) AS documents
+    FROM page LEFT JOIN LATERAL (
+        SELECT * FROM ai_rules WHERE ai_rules.user_id = page.user_id ORDER BY version DESC LIMIT 1
+    ) AS r ON true
+    ORDER BY page.user_id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of an account; ``changed_at`` is None for version 0, which has no row."""
+
+    account: Account
+    changed_by: str
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one version changed.
+
+    Attributes:
+        first: True when there is no version before it.
+        added: rules and allowed texts that the version before did not have.
+        settings: names of the other settings that differ.
+    """
+
+    version: int
+    changed_by: str
+    changed_at: datetime
+    first: bool
+    added: int
+    removed: int
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One account as a line of a list; version 0 has no settings yet."""
+
+    user_id: str
+    version: int
+    changed_by: str | None
+    changed_at: datetime | None
+    on: bool
+    chats: bool
+    comments: bool
+    rules: int
+    documents: int
+
+
+async def one(source: Pool, user_id: str, version: int | None = None) -> Version | None:
+    """A version, or the one in force; None when the account has no such version."""
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        row = await (await cursor.execute(ONE, {"user_id": user_id, "version": version})).fetchone()
+    if row is None:
+        return None
+    changed_by, changed_at = row.pop("changed_by"), row.pop("changed_at")
+    return Version(account=account_of(row), changed_by=changed_by, changed_at=changed_at)
+
+
+async def in_force(source: Pool, user_id: str) -> Version:
+    """The version in force; version 0, with AI off, when the account has none."""
+    found = await one(source, user_id)
+    return found or Version(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
+
+
+async def history(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[Change, ...]:
+    """Versions below ``before``, newest first, each against the one it followed."""
+    values = {"user_id": user_id, "before": before, "limit": limit}
+    async with checkout(source) as connection:
+        rows = await (await connection.cursor(row_factory=dict_row).execute(HISTORY, values)).fetchall()
+    return tuple(Change(**row | {"settings": tuple(row["settings"])}) for row in rows)
+
+
+async def listed(
+    source: Pool, accounts: Sequence[str] | None, *, search: str, after: str, limit: int
+) -> tuple[Summary, ...]:
+    """Accounts by name: those given, or for None all that have settings, decisions or documents."""
+    values: dict[str, Any] = {"search": search, "after": after, "limit": limit}
+    if accounts is not None:
+        values["accounts"] = list(accounts)
+    statement = (NAMES if accounts is None else GIVEN) + LISTED
+    async with checkout(source) as connection:
+        rows = await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
+    return tuple(Summary(**row) for row in rows)
