@@ -20,6 +20,8 @@ class Link:
 
 
 LINKS: Final[tuple[Link, ...]] = (
+    Link(name="decisions", title="Decisions", path="/decisions", right=Right.VIEW),
+    Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
     Link(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
     Link(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
 )

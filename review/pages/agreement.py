@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from db import agreement
 from db.access_log import Action
 from db.agreement import Basis, Readings
 from review import figure_links, ranges
 from review.access import Right
-from review.agreement_view import SORTS, Line, Tables, tables
-from review.measures import ENOUGH_PAIRS, Kappa
+from review.agreement_view import SORTS, Tables, tables
+from review.measures import ENOUGH_PAIRS
 from review.ranges import BadRange, Range
-from review.web import Refused, Visit
+from review.web import Visit
 
 LONG_AGO: Final = timedelta(days=366)
 """How far back the decisions of a review are looked for: they may be older than the review."""
@@ -33,11 +32,11 @@ async def page(visit: Visit) -> Response:
     """The page; what cannot be used in the URL is said, and the last 30 days are shown."""
     problem = ""
     try:
-        chosen, readings, basis, sort = _asked(visit)
+        chosen, readings, basis, sort = asked(visit)
     except BadRange as bad:
         problem = str(bad)
         chosen, readings, basis, sort = _plain(visit)
-    counted, basis, found = await _found(visit, readings, basis, sort)
+    counted, basis, found = await found_in(visit, readings, basis, sort)
     said = chosen.query | {"account": readings.account or "", "basis": basis, "sort": sort}
     await visit.log(Action.FIGURES, user_id=readings.account, detail={"agreement": basis})
     return visit.render(
@@ -60,34 +59,7 @@ async def page(visit: Visit) -> Response:
     )
 
 
-async def agreement_json(visit: Visit) -> Response:
-    """The same figures as numbers: shares 0..1 with the bounds of their 95 % intervals.
-
-    Raises:
-        Refused: 400, a value cannot be used.
-    """
-    try:
-        chosen, readings, basis, sort = _asked(visit)
-    except BadRange as bad:
-        raise Refused(400, "Cannot be used", str(bad)) from bad
-    counted, basis, found = await _found(visit, readings, basis, sort)
-    await visit.log(Action.FIGURES, user_id=readings.account, detail={"agreement": basis})
-    return JSONResponse(
-        {
-            "since": chosen.since.isoformat(),
-            "until": chosen.until.isoformat(),
-            "account": readings.account,
-            "basis": basis,
-            "reviews_by_basis": counted,
-            "rules": [_numbers(line) for line in found.rules],
-            "reasons": [_numbers(line) for line in found.reasons],
-            "reviewers": [_numbers(line) for line in found.readers],
-            "second_readings": _kappa(found.second),
-        }
-    )
-
-
-async def _found(
+async def found_in(
     visit: Visit, readings: Readings, basis: Basis | None, sort: str
 ) -> tuple[dict[str, int], Basis, Tables]:
     """Counts by basis, the basis shown (the first with reviews unless one was asked for), its tables."""
@@ -98,7 +70,7 @@ async def _found(
     return counted, basis, tables(found, sort)
 
 
-def _asked(visit: Visit) -> tuple[Range, Readings, Basis | None, str]:
+def asked(visit: Visit) -> tuple[Range, Readings, Basis | None, str]:
     """What the URL asks for, restricted to the accounts the person leads.
 
     Raises:
@@ -130,12 +102,3 @@ def _readings(visit: Visit, chosen: Range, account: str | None) -> Readings:
 
 def _set(values: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
-
-
-def _numbers(line: Line) -> dict[str, Any]:
-    values = asdict(line)
-    return values | {"second": _kappa(line.second)}
-
-
-def _kappa(found: Kappa | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found) | {"enough": found.enough}

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
 from urllib.parse import urlencode
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from db import dashboard
 from db.access_log import Action
 from db.dashboard import Figures, Question
-from db.histograms import Kind
 from review import counting, figure_links, ranges
 from review.access import Right
 from review.dashboard_view import view_of
 from review.drawings import Sketch
 from review.ranges import BadRange, Range
-from review.summary import Summary, summary, times
 from review.tiles import Tile
-from review.web import Refused, Visit
+from review.web import Visit
 from worker.model import Scope
 
 
@@ -33,14 +29,14 @@ async def page(visit: Visit) -> Response:
         problem = str(bad)
         chosen = ranges.range_of({}, visit.now)
         question = _question(visit, chosen, account=None, scope=None)
-    found = await _figures(visit, question)
+    found = await figures(visit, question)
     async with visit.store.reading() as connection:
         accounts = await dashboard.by_account(connection, question)
         known = accounts
         if question.account is not None:
             known = await dashboard.by_account(connection, _question(visit, chosen, account=None, scope=None))
     kept = {"account": question.account or "", "scope": question.scope or ""}
-    await visit.log(Action.FIGURES, user_id=question.account, detail=_logged(chosen))
+    await visit.log(Action.FIGURES, user_id=question.account, detail=logged(chosen))
     return visit.render(
         "dashboard.html",
         status=400 if problem else 200,
@@ -56,38 +52,6 @@ async def page(visit: Visit) -> Response:
         known=known,
         of_account=_same_with(chosen, kept),
         link=_link(chosen, kept),
-    )
-
-
-async def figures_json(visit: Visit) -> Response:
-    """The same figures as numbers: times in ms, shares 0..1.
-
-    Raises:
-        Refused: 400, the range or the scope cannot be used.
-    """
-    try:
-        chosen, question = asked(visit)
-    except BadRange as bad:
-        raise Refused(400, "Not a range", str(bad)) from bad
-    found = await _figures(visit, question)
-    await visit.log(Action.FIGURES, user_id=question.account, detail=_logged(chosen))
-    return JSONResponse(
-        {
-            "since": chosen.since.isoformat(),
-            "until": chosen.until.isoformat(),
-            "step_s": chosen.step.total_seconds(),
-            "account": question.account,
-            "scope": question.scope,
-            "uncounted_hours": found.missing,
-            "totals": _numbers(summary(found.counts)),
-            "times_ms": {kind: times(found.spreads, kind) for kind in (Kind.TOTAL, Kind.WORK, Kind.WAITING)},
-            "steps": _steps(found),
-            "before": {
-                "uncounted_hours": found.missing_before,
-                "totals": _numbers(summary(found.before)),
-                "compared_with": _numbers(summary(row for row in found.counts if not row["open"])),
-            },
-        }
     )
 
 
@@ -120,7 +84,7 @@ def _question(visit: Visit, chosen: Range, *, account: str | None, scope: str | 
     )
 
 
-async def _figures(visit: Visit, question: Question) -> Figures:
+async def figures(visit: Visit, question: Question) -> Figures:
     """The figures; hours that nobody has counted yet are counted now, as far as half a second reaches."""
     async with visit.store.reading() as connection:
         found = await dashboard.figures(connection, question, now=visit.now)
@@ -131,25 +95,8 @@ async def _figures(visit: Visit, question: Question) -> Figures:
         return await dashboard.figures(connection, question, now=visit.now)
 
 
-def _numbers(found: Summary) -> dict[str, Any]:
-    return asdict(found) | {"improvement": found.improvement, "tokens": found.tokens}
-
-
-def _steps(found: Figures) -> list[dict[str, Any]]:
-    """Events per step, decision and reason."""
-    return [
-        {
-            "start": row["step"].isoformat(),
-            "decision": row["decision"],
-            "reason_code": row["reason_code"],
-            "decisions": row["events"],
-            "open": row["open"],
-        }
-        for row in found.counts
-    ]
-
-
-def _logged(chosen: Range) -> dict[str, str]:
+def logged(chosen: Range) -> dict[str, str]:
+    """What the access log keeps of a range."""
     return {"since": chosen.since.isoformat(), "until": chosen.until.isoformat()}
 
 
