@@ -13,10 +13,11 @@ import pytest
 from httpx2 import Response
 
 from cli.stack import Stack
+from db.hourly import fill_next
 from db.people import Role
 from tests.conftest import create_database, database_at
 from tests.review_rows import NUMBERS, decided, store
-from tests.reviewing import Visitor, add_person, site
+from tests.reviewing import Visitor, add_person, site, stored
 
 HOSTILE = "<script>alert(1)</script>"
 RULE = 'flagged_keyword:"><img src=x onerror=alert(1)>'
@@ -47,6 +48,8 @@ def url(stack: Stack, template: str) -> str:
                 " VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, 'page')",
                 (row["id"], row["created_at"], row["user_id"], f"<i>reader {number}</i>", verdict),
             )
+    while stored(made, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
+        pass
     return made
 
 
