@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.api import decisions
+from review.api import decisions, figures
 from review.web import Page
 
 API: Final = (
@@ -18,5 +18,9 @@ API: Final = (
         handler=decisions.one,
         right=Right.VIEW,
         api=True,
+    ),
+    Page(path="/api/v1/figures", name="api_figures", handler=figures.figures, right=Right.VIEW, api=True),
+    Page(
+        path="/api/v1/agreement", name="api_agreement", handler=figures.agreement, right=Right.LEAD, api=True
     ),
 )
