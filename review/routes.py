@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import home, oidc, password, profile, sign_in, sign_in_link, tokens
+from review.api import decisions as api
+from review.pages import (
+    decisions,
+    home,
+    jobs,
+    oidc,
+    password,
+    profile,
+    sign_in,
+    sign_in_link,
+    tokens,
+    views,
+)
 from review.web import Page
 
 PAGES: Final = (
@@ -71,4 +83,36 @@ PAGES: Final = (
     ),
     # the pages
     Page(path="/", name="home", handler=home.home, right=Right.VIEW),
+    # the list of decisions, views, exports
+    Page(path="/decisions", name="decisions", handler=decisions.listed, right=Right.VIEW),
+    Page(path="/views", name="views", handler=views.listed, right=Right.VIEW),
+    Page(path="/views", name="view_keep", handler=views.keep, right=Right.VIEW, methods=("POST",)),
+    Page(path="/views/{view_id}", name="view", handler=views.change, right=Right.VIEW, methods=("POST",)),
+    Page(
+        path="/views/{view_id}/delete",
+        name="view_delete",
+        handler=views.delete,
+        right=Right.VIEW,
+        methods=("POST",),
+    ),
+    Page(path="/exports", name="export", handler=jobs.start_export, right=Right.EXPORT, methods=("POST",)),
+    Page(path="/jobs", name="jobs", handler=jobs.listed, right=Right.VIEW),
+    Page(path="/jobs/{job_id}", name="job", handler=jobs.watched, right=Right.VIEW),
+    Page(
+        path="/jobs/{job_id}/cancel",
+        name="job_cancel",
+        handler=jobs.cancel,
+        right=Right.VIEW,
+        methods=("POST",),
+    ),
+    Page(path="/jobs/{job_id}/file", name="job_file", handler=jobs.file, right=Right.EXPORT),
+    # the JSON face
+    Page(path="/api/v1/decisions", name="api_decisions", handler=api.listed, right=Right.VIEW, api=True),
+    Page(
+        path="/api/v1/decisions/{decision_id}",
+        name="api_decision",
+        handler=api.one,
+        right=Right.VIEW,
+        api=True,
+    ),
 )
