@@ -7,11 +7,13 @@ from typing import Final
 from review.access import Right
 from review.api import decisions as api
 from review.pages import (
+    access_log,
     decisions,
     home,
     jobs,
     oidc,
     password,
+    people,
     profile,
     sign_in,
     sign_in_link,
@@ -115,4 +117,31 @@ PAGES: Final = (
         right=Right.VIEW,
         api=True,
     ),
+    # people
+    Page(path="/people", name="people", handler=people.listed, right=Right.ADMIN),
+    Page(path="/people", name="people_post", handler=people.add, right=Right.ADMIN, methods=("POST",)),
+    Page(path="/people/{person_id}", name="person", handler=people.show, right=Right.ADMIN),
+    Page(
+        path="/people/{person_id}/grant",
+        name="person_grant",
+        handler=people.grant,
+        right=Right.ADMIN,
+        methods=("POST",),
+    ),
+    Page(
+        path="/people/{person_id}/revoke",
+        name="person_revoke",
+        handler=people.revoke,
+        right=Right.ADMIN,
+        methods=("POST",),
+    ),
+    Page(
+        path="/people/{person_id}/manage",
+        name="person_manage",
+        handler=people.manage,
+        right=Right.ADMIN,
+        methods=("POST",),
+    ),
+    # the log
+    Page(path="/access-log", name="access_log", handler=access_log.listed, right=Right.AUDIT),
 )
