@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from review import filters, log_filters
 from review.access import Right
+from review.api import access_log as api_log
 from review.api import decisions as api
+from review.api import openapi, shapes
 from review.pages import (
     access_log,
     decisions,
@@ -20,7 +23,15 @@ from review.pages import (
     tokens,
     views,
 )
-from review.web import Page
+from review.web import Page, Parameter
+
+CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this one goes on")
+DECISION_FILTERS: Final = (
+    *(Parameter(name=each.name, text=each.title) for each in filters.FIELDS),
+    CURSOR,
+    Parameter(name="limit", text="1 to 500, 50 unless given"),
+)
+LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
 
 PAGES: Final = (
     Page(path="/healthz", name="health", handler=home.health, right=None),
@@ -109,13 +120,43 @@ PAGES: Final = (
     ),
     Page(path="/jobs/{job_id}/file", name="job_file", handler=jobs.file, right=Right.EXPORT),
     # the JSON face
-    Page(path="/api/v1/decisions", name="api_decisions", handler=api.listed, right=Right.VIEW, api=True),
+    Page(
+        path="/api/v1/decisions",
+        name="api_decisions",
+        handler=api.listed,
+        right=Right.VIEW,
+        api=True,
+        summary="Decisions, newest first",
+        query=DECISION_FILTERS,
+        response=shapes.Decisions,
+    ),
     Page(
         path="/api/v1/decisions/{decision_id}",
         name="api_decision",
         handler=api.one,
         right=Right.VIEW,
         api=True,
+        summary="One decision with its trace",
+        response=shapes.WholeDecision,
+    ),
+    Page(
+        path="/api/v1/access-log",
+        name="api_access_log",
+        handler=api_log.listed,
+        right=Right.AUDIT,
+        api=True,
+        summary="Lines of the access log, newest first",
+        query=LOG_FILTERS,
+        response=shapes.AccessLog,
+    ),
+    Page(
+        path="/api/v1/openapi.json",
+        name="openapi",
+        handler=openapi.shown,
+        right=Right.SIGNED_IN,
+        api=True,
+        summary="This document",
+        response=shapes.Document,
     ),
     # people
     Page(path="/people", name="people", handler=people.listed, right=Right.ADMIN),
