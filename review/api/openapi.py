@@ -24,8 +24,8 @@ REFUSALS: Final = {
     "503": "The database does not answer.",
 }
 ABOUT: Final = (
-    "Reads what the review pages show. A key is made at /profile/tokens, works for at most a year, never has more "
-    "rights than its owner, and changes nothing."
+    "Reads what the review pages show. A key is made at /profile/tokens, works for at most a year, never has"
+    " more rights than its owner, and changes nothing."
 )
 
 
