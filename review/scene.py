@@ -87,6 +87,7 @@ class Scene:
         cover: why the texts are covered; empty when they are shown.
         message: the message with its marks, whole where ``whole``.
         draft: the draft that was stopped, with its marks; None when there is none to be seen.
+        unread: sealed lines that are neither ``message`` nor ``draft``.
         waited_ms: before its turn.
         worked_ms: all stages together.
     """
@@ -100,6 +101,7 @@ class Scene:
     whole: bool
     draft: Markup | None
     sealed: Sealed
+    unread: tuple[Line, ...]
     matches: tuple[Match, ...]
     before: tuple[Said, ...]
     after: tuple[Said, ...]
@@ -128,7 +130,8 @@ def scene(story: Story) -> Scene:
         message=Markup("") if covered else marks.marked(text, _of(spans, reply=False)),
         whole=whole,
         draft=None if draft is None else marks.marked(draft, _of(spans, reply=True)),
-        sealed=replace(story.sealed, lines=()) if covered else story.sealed,
+        sealed=replace(story.sealed, lines=()),
+        unread=() if covered else tuple(x for x in story.sealed.lines if x.text not in (text, draft)),
         matches=() if covered else tuple(_matches(snapshot["findings"], text, draft or "")),
         before=tuple(_said(story, each) for each in story.conversation.before),
         after=tuple(_said(story, each) for each in story.conversation.after),
