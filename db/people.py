@@ -139,11 +139,6 @@ async def grant(connection: AsyncConnection, person_id: UUID, wanted: Grant, *, 
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-async def set_keys(connection: AsyncConnection, person_id: UUID, *, on: bool) -> None:
-    """Switch single keys on or off for a person."""
-    await connection.execute(sa.update(people).where(people.c.id == person_id).values(keys_on=on))
-
-
 async def _person(connection: AsyncConnection, row: sa.RowMapping) -> Person:
     query = (
         sa.select(person_roles.c.user_id, person_roles.c.role)

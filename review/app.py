@@ -27,7 +27,7 @@ from db.review_store import Store
 from review import keys
 from review.background import background
 from review.headers import SecurityHeaders
-from review.pages import sign_in
+from review.pages import oidc, sign_in
 from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
@@ -43,6 +43,7 @@ from review.web import (
     refusal_json,
     set_cookie,
 )
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
 
@@ -69,7 +70,10 @@ def build(settings: ReviewSettings) -> Starlette:
     """The application; it connects when it starts."""
     origin = urlsplit(settings.review_url)
     site = Site(
-        settings=settings, store=Store(settings.database_url.get_secret_value()), templates=Templates()
+        settings=settings,
+        store=Store(settings.database_url.get_secret_value()),
+        templates=Templates(),
+        provider=_provider(settings),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 
@@ -94,6 +98,18 @@ def build(settings: ReviewSettings) -> Starlette:
         page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
     )
     return app
+
+
+def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
+    if settings.oidc_issuer is None:
+        return None
+    secret = settings.oidc_client_secret
+    return OpenIdProvider(
+        settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=secret.get_secret_value() if secret else None,
+        redirect_uri=settings.review_url.rstrip("/") + oidc.BACK,
+    )
 
 
 def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:

@@ -22,6 +22,7 @@ from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
 from review.navigation import entries
 from review.templating import Templates
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
 SESSION_COOKIE: Final = "__Host-hushgate"
@@ -54,6 +55,7 @@ class Site:
     settings: ReviewSettings
     store: Store
     templates: Templates
+    provider: OpenIdProvider | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 

@@ -12,6 +12,7 @@ from review.web import Refused, Visit
 from worker.moderation import CATEGORIES
 
 NAME_CHARS = 100
+HASH_BYTES = 32
 
 
 async def show(visit: Visit) -> Response:
@@ -76,6 +77,9 @@ async def end_session(visit: Visit) -> Response:
 
 def _hash(text: str) -> bytes:
     try:
-        return bytes.fromhex(text)
+        found = bytes.fromhex(text)
     except ValueError:
-        raise Refused(400, "Session", "Expected one of the listed sessions or 'others'.") from None
+        found = b""
+    if len(found) != HASH_BYTES:
+        raise Refused(400, "Session", "Expected one of the listed sessions or 'others'.")
+    return found
