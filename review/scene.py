@@ -28,9 +28,10 @@ class Story:
     """Everything read from the database for one decision.
 
     Attributes:
-        revealed: the person asked to see covered texts.
         covered: categories that the person wants covered.
         seals_opened: the person may read what is sealed.
+        revealed: the person asked to see covered texts.
+        blind: what others made of the decision must not show.
     """
 
     row: Row
@@ -40,8 +41,9 @@ class Story:
     rules: RulesThen
     passages: Mapping[str, StoredPassage]
     covered: tuple[str, ...]
-    revealed: bool
     seals_opened: bool
+    revealed: bool = False
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,8 @@ class Scene:
     whole: bool
     draft: Markup | None
     sealed: Sealed
+    retractions: tuple[Retraction, ...]
+    blind: bool
     unread: tuple[Line, ...]
     matches: tuple[Match, ...]
     before: tuple[Said, ...]
@@ -131,6 +135,8 @@ def scene(story: Story) -> Scene:
         whole=whole,
         draft=None if draft is None else marks.marked(draft, _of(spans, reply=True)),
         sealed=replace(story.sealed, lines=()),
+        retractions=story.retractions,
+        blind=story.blind,
         unread=() if covered else tuple(x for x in story.sealed.lines if x.text not in (text, draft)),
         matches=() if covered else tuple(_matches(snapshot["findings"], text, draft or "")),
         before=tuple(_said(story, each) for each in story.conversation.before),
@@ -141,6 +147,12 @@ def scene(story: Story) -> Scene:
         moderation=margins.of_moderation(snapshot),
         confidence=facts.margins,
     )
+
+
+def without_reviews(story: Story) -> Story:
+    """The story for a blind reading: whatever a reviewer did to the exchange is left out."""
+    row = story.row | {"reply_cancelled_at": None}
+    return replace(story, row=row, retractions=(), blind=True)
 
 
 def _facts(story: Story, *, hides_rule: bool) -> Facts:
