@@ -32,6 +32,7 @@ from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
 from review.web import (
+    BODY_BYTES,
     FORM_COOKIE,
     SESSION_COOKIE,
     Page,
@@ -49,8 +50,6 @@ from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
-BODY_BYTES: Final = 4_194_304
-"""Largest form: a document of a few hundred pages as text."""
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 TITLES: Final = {
     404: ("Not found", "There is nothing at this address."),
@@ -82,7 +81,7 @@ def build(settings: ReviewSettings) -> Starlette:
         async with site.store, background(site):
             yield
 
-    routes = [Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name) for page in PAGES]
+    routes = [_route(site, page) for page in PAGES]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
         middleware=[
@@ -110,6 +109,11 @@ def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
         client_secret=secret.get_secret_value() if secret else None,
         redirect_uri=settings.review_url.rstrip("/") + oidc.BACK,
     )
+
+
+def _route(site: Site, page: Page) -> Route:
+    limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
+    return Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name, middleware=[limit])
 
 
 def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
@@ -165,6 +169,8 @@ async def _admit(visit: Visit, page: Page) -> None:
         Refused: 401, 403 or 404.
     """
     request = visit.request
+    if page.body_bytes > BODY_BYTES and visit.someone is None:
+        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
     guarded = request.method in UNSAFE and page.csrf
     if guarded:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
