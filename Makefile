@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
 export PYTHONUNBUFFERED := 1
@@ -37,16 +38,32 @@ $(BENCH_READY): bench/bench.lock $(READY)
 setup: $(READY) ## make the virtual environment, nothing else
 
 .PHONY: demo
-demo: $(READY) ## run the main job on embedded servers: publish, decide, reply or stay silent, audit
-	@$(BIN)/hushgate demo
+demo: $(READY) ## the main job on embedded servers: publish, decide, reply or stay silent, audit, review
+	@$(BIN)/hushgate demo $(ARGS)
 
 .PHONY: up
-up: $(READY) ## the same servers and workers until Ctrl-C
-	@$(BIN)/hushgate up
+up: $(READY) ## the same servers, workers and review pages until Ctrl-C
+	@$(BIN)/hushgate up $(ARGS)
 
 .PHONY: test
-test: $(READY) ## all tests, on servers of their own
+test: $(READY) chromium ## all tests, on servers of their own and in a real browser
 	@$(BIN)/python -m pytest $(ARGS)
+
+# Without a browser and without the right to install one, everything else is tested, and the browser tests fail.
+.PHONY: chromium
+chromium:
+	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(CHROMIUMS) >/dev/null || \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing the package chromium for the browser tests (once; about a minute) ..."; \
+	    export DEBIAN_FRONTEND=noninteractive; install() { apt-get update -qq \
+	      && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }; \
+	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
+	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
+	    "to the path of a Chrome or Chromium" >&2; fi
+
+.PHONY: screenshots
+screenshots: $(READY) chromium ## the pictures of docs/review.md, anew
+	@$(BIN)/python -m tests.browser.screenshots
 
 .PHONY: check
 check: $(READY) ## format, lint, types, import contracts

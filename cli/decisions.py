@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -15,97 +15,45 @@ import typer
 from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli import review
+from cli.decision_export import written
+from cli.decision_filters import filtered
 from cli.decision_view import described, listed
-from cli.options import connected, moment
+from cli.options import connected
 from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
 from db import audit
 from db.audit import CursorRejected, Filters
-from worker.model import Scope, Verdict
-from worker.policy import Reason
+from review.export_layout import Form, Layout
 
 app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
+app.command()(review.review)
 
 FIELDS: Final = frozenset(column.name for column in audit.LIST_COLUMNS)
 POLL_S: Final = 1.0
 OVERLAP: Final = timedelta(seconds=5)
 """How far behind the newest row a tail looks again: a commit rarely takes this long after its decision."""
 
-Since = Annotated[
-    str | None,
-    typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d. Default: everything."),
-]
-Until = Annotated[str | None, typer.Option(help="Before this time or age.")]
-AccountOption = Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")]
-VerdictOption = Annotated[
-    Verdict | None, typer.Option("--decision", case_sensitive=False, help="ignore, respond or escalate.")
-]
-ReasonOption = Annotated[str | None, typer.Option("--reason", help="This reason code, such as LLM_ERROR.")]
-Rule = Annotated[str | None, typer.Option(help="This matched rule; a * at the end matches a prefix.")]
-ScopeOption = Annotated[Scope | None, typer.Option("--scope", case_sensitive=False, help="chat or comment.")]
-Conversation = Annotated[str | None, typer.Option(help="Of this conversation.")]
-Author = Annotated[str | None, typer.Option(help="Of this author.")]
-EventId = Annotated[str | None, typer.Option("--event", help="Of this event id.")]
-Degraded = Annotated[bool | None, typer.Option("--degraded/--whole", help="Something was not consulted.")]
 JsonFields = Annotated[
     str | None, typer.Option("--json", help="Print NDJSON with these fields: a,b,c; or 'all'.")
 ]
 
 
-def filters(
-    since: Since = None,
-    until: Until = None,
-    account: AccountOption = None,
-    decision: VerdictOption = None,
-    reason: ReasonOption = None,
-    rule: Rule = None,
-    scope: ScopeOption = None,
-    conversation: Conversation = None,
-    author: Author = None,
-    event: EventId = None,
-    degraded: Degraded = None,
-) -> Filters:
-    """The filters a command line asks for."""
-    return Filters(
-        since=moment("--since", since),
-        until=moment("--until", until),
-        user_id=account,
-        decision=decision,
-        reason_code=_reason(reason),
-        matched_rule=rule,
-        scope=scope,
-        conversation_id=conversation,
-        author_id=author,
-        event_id=event,
-        degraded=degraded,
-    )
-
-
 @app.command("list")
+@filtered
 def list_(
-    since: Since = None,
-    until: Until = None,
-    account: AccountOption = None,
-    decision: VerdictOption = None,
-    reason: ReasonOption = None,
-    rule: Rule = None,
-    scope: ScopeOption = None,
-    conversation: Conversation = None,
-    author: Author = None,
-    event: EventId = None,
-    degraded: Degraded = None,
+    wanted: Filters,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows on this page.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     json_fields: JsonFields = None,
 ) -> None:
     """Decisions, newest first: a table on a terminal, NDJSON in a pipe.
 
-    The next page's cursor is printed on stderr. Example:
+    The next page's cursor is printed on stderr. Examples:
 
         hushgate decisions list --since 24h --decision ignore --rule 'flagged_keyword:*' --json id,reason
+
+        hushgate decisions list --account corner-shop --stage moderation:failed --review open
     """
-    wanted = filters(
-        since, until, account, decision, reason, rule, scope, conversation, author, event, degraded
-    )
     fields = _fields(json_fields)
     try:
         page = asyncio.run(_page(wanted, limit, cursor))
@@ -116,8 +64,12 @@ def list_(
             screen.print(part)
     else:
         emit(page.rows, (), fields=fields)
-    if page.cursor:
-        complain(f"next page: --cursor {page.cursor}", style="dim")
+    if page.searched_to:
+        complain(
+            f"searched back to {page.searched_to:%Y-%m-%d %H:%M:%S}Z; the next page goes on", style="dim"
+        )
+    if page.older:
+        complain(f"next page: --cursor {page.older}", style="dim")
 
 
 @app.command()
@@ -143,10 +95,9 @@ def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `
 
 
 @app.command()
+@filtered
 def tail(
-    account: AccountOption = None,
-    decision: VerdictOption = None,
-    reason: ReasonOption = None,
+    wanted: Filters,
     json_fields: JsonFields = None,
     last: Annotated[int, typer.Option(min=0, max=1000, help="Start with this many older ones.")] = 10,
 ) -> None:
@@ -156,12 +107,38 @@ def tail(
 
         hushgate decisions tail --decision ignore --json created_at,reason_code,matched_rule
     """
-    wanted = Filters(user_id=account, decision=decision, reason_code=_reason(reason))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
     try:
         asyncio.run(_follow(wanted, last, _fields(json_fields)))
     except KeyboardInterrupt:
         return
+
+
+@app.command()
+@filtered
+def export(
+    wanted: Filters,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; - is standard output.")],
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", case_sensitive=False, help="csv or ndjson; else as the file's name ends."),
+    ] = None,
+    bom: Annotated[
+        bool, typer.Option("--bom", help="Begin a CSV with a byte order mark, for Excel.")
+    ] = False,
+) -> None:
+    """Write all decisions that match, newest first, to a file; memory stays the same whatever their number.
+
+    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Examples:
+
+        hushgate decisions export --since 7d --reason FLAGGED_RULE -o blocked.csv
+
+        hushgate decisions export --text refund --format ndjson -o - | jq .message_text
+    """
+    chosen = form or next((each for each in Form if output.suffix == f".{each}"), None)
+    if chosen is None:
+        raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} does not say which")
+    asyncio.run(written(wanted, output, Layout(form=chosen, bom=bom)))
 
 
 def _fields(text: str | None) -> list[str] | None:
@@ -175,16 +152,6 @@ def _fields(text: str | None) -> list[str] | None:
         got = ", ".join(unknown) or "nothing"
         raise fail(f"--json: expected 'all' or fields of {', '.join(sorted(FIELDS))}; got {got}")
     return names
-
-
-def _reason(text: str | None) -> str | None:
-    if text is None:
-        return None
-    if text.upper() in list(Reason):
-        return text.upper()
-    near = difflib.get_close_matches(text.upper(), list(Reason), n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; they are {', '.join(Reason)}"
-    raise fail(f"--reason: expected a reason code, got {text!r}{hint}")
 
 
 async def _page(wanted: Filters, limit: int, cursor: str | None) -> audit.Page:

@@ -1,64 +1,78 @@
-"""Reading the audit: pages of decisions, newest first, and one decision whole."""
+"""Reading the audit: pages of decisions, newest first, how many there are, and one decision whole."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
+from db import audit_search
+from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
+from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
+from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, matching, within
+from db.hot_categories import HOT_CATEGORIES
 from db.migrate import driver_url
+from db.review_tables import review_states
 from db.tables import ai_decisions, outbox
-from worker.errors import RejectedError
 
-LIST_COLUMNS: Final = tuple(column for column in ai_decisions.c if column.name != "snapshot_json")
-Row: TypeAlias = dict[str, Any]
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = [
+    "ANY_STAGE",
+    "LIST_COLUMNS",
+    "OLDEST",
+    "STAGES",
+    "Count",
+    "CursorRejected",
+    "Filters",
+    "Page",
+    "Patience",
+    "ReviewFilter",
+    "Row",
+    "Tier",
+    "after",
+    "counted",
+    "hot",
+    "one",
+    "page",
+    "reading",
+    "standings",
+]
 
-
-class CursorRejected(RejectedError):  # noqa: N818
-    """A page cursor is not one of ours."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """Which decisions are wanted; None means any.
-
-    Attributes:
-        since: from this moment on, UTC.
-        until: before this moment, UTC.
-        matched_rule: exact, or a prefix when it ends in ``*``.
-    """
-
-    since: datetime | None = None
-    until: datetime | None = None
-    user_id: str | None = None
-    decision: str | None = None
-    reason_code: str | None = None
-    matched_rule: str | None = None
-    scope: str | None = None
-    conversation_id: str | None = None
-    author_id: str | None = None
-    event_id: str | None = None
-    message_id: str | None = None
-    degraded: bool | None = None
-    least_confidence: float | None = None
-    most_confidence: float | None = None
+MOST_COUNTED: Final = 1000
+ESTIMATED_FROM: Final = 20_000
+COUNT_S: Final = 0.02
+"""A count that takes longer is estimated: a page is worth waiting for, its count is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some decisions; ``cursor`` leads to the next page, None at the end."""
+    """Some decisions, newest first.
+
+    Attributes:
+        newer: cursor of the page above; None at the top.
+        older: cursor of the page below; None at the end.
+        searched_to: how far the search came when it was given up; ``older`` or ``newer`` goes on from there.
+    """
 
     rows: tuple[Row, ...]
-    cursor: str | None
+    newer: str | None = None
+    older: str | None = None
+    searched_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many decisions there are; ``exact`` is False when the planner estimated."""
+
+    number: int
+    exact: bool
 
 
 @asynccontextmanager
@@ -75,38 +89,57 @@ async def reading(url: str) -> AsyncIterator[AsyncConnection]:
 
 
 async def page(
-    connection: AsyncConnection, filters: Filters, *, limit: int, cursor: str | None = None
+    connection: AsyncConnection,
+    filters: Filters,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    patience: Patience = Patience(),  # noqa: B008  # frozen
 ) -> Page:
-    """One page, newest first, in the same time whatever its depth.
+    """One page, in the same time whatever its depth.
+
+    A search that nothing helps is done in slices of time and given up when patience ends, with what it found.
 
     Raises:
         CursorRejected: the cursor was not made by an earlier page.
     """
-    query = sa.select(*LIST_COLUMNS).where(*_conditions(filters))
-    if cursor is not None:
-        at, decision_id = _position(cursor)
-        query = query.where(
-            ai_decisions.c.created_at <= at,  # redundant, but it lets the planner skip partitions
-            sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id) < (at, decision_id),
-        )
-    query = query.order_by(ai_decisions.c.created_at.desc(), ai_decisions.c.id.desc()).limit(limit + 1)
-    rows = tuple(dict(row) for row in (await connection.execute(query)).mappings())
-    shown = rows[:limit]
-    return Page(rows=shown, cursor=_cursor(shown[-1]) if len(rows) > limit else None)
+    position = parsed(cursor) if cursor is not None else None
+    found = await audit_search.found(connection, filters, position, limit=limit + 1, patience=patience)
+    more, rows = len(found.rows) > limit, found.rows[:limit]
+    if position is None or position.way is Way.OLDER:
+        return _older(rows, position, more=more, searched_to=found.searched_to)
+    if not more and found.searched_to is None:  # the top: filled up with what came meanwhile
+        return await page(connection, filters, limit=limit, patience=patience)
+    return _newer(rows[::-1], position, more=more, searched_to=found.searched_to)
+
+
+async def counted(connection: AsyncConnection, filters: Filters) -> Count:
+    """How many decisions there are: counted when they seem to be few, else as the planner estimates."""
+    query = matching(filters)
+    plan = (await connection.execute(_Explain(query))).scalar_one()
+    estimate = int(plan[0]["Plan"]["Plan Rows"])
+    if estimate > ESTIMATED_FROM:
+        return Count(number=estimate, exact=False)
+    some = sa.select(sa.func.count()).select_from(query.limit(MOST_COUNTED + 1).subquery())
+    try:
+        async with within(connection, COUNT_S):
+            number = int((await connection.execute(some)).scalar_one())
+    except TooSlow:
+        return Count(number=estimate, exact=False)
+    if number <= MOST_COUNTED:
+        return Count(number=number, exact=True)
+    return Count(number=max(number, estimate), exact=False)
 
 
 async def after(
     connection: AsyncConnection, filters: Filters, *, seen: tuple[datetime, UUID], limit: int = 500
 ) -> tuple[Row, ...]:
     """Decisions newer than ``seen``, oldest first: what a live tail shows next."""
+    found = matching(filters).subquery("found")
     query = (
-        sa.select(*LIST_COLUMNS)
-        .where(
-            *_conditions(filters),
-            ai_decisions.c.created_at >= seen[0],
-            sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id) > seen,
-        )
-        .order_by(ai_decisions.c.created_at, ai_decisions.c.id)
+        sa.select(found)
+        .where(found.c.created_at >= seen[0], sa.tuple_(found.c.created_at, found.c.id) > seen)
+        .order_by(found.c.created_at, found.c.id)
         .limit(limit)
     )
     return tuple(dict(row) for row in (await connection.execute(query)).mappings())
@@ -139,39 +172,66 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     return dict(row) if row else None
 
 
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    columns = ai_decisions.c
-    equal = ("user_id", "decision", "reason_code", "scope", "conversation_id", "author_id", "event_id")
-    wanted = [
-        columns[name] == value
-        for name in (*equal, "message_id", "degraded")
-        if (value := getattr(filters, name)) is not None
-    ]
-    bounds = (
-        (columns.created_at.__ge__, filters.since),
-        (columns.created_at.__lt__, filters.until),
-        (columns.confidence.__ge__, filters.least_confidence),
-        (columns.confidence.__le__, filters.most_confidence),
+async def standings(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, str]:
+    """Where those of these decisions stand that have been reviewed, by id."""
+    query = sa.select(review_states.c.decision_id, review_states.c.state).where(
+        review_states.c.decision_id.in_([row["id"] for row in rows])
     )
-    wanted += [compare(bound) for compare, bound in bounds if bound is not None]
-    if (rule := filters.matched_rule) is not None:
-        prefix = rule.removesuffix("*")
-        wanted.append(
-            columns.matched_rule.startswith(prefix, autoescape=True)
-            if rule.endswith("*")
-            else columns.matched_rule == rule
-        )
-    return wanted
+    found = await connection.execute(query)
+    return {row.decision_id: row.state for row in found}
 
 
-def _cursor(row: Row) -> str:
-    micros = (row["created_at"] - EPOCH) // timedelta(microseconds=1)
-    return base64.urlsafe_b64encode(micros.to_bytes(8) + row["id"].bytes).decode().rstrip("=")
+async def hot(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, list[str]]:
+    """The moderation categories these decisions scored high in, by id; reads every snapshot."""
+    if not rows:
+        return {}
+    query = sa.select(ai_decisions.c.id, HOT_CATEGORIES).where(
+        ai_decisions.c.created_at.between(rows[-1]["created_at"], rows[0]["created_at"]),
+        sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
+            [(row["created_at"], row["id"]) for row in rows]
+        ),
+    )
+    found = await connection.execute(query)
+    return {row.id: row.hot_categories for row in found}
 
 
-def _position(cursor: str) -> tuple[datetime, UUID]:
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        return EPOCH + timedelta(microseconds=int.from_bytes(raw[:8])), UUID(bytes=raw[8:])
-    except (ValueError, OverflowError, binascii.Error) as error:
-        raise CursorRejected(f"cursor: expected one from an earlier page, got {cursor[:40]!r}") from error
+def _older(
+    rows: tuple[Row, ...], position: Position | None, *, more: bool, searched_to: datetime | None
+) -> Page:
+    older = newer = None
+    if more:
+        older = _beside(rows[-1], Way.OLDER)
+    elif searched_to is not None:
+        older = str(audit_search.beyond(searched_to, Way.OLDER))
+    if position is not None:
+        newer = _beside(rows[0], Way.NEWER) if rows else str(Position(way=Way.NEWER, at=position.at))
+    return Page(rows=rows, newer=newer, older=older, searched_to=searched_to)
+
+
+def _newer(rows: tuple[Row, ...], position: Position, *, more: bool, searched_to: datetime | None) -> Page:
+    older = newer = None
+    if more:
+        newer = _beside(rows[0], Way.NEWER)
+    elif searched_to is not None:
+        newer = str(audit_search.beyond(searched_to, Way.NEWER))
+    if position.at > EPOCH:
+        older = _beside(rows[-1], Way.OLDER) if rows else str(Position(way=Way.OLDER, at=position.at))
+    return Page(rows=rows, newer=newer, older=older, searched_to=searched_to)
+
+
+def _beside(row: Row, way: Way) -> str:
+    return str(Position(way=way, at=row["created_at"], decision_id=row["id"]))
+
+
+class _Explain(sa.Executable, sa.ClauseElement):
+    """A query's plan instead of its rows."""
+
+    inherit_cache = False
+
+    def __init__(self, statement: sa.Select[Any]) -> None:
+        self.statement = statement
+
+
+@compiles(_Explain)
+def _explained(element: _Explain, compiler: SQLCompiler, **options: object) -> str:
+    return f"EXPLAIN (FORMAT JSON) {compiler.process(element.statement, **options)}"

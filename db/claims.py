@@ -17,13 +17,12 @@ from db.queues import Queue, visible
 from db.reviews import Reviewer, ReviewRejected
 
 CLAIMED: Final = "RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until"
-MINE: Final = sa.text(f"""
+MINE: Final = """
     UPDATE queue_items i SET claimed_until = :until
     WHERE i.id = (
         SELECT id FROM queue_items WHERE claimed_by = :person AND queue_id = :queue AND done_at IS NULL
             AND (:every OR user_id = ANY(:accounts)) ORDER BY id LIMIT 1 FOR UPDATE)
-    {CLAIMED}
-""")
+"""
 NEXT: Final = """
     UPDATE queue_items i SET claimed_by = :person, claimed_until = :until
     WHERE i.id = (
@@ -39,6 +38,7 @@ NEXT: Final = """
                 WHERE r.decision_id = o.decision_id AND r.person_id = :person))
         ORDER BY o.id LIMIT 1 FOR UPDATE OF o SKIP LOCKED)
 """
+HELD: Final = sa.text(f"{MINE} {CLAIMED}")
 ASSIGNED: Final = sa.text(f"{NEXT.format(assigned='o.assigned_to = :person')} {CLAIMED}")
 UNASSIGNED: Final = sa.text(f"{NEXT.format(assigned='o.assigned_to IS NULL')} {CLAIMED}")
 GOLDEN: Final = sa.text("""
@@ -129,7 +129,7 @@ async def claim(
         **visible(accounts),
     }
     golden = (GOLDEN,) if draw < queue.golden_share else ()
-    for statement in (MINE, *golden, ASSIGNED, UNASSIGNED):
+    for statement in (HELD, *golden, ASSIGNED, UNASSIGNED):
         while (found := (await connection.execute(statement, values)).mappings().first()) is not None:
             claimed = Claim(**found)
             if await _exists(connection, claimed.decision_id):

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.figure_sql import COUNTS, SPREADS, SUMS, TOLD
-from db.hourly import DAY, HOUR
+from db.histograms import Kind
+from db.hourly import DAY, HOUR, Grain
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 Row: TypeAlias = dict[str, Any]
@@ -63,6 +64,16 @@ class Question:
             return [self.account] if self.accounts is None or self.account in self.accounts else []
         return [""] if self.accounts is None else list(self.accounts)
 
+    @property
+    def grain(self) -> Grain:
+        """The longest spans that its steps are made of."""
+        midnight = self.since.astimezone(UTC) == _hour(self.since.astimezone(UTC)).replace(hour=0)
+        return Grain.DAY if midnight and self.step % DAY == timedelta(0) else Grain.HOUR
+
+    def newest(self, now: datetime) -> datetime:
+        """The step that the present belongs to."""
+        return self.since + (now - self.since) // self.step * self.step
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
@@ -70,9 +81,10 @@ class Figures:
 
     Attributes:
         counts: of the range; ``open`` marks what belongs to the hour that is not over.
-        spreads: step, decision, kind, bin, events.
+        spreads: decision, kind, bin, events.
+        paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts``, without steps: the same whole hours, ``back`` earlier.
-        before_spreads: as ``spreads``, without steps.
+        before_spreads: as ``spreads``.
         days: BLOCKED per UTC day, at least a week of them.
         missing: hours of the range that nobody has counted yet.
         missing_before: the same of the range before.
@@ -80,6 +92,7 @@ class Figures:
 
     counts: tuple[Row, ...]
     spreads: tuple[Row, ...]
+    paces: tuple[Row, ...]
     before: tuple[Row, ...]
     before_spreads: tuple[Row, ...]
     days: tuple[Row, ...]
@@ -111,8 +124,28 @@ _COUNTED: Final = sa.text(f"""
     FROM figure_counts WHERE {_WHERE} GROUP BY 1, 2, 3, 4
 """)  # noqa: S608  # constants of ours
 _SPREAD: Final = sa.text(f"""
-    SELECT date_bin(:step, start, :since) AS step, decision, kind, bin, sum(each.events)::bigint AS events
-    FROM figure_spreads, unnest(bins, counts) AS each (bin, events) WHERE {_WHERE} GROUP BY 1, 2, 3, 4
+    SELECT decision, kind, bin, sum(each.events)::bigint AS events
+    FROM figure_spreads, unnest(bins, counts) AS each (bin, events) WHERE {_WHERE} GROUP BY 1, 2, 3
+""")  # noqa: S608  # constants of ours
+_PACES: Final = sa.text(f"""
+    WITH binned AS (
+        SELECT date_bin(:step, start, :since) AS step, kind, bin, each.events
+        FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+        WHERE kind IN ('{Kind.TOTAL}', '{Kind.WAITING}') AND {_WHERE}
+        UNION ALL
+        SELECT CAST(:newest AS timestamptz), kind, bin, events
+        FROM unnest(CAST(:kinds AS text[]), CAST(:bins AS int[]), CAST(:events AS bigint[]))
+            AS live (kind, bin, events)
+    ), summed AS (
+        SELECT step, kind, bin, sum(events) AS events FROM binned GROUP BY 1, 2, 3
+    ), running AS (
+        SELECT step, kind, bin, sum(events) OVER (PARTITION BY step, kind ORDER BY bin) AS reached,
+               sum(events) OVER (PARTITION BY step, kind) AS total FROM summed
+    )
+    SELECT step, kind, min(bin) FILTER (WHERE reached >= 0.5 * total) AS p50,
+           min(bin) FILTER (WHERE reached >= 0.95 * total) AS p95,
+           min(bin) FILTER (WHERE reached >= 0.99 * total) AS p99
+    FROM running GROUP BY 1, 2 ORDER BY 1, 2
 """)  # noqa: S608  # constants of ours
 _BLOCKED_DAYS: Final = sa.text(f"""
     SELECT date_trunc('day', start, 'UTC') AS day, reason_code, sum(events)::bigint AS events
@@ -136,18 +169,20 @@ _LIVE_SPREADS: Final = sa.text(f"WITH {TOLD} {SPREADS}")
 
 async def figures(connection: AsyncConnection, question: Question, *, now: datetime) -> Figures:
     """The figures of a range and of the one before it."""
-    covered = await _covered(connection, question.since, question.until, step=question.step)
+    since, until = question.since, question.until
+    covered = await _covered(connection, since, until, question.grain)
+    whole = await _covered(connection, since, until, Grain.DAY)
+    back = question.back
+    before = await _covered(connection, since - back, min(until, _hour(now)) - back, Grain.DAY)
+    week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = await _covered(connection, week, until, Grain.DAY)
     live = await _live(connection, question, covered, now)
-    whole = min(question.until, _hour(now))
-    earlier = (question.since - question.back, whole - question.back)
-    before = await _covered(connection, *earlier, step=question.back)
-    week = _hour(question.until - 6 * DAY).replace(hour=0)
-    days = await _covered(connection, min(week, question.since).replace(hour=0), question.until, step=DAY)
     return Figures(
         counts=await _rows(connection, _COUNTED, question, covered, open=_hour(now)) + live[0],
-        spreads=await _rows(connection, _SPREAD, question, covered) + live[1],
-        before=await _rows(connection, _COUNTED, question, before, open=_hour(now), step=100 * question.back),
-        before_spreads=await _rows(connection, _SPREAD, question, before, step=100 * question.back),
+        spreads=await _rows(connection, _SPREAD, question, whole) + live[1],
+        paces=await _rows(connection, _PACES, question, covered, **_columns(live[1], question, now)),
+        before=await _rows(connection, _COUNTED, question, before, open=_hour(now), step=100 * back),
+        before_spreads=await _rows(connection, _SPREAD, question, before),
         days=await _rows(connection, _BLOCKED_DAYS, question, days, reasons=list(BLOCKED))
         + tuple(
             row | {"day": _hour(now).replace(hour=0)} for row in live[0] if row["reason_code"] in BLOCKED
@@ -159,7 +194,7 @@ async def figures(connection: AsyncConnection, question: Question, *, now: datet
 
 async def by_account(connection: AsyncConnection, question: Question, *, most: int = 20) -> tuple[Row, ...]:
     """The busiest accounts of the range, as far as they are counted."""
-    covered = await _covered(connection, question.since, question.until, step=DAY)
+    covered = await _covered(connection, question.since, question.until, Grain.DAY)
     users = None if question.users == [""] else question.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
     return await _rows(connection, _ACCOUNTS, question, covered, users=users, **values)
@@ -185,15 +220,13 @@ async def _rows(
     return tuple(dict(row) for row in result.mappings())
 
 
-async def _covered(
-    connection: AsyncConnection, since: datetime, until: datetime, *, step: timedelta
-) -> _Covered:
-    """Days where a step holds whole ones and they are counted, hours elsewhere."""
+async def _covered(connection: AsyncConnection, since: datetime, until: datetime, longest: Grain) -> _Covered:
+    """Hours, or whole days where they are counted and hours elsewhere."""
     day = since.replace(hour=0)
     spans = (await connection.execute(_SPANS, {"day": day, "until": until})).all()
     days, hours, counted_to = set(), [], since
-    if step % DAY == timedelta(0) and since == day:
-        days = {start for grain, start, _ in spans if grain == "day" and start + DAY <= until}
+    if longest is Grain.DAY:
+        days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
     for grain, start, reached in spans:
         if grain == "hour" and start >= since:
             counted_to = max(counted_to, reached)
@@ -218,21 +251,29 @@ async def _live(
     values = {"since": since, "until": question.until, "accounts": users}
     counts = (await connection.execute(_LIVE_COUNTS, values)).mappings()
     spreads = (await connection.execute(_LIVE_SPREADS, values)).mappings()
-    step = question.since + (now - question.since) // question.step * question.step
-    wanted = (None, question.scope)
+    newest, scopes = question.newest(now), (question.scope or "chat", question.scope or "comment")
     return (
         tuple(
-            dict(row) | {"step": step, "open": True}
+            dict(row) | {"step": newest, "open": True}
             for row in counts
-            if row["user_id"] == "" and wanted[1] in (None, row["scope"])
+            if row["user_id"] == "" and row["scope"] in scopes
         ),
         tuple(
-            {**row, "step": step, "bin": number, "events": events}
+            {**row, "bin": number, "events": events}
             for row in spreads
-            if row["user_id"] == "" and wanted[1] in (None, row["scope"])
+            if row["user_id"] == "" and row["scope"] in scopes
             for number, events in zip(row["bins"], row["counts"], strict=True)
         ),
     )
+
+
+def _columns(live: tuple[Row, ...], question: Question, now: datetime) -> Row:
+    """What is not counted yet, as a statement takes it."""
+    timed = [row for row in live if row["kind"] in (Kind.TOTAL, Kind.WAITING)]
+    names = {"kinds": "kind", "bins": "bin", "events": "events"}
+    return {"newest": question.newest(now)} | {
+        parameter: [row[name] for row in timed] for parameter, name in names.items()
+    }
 
 
 def _hour(moment: datetime) -> datetime:

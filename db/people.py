@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -47,6 +46,7 @@ class Person:
         keys_on: whether single keys act on pages.
         must_change_password: True until a first password was replaced.
         disabled: True when they may not sign in any more.
+        has_password: False when they sign in elsewhere only.
     """
 
     person_id: UUID
@@ -57,6 +57,7 @@ class Person:
     keys_on: bool = True
     must_change_password: bool = False
     disabled: bool = False
+    has_password: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,6 @@ class Credentials:
 
     person: Person
     password_hash: str | None
-    failed_logins: int
-    locked_until: datetime | None
 
 
 async def by_id(connection: AsyncConnection, person_id: UUID) -> Person | None:
@@ -81,12 +80,32 @@ async def by_login(connection: AsyncConnection, login: str) -> Credentials | Non
     row = (await connection.execute(query)).mappings().first()
     if row is None:
         return None
-    return Credentials(
-        person=await _person(connection, row),
-        password_hash=row["password_hash"],
-        failed_logins=row["failed_logins"],
-        locked_until=row["locked_until"],
-    )
+    return Credentials(person=await _person(connection, row), password_hash=row["password_hash"])
+
+
+async def by_subject(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
+    """Whom an identity provider means, or None."""
+    query = sa.select(people).where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
+    row = (await connection.execute(query)).mappings().first()
+    return await _person(connection, row) if row else None
+
+
+async def listed(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
+    """People by login: all, or those who have a role on one of these accounts or on every account."""
+    query = sa.select(people).order_by(people.c.login)
+    if accounts is not None:
+        here = sa.select(person_roles.c.person_id).where(
+            person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT))
+        )
+        query = query.where(people.c.id.in_(here))
+    rows = (await connection.execute(query)).mappings().all()
+    wanted = sa.select(person_roles.c.person_id, person_roles.c.user_id, person_roles.c.role)
+    grants: dict[UUID, list[Grant]] = {row["id"]: [] for row in rows}
+    for person_id, user_id, role in await connection.execute(
+        wanted.where(person_roles.c.person_id.in_(list(grants))).order_by(*wanted.selected_columns)
+    ):
+        grants[person_id].append(Grant(user_id=user_id, role=Role(role)))
+    return tuple(_made(row, tuple(grants[row["id"]])) for row in rows)
 
 
 async def add(
@@ -126,9 +145,11 @@ async def _person(connection: AsyncConnection, row: sa.RowMapping) -> Person:
         .where(person_roles.c.person_id == row["id"])
         .order_by(person_roles.c.user_id, person_roles.c.role)
     )
-    grants = tuple(
-        Grant(user_id=user_id, role=Role(role)) for user_id, role in await connection.execute(query)
-    )
+    found = (await connection.execute(query)).all()
+    return _made(row, tuple(Grant(user_id=user_id, role=Role(role)) for user_id, role in found))
+
+
+def _made(row: sa.RowMapping, grants: tuple[Grant, ...]) -> Person:
     return Person(
         person_id=row["id"],
         login=row["login"],
@@ -138,4 +159,5 @@ async def _person(connection: AsyncConnection, row: sa.RowMapping) -> Person:
         keys_on=row["keys_on"],
         must_change_password=row["must_change_password"],
         disabled=row["disabled_at"] is not None,
+        has_password=row["password_hash"] is not None,
     )

@@ -38,8 +38,6 @@ people: Final = Table(
     Column("oidc_subject", Text),
     Column("covered", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="categories to cover"),
     Column("keys_on", Boolean, nullable=False, server_default=text("true"), comment="single keys act"),
-    Column("failed_logins", Integer, nullable=False, server_default=text("0"), comment="in a row"),
-    Column("locked_until", Timestamp),
     Column("disabled_at", Timestamp),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
     Column("created_by", Text, nullable=False, server_default=""),
@@ -82,10 +80,21 @@ sign_in_attempts: Final = Table(
     Column("at", Timestamp, nullable=False, server_default=func.now()),
     Column("address", Text, nullable=False),
     Column("login", Text, nullable=False),
+    Column("device", Text, nullable=False, server_default="", comment="a browser that was let in before"),
     Column("worked", Boolean, nullable=False),
     Index("ix_sign_in_attempts_address", "address", "at"),
+    Index("ix_sign_in_attempts_login", "login", "at"),
     Index("ix_sign_in_attempts_at", "at"),
-    comment="for the rate limit; swept after a day",
+    comment="for waits and rate limits; swept after a day",
+)
+
+sign_in_links: Final = Table(
+    "sign_in_links",
+    metadata,
+    Column("token_hash", LargeBinary, primary_key=True, comment="SHA-256 of what the link holds"),
+    Column("person_id", ForeignKey("people.id"), nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
+    comment="links that sign one person in, once; gone when used",
 )
 
 oidc_states: Final = Table(
@@ -225,6 +234,11 @@ queue_items: Final = Table(
     Index("ix_queue_items_by_decision", "decision_id"),
     Index("ix_queue_items_done_at", "done_at"),
     Index("ix_queue_items_claimed_by", "claimed_by", postgresql_where=text("done_at IS NULL")),
+    Index(
+        "ix_queue_items_assigned_to",
+        "assigned_to",
+        postgresql_where=text("done_at IS NULL AND assigned_to IS NOT NULL"),
+    ),
     comment="one decision in one queue",
 )
 

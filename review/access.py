@@ -11,6 +11,8 @@ from db.people import EVERY_ACCOUNT, Person, Role
 class Right(StrEnum):
     """One kind of thing that a page may ask for."""
 
+    SIGNED_IN = "signed_in"
+    """One's own profile: everybody who is signed in, with or without a role."""
     VIEW = "view"
     REVIEW = "review"
     EXPORT = "export"
@@ -44,4 +46,4 @@ def may(person: Person, right: Right, user_id: str) -> bool:
 
 def may_somewhere(person: Person, right: Right) -> bool:
     """True when a person has a right on any account at all."""
-    return accounts_with(person, right) != ()
+    return right is Right.SIGNED_IN or accounts_with(person, right) != ()

@@ -24,9 +24,11 @@ from db import people, sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
+from review import keys
 from review.background import background
 from review.headers import SecurityHeaders
-from review.pages import sign_in
+from review.pages import oidc, sign_in
+from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
 from review.web import (
@@ -42,6 +44,7 @@ from review.web import (
     refusal_json,
     set_cookie,
 )
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
 
@@ -58,11 +61,18 @@ AWAY: Final = Refused(
 )
 
 
+class FirstPassword(Refused):
+    """Somebody whose first password is not replaced yet wants another page."""
+
+
 def build(settings: ReviewSettings) -> Starlette:
     """The application; it connects when it starts."""
     origin = urlsplit(settings.review_url)
     site = Site(
-        settings=settings, store=Store(settings.database_url.get_secret_value()), templates=Templates()
+        settings=settings,
+        store=Store(settings.database_url.get_secret_value()),
+        templates=Templates(),
+        provider=_provider(settings),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 
@@ -77,13 +87,27 @@ def build(settings: ReviewSettings) -> Starlette:
         middleware=[
             Middleware(SecurityHeaders, https=origin.scheme == "https"),
             Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
-            Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
         ],
         exception_handlers={HTTPException: _http_error(site)},
         lifespan=lifespan,
     )
     app.state.site = site
+    app.state.forms = frozenset(
+        page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
+    )
     return app
+
+
+def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
+    if settings.oidc_issuer is None:
+        return None
+    secret = settings.oidc_client_secret
+    return OpenIdProvider(
+        settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=secret.get_secret_value() if secret else None,
+        redirect_uri=settings.review_url.rstrip("/") + oidc.BACK,
+    )
 
 
 def _route(site: Site, page: Page) -> Route:
@@ -118,7 +142,7 @@ async def _identify(visit: Visit, page: Page) -> None:
     """Find out who asks: by session; the JSON face also takes API tokens."""
     request, site = visit.request, visit.site
     if page.api and (scheme_and_key := request.headers.get("Authorization")) is not None:
-        visit.someone = await sign_in.person_of_key(visit, scheme_and_key)
+        visit.someone = await keys.person_of(visit, scheme_and_key)
         visit.via_api = True
         return
     if (token := request.cookies.get(SESSION_COOKIE)) is not None:
@@ -148,15 +172,17 @@ async def _admit(visit: Visit, page: Page) -> None:
     request = visit.request
     if page.body_bytes > BODY_BYTES and visit.someone is None:
         raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
-    if request.method in UNSAFE and not visit.via_api:
+    guarded = request.method in UNSAFE and page.csrf
+    if guarded:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
         _check_origin(visit)
+    _check_text(visit)
+    if visit.someone is None and page.right is not None:
+        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+    if guarded:
+        _check_token(visit)
     if page.right is None:
         return
-    if visit.someone is None:
-        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
-    if request.method in UNSAFE and not visit.via_api:
-        _check_token(visit)
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
@@ -165,8 +191,22 @@ async def _admit(visit: Visit, page: Page) -> None:
             "Not allowed",
             f"This page needs the right {page.right.value!r}, which you have on no account.",
         )
-    if visit.person.must_change_password and page.name not in sign_in.FIRST_PASSWORD_PAGES:
-        raise Refused(403, "Choose a password first", "Your first password has to be replaced.")
+    if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
+        raise FirstPassword(
+            403, "Choose a password first", "Your first password has to be replaced at the pages."
+        )
+
+
+def _check_text(visit: Visit) -> None:
+    """Refuse NUL: Postgres cannot store it, and no person types it.
+
+    Raises:
+        Refused: 400.
+    """
+    request = visit.request
+    texts = [*request.path_params.values(), *request.query_params.values(), *visit.form.values()]
+    if any(isinstance(text, str) and "\0" in text for text in texts):
+        raise Refused(400, "Not text", "A field holds the character U+0000, which nothing here can store.")
 
 
 def _check_origin(visit: Visit) -> None:
@@ -194,6 +234,8 @@ def _check_token(visit: Visit) -> None:
 
 
 async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
+    if isinstance(refused, FirstPassword) and not page.api:
+        return visit.redirect("password")
     if visit.someone is not None and refused.status == 403:
         await visit.log(Action.REFUSED, detail={"page": page.name, "title": refused.title})
     if page.api:
@@ -203,7 +245,10 @@ async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
         return response
     if refused.status == 401:
         return sign_in.asked(visit)
-    return visit.render("refused.html", status=refused.status, refused=refused)
+    response = visit.render("refused.html", status=refused.status, refused=refused)
+    if refused.retry_after_s:
+        response.headers["Retry-After"] = str(refused.retry_after_s)
+    return response
 
 
 def _http_error(site: Site) -> Callable[[Request, Exception], Any]:

@@ -12,7 +12,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import care
+from review import care, wording
 from worker.rules.model import How
 
 HERE: Final = Path(__file__).parent
@@ -32,7 +32,8 @@ class Templates:
         )
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
-        self._environment.filters["category_words"] = care.words
+        self._environment.filters |= {"category_words": care.words, "how": wording.how}
+        self._environment.filters |= {"span_of": wording.span_of, "plain": wording.plain}
         self._environment.filters["how_words"] = how_words
 
     def render(self, template: str, values: Mapping[str, object]) -> str:

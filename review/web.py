@@ -24,6 +24,7 @@ from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
 from review.navigation import entries
 from review.templating import Templates
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
 SESSION_COOKIE: Final = "__Host-hushgate"
@@ -40,10 +41,12 @@ class Refused(Exception):  # noqa: N818  # not an error of ours
         status: 400, 401, 403, 404, 409, 410, 413, 429 or 503.
         title: a few words, the heading.
         text: what was expected, what came, what to do now.
+        retry_after_s: after how long it may work; 0 when waiting does not help.
     """
 
-    def __init__(self, status: int, title: str, text: str) -> None:
+    def __init__(self, status: int, title: str, text: str, *, retry_after_s: int = 0) -> None:
         super().__init__(title)
+        self.retry_after_s = retry_after_s
         self.status = status
         self.title = title
         self.text = text
@@ -56,6 +59,7 @@ class Site:
     settings: ReviewSettings
     store: Store
     templates: Templates
+    provider: OpenIdProvider | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
@@ -197,6 +201,7 @@ class Page:
         right: what somebody must have to get here; on the account when the path has ``{account}``, else on
             any account, and then the handler looks at the very thing. None: everybody, signed in or not.
         api: True for the JSON face: it takes API tokens and refuses in JSON.
+        csrf: False only for what browsers send by themselves.
         body_bytes: largest form; more than ``BODY_BYTES`` only for somebody who is signed in.
     """
 
@@ -206,6 +211,7 @@ class Page:
     right: Right | None
     methods: tuple[str, ...] = ("GET",)
     api: bool = False
+    csrf: bool = True
     body_bytes: int = BODY_BYTES
 
 
@@ -224,9 +230,14 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def set_cookie(response: Response, name: str, value: str) -> None:
-    """A cookie that scripts cannot read, other sites cannot send and plain HTTP does not carry."""
-    response.set_cookie(name, value, path="/", secure=True, httponly=True, samesite="lax")
+def set_cookie(response: Response, name: str, value: str, *, max_age: int | None = None) -> None:
+    """A cookie that scripts cannot read, other sites' forms do not send and plain HTTP does not carry."""
+    response.set_cookie(name, value, max_age, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def drop_cookie(response: Response, name: str) -> None:
+    """Make the browser forget a cookie."""
+    response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
 def refusal_json(refused: Refused) -> Response:

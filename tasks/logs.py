@@ -17,7 +17,7 @@ import structlog
 from pydantic import SecretStr
 from structlog.typing import EventDict, WrappedLogger
 
-from worker.settings import Settings
+from worker.settings import Connections
 
 log = structlog.get_logger(__name__)
 
@@ -83,7 +83,7 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
     threading.excepthook = _uncaught_in_thread
 
 
-def secret_values(settings: Settings) -> tuple[str, ...]:
+def secret_values(settings: Connections) -> tuple[str, ...]:
     """What must appear in no log line: keys, and the passwords inside URLs, as written and as meant."""
     found: set[str] = set()
     for name in type(settings).model_fields:

@@ -112,6 +112,8 @@ def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
 
 
 def _jar(running: TestClient, app: Any) -> TestClient:
-    other = TestClient(app, base_url=ADDRESS)
+    number = next(NUMBERS)
+    address = f"10.0.{number // 250}.{number % 250}"
+    other = TestClient(app, base_url=ADDRESS, client=(address, 50_000))
     other.portal = running.portal  # the loop in which the application started
     return other

@@ -6,6 +6,22 @@ from typing import Final
 
 from worker.model import Account, FailurePolicy, Finding, Json, ModerationScores, Severity
 
+CATEGORIES: Final = (
+    "harassment",
+    "harassment/threatening",
+    "hate",
+    "hate/threatening",
+    "illicit",
+    "illicit/violent",
+    "self-harm",
+    "self-harm/instructions",
+    "self-harm/intent",
+    "sexual",
+    "sexual/minors",
+    "violence",
+    "violence/graphic",
+)
+"""What omni-moderation tells apart (openai 3.54 ``types/moderation.py``)."""
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 ATTEMPTS_WITHOUT_HOLD: Final = 3

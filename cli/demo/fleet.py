@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from cli.demo import pages
 from cli.stack import Stack
 from db import migrate
 from sandbox import server
@@ -30,6 +31,7 @@ OURS: Final = {
 }
 """Stands in for what we start ourselves while the caller's own variables are checked."""
 
+SERVERS: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_REVIEW_URL")
 ENDPOINTS: Final = ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
 
 
@@ -42,7 +44,8 @@ class Fleet:
         environment: what every process of the fleet reads.
         sandbox: stands in for the model and moderation endpoints, or None when a key was given.
         logs: folder with one file per process.
-        workers: by name.
+        workers: every process, by name.
+        commands: what each was started with.
     """
 
     stack: Stack
@@ -50,6 +53,7 @@ class Fleet:
     sandbox: SandboxHandle | None
     logs: Path
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def sandboxed(self) -> bool:
@@ -57,24 +61,44 @@ class Fleet:
         return self.sandbox is not None
 
     @property
+    def owns_database(self) -> bool:
+        """True when Postgres is ours and ends with us."""
+        return self.stack.postgres_pid is not None
+
+    @property
+    def review_url(self) -> str:
+        """Where the review pages are."""
+        return self.environment["HUSHGATE_REVIEW_URL"].rstrip("/")
+
+    @property
+    def review_answers(self) -> bool:
+        """True once the pages' server listens, whatever proxy stands before it."""
+        port = urlsplit(self.review_url).port or pages.USUAL_PORT
+        return pages.status(f"http://127.0.0.1:{port}/healthz") == 200
+
+    @property
     def addresses(self) -> dict[str, str]:
         """What another shell needs to reach the same servers; no key of the caller's."""
         endpoints = (*KEYS, *ENDPOINTS) if self.sandboxed else ()
-        return {name: self.environment[name] for name in ("DATABASE_URL", "REDIS_URL", *endpoints)}
+        return {name: self.environment[name] for name in (*SERVERS, *endpoints)}
 
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
+        self.commands[name] = command
         with (self.logs / f"{name}.log").open("ab") as log:
             self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
                 [sys.executable, "-m", *command], env=self.environment, stdout=log, stderr=log
             )
 
-    def start_workers(self, count: int, *, beat: bool) -> None:
-        """Start workers, and beat where the fleet is to stay."""
-        for number in range(1, count + 1):
+    def start_all(self, workers: int) -> None:
+        """Start the review pages and workers."""
+        self.start("review", "cli", "review")
+        for number in range(1, workers + 1):
             self.start_worker(f"worker-{number}")
-        if beat:
-            self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
+
+    def start_beat(self) -> None:
+        """Start beat, for a fleet that is to stay."""
+        self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
 
     def start_worker(self, name: str) -> None:
         """Start one worker process."""
@@ -97,8 +121,7 @@ class Fleet:
             mended.append("sandbox")
         for name, process in list(self.workers.items()):
             if process.poll() is not None:
-                command = ("beat", "--pidfile=") if name == "beat" else ("worker", "-n", f"{name}@%h")
-                self.start(name, "celery", "-A", "tasks.app", *command)
+                self.start(name, *self.commands[name])
                 mended.append(name)
         return tuple(mended)
 
@@ -136,6 +159,7 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             "HUSHGATE_BEAT_FILE": str(logs / "beat"),
+            "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL") or pages.free_address(),
         }
         sandbox = None
         if any(environment.get(key) for key in KEYS):

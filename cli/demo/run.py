@@ -23,16 +23,13 @@ from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.decision_view import described
-from cli.demo import events
+from cli.demo import events, pages, seed, ways_in
 from cli.demo.fleet import Fleet, fleet
 from cli.demo.report import Report, report
 from cli.output import emit_json, errors, for_eyes, screen, table
-from db import accounts, audit, run_figures
-from db.documents import add_text
-from db.pool import pool
+from db import audit, run_figures
 from tasks.publish import publish_many
 from tasks.stream import backlog, connect
-from worker.account_settings import changed
 from worker.errors import ConfigurationError
 
 WORKERS: Final = 2
@@ -40,50 +37,95 @@ PATIENCE_S: Final = 120.0
 EVENTS: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
 REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
 NEXT: Final = """
-next:  make up                        the same servers, until Ctrl-C, with their addresses
+next:  make up                        the same servers, with their addresses for another shell
        hushgate publish FILE --wait   your own events, one JSON object a line
        hushgate decisions list        the audit;  decisions show ID  one decision whole
        hushgate doctor                is a deployment fit
 """
+STAYS: Final = "they stay until Ctrl-C; Enter gives another sign-in link"
+ENDED: Final = (
+    "this is no terminal: the pages answered and end now; make demo ARGS=--stay keeps them until Ctrl-C"
+)
 
 
 def demo(
     rate: Annotated[float, typer.Option(min=1, help="Events per second.")] = 25.0,
+    stay: Annotated[
+        bool | None,
+        typer.Option(
+            "--stay/--no-stay",
+            help="Keep everything running for the review pages until Ctrl-C or SIGTERM.",
+            show_default="stay on a terminal, end in a pipe",
+        ),
+    ] = None,
 ) -> None:
     """Publish some 300 real comments and chats to a fleet of two workers and show what became of each.
 
+    Ends with the address of the review pages and a link that signs in once, as an invented person with every
+    role. On a terminal the pages stay until Ctrl-C.
     Uses embedded Postgres and Valkey and the sandbox, which is no model, unless DATABASE_URL, REDIS_URL and
-    OPENAI_API_KEY or OPENROUTER_API_KEY are set (with OpenRouter's key alone nothing is moderated).
-    Exit 0 only when every law held.
+    OPENAI_API_KEY or OPENROUTER_API_KEY are set (with OpenRouter's key alone nothing is moderated; in a
+    database of your own nobody is invented).
+    Exit 0 only when every law held and the pages answered.
     """
-    _say("starting Postgres, Valkey, the sandbox and two workers on this machine ...")
+    stays = ways_in.somebody_sits_there() if stay is None else stay
+    _say("starting Postgres, Valkey, the sandbox, two workers and the review pages on this machine ...")
     with fleet() as running:
         result = _run(running, rate)
         _show(result)
         held = all(ok for _, ok, _ in result.laws())
-    raise typer.Exit(0 if held else 1)
+        answered = _open_pages(running)
+        if stays:
+            running.start_beat()
+            _stay(running, STAYS)
+        else:
+            _say(ENDED)
+    raise typer.Exit(0 if held and answered else 1)
 
 
 def up(
     workers: Annotated[int, typer.Option(min=1, max=32, help="Worker processes.")] = WORKERS,
 ) -> None:
-    """Run servers, sandbox, workers and beat until Ctrl-C; what dies is started again.
+    """Run servers, sandbox, workers, beat and review pages until Ctrl-C; what dies is started again.
 
     The addresses are printed as shell exports, for every other command next door.
     """
-    _say("starting Postgres, Valkey, the sandbox and the workers ...")
+    _say("starting Postgres, Valkey, the sandbox, the workers and the review pages ...")
     with fleet() as running:
-        asyncio.run(_prepare(running))
-        running.start_workers(workers, beat=True)
+        asyncio.run(seed.accounts_and_documents(running.stack.database_url))
+        running.start_all(workers)
+        running.start_beat()
+        ways_in.await_pages(running)
         _say("running until Ctrl-C. In another shell:")
         for name, value in running.addresses.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
-        _say(f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
-        stopped = _stop_signal()
-        while not stopped.wait(1):
-            for name in running.mend():
-                _say(f"{name} had died and was started again")
-        _say("draining ...")
+        _say("\n".join(asyncio.run(ways_in.way_in(running)).lines()))
+        _stay(running, f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
+
+
+def _open_pages(running: Fleet) -> bool:
+    """Show the way to the review pages; whether the sign-in link answers, or without one the start page."""
+    ways_in.await_pages(running)
+    asyncio.run(ways_in.furnish(running))
+    way = asyncio.run(ways_in.way_in(running))
+    answered = pages.status(way.link or way.address) == 200
+    if for_eyes():
+        screen.print(Text("\n".join(("", *way.lines()))), soft_wrap=True)
+    else:
+        emit_json({"kind": "review", "address": way.address, "sign_in": way.link, "answered": answered})
+    return answered
+
+
+def _stay(running: Fleet, text: str) -> None:
+    """Keep the fleet alive until somebody ends it."""
+    _say(text)
+    stopped = _stop_signal()
+    while not stopped.wait(1):
+        for name in running.mend():
+            _say(f"{name} had died and was started again")
+        if ways_in.enter_pressed():
+            _say("\n".join(asyncio.run(ways_in.way_in(running)).lines()))
+    _say("draining ...")
 
 
 def _stop_signal() -> threading.Event:
@@ -96,24 +138,11 @@ def _stop_signal() -> threading.Event:
 
 def _run(running: Fleet, rate: float) -> Report:
     run = f"demo-{secrets.token_hex(3)}"
-    asyncio.run(_prepare(running))
-    running.start_workers(WORKERS, beat=False)
+    asyncio.run(seed.accounts_and_documents(running.stack.database_url))
+    running.start_all(WORKERS)
     payloads = events.payloads(run=run, faults=running.sandboxed)
     _say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")
     return asyncio.run(_flow(running, run, payloads, rate))
-
-
-async def _prepare(running: Fleet) -> None:
-    """Store the demo's accounts and documents, once."""
-    wanted = events.setup()
-    async with pool(running.stack.database_url, size=2, application="hushgate-demo", role=None) as source:
-        for user_id, settings in wanted["accounts"].items():
-            current = await accounts.newest(source, user_id)
-            account = changed(current, settings)
-            if account != current:
-                await accounts.store(source, account, changed_by="demo")
-        for document in wanted["documents"]:
-            await add_text(source, document["account"], document["title"], document["paragraphs"])
 
 
 async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) -> Report:
@@ -212,4 +241,4 @@ def _show(result: Report) -> None:
 
 
 def _say(text: str) -> None:
-    errors.print(text, style="cyan", highlight=False, markup=False)
+    errors.print(text, style="cyan", highlight=False, markup=False, soft_wrap=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import urllib.request
 
+import psycopg
 import pytest
 
 from cli.demo.fleet import fleet
+from cli.demo.ways_in import await_pages, furnish, way_in
 from sandbox.server import DIRECT
 from worker.errors import ConfigurationError
 from worker.settings import Settings
@@ -41,9 +44,39 @@ def test_the_addresses_are_all_another_shell_needs(database_url: str, redis_url:
 def test_the_caller_s_own_key_is_not_printed(database_url: str, redis_url: str) -> None:
     """It is in the caller's shell already."""
     outside = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "OPENAI_API_KEY": "secret"}
-    with fleet(outside) as running:
-        assert running.addresses == {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    with fleet(outside | {"HUSHGATE_REVIEW_URL": "https://review.example"}) as running:
+        assert running.addresses == {
+            "DATABASE_URL": database_url,
+            "REDIS_URL": redis_url,
+            "HUSHGATE_REVIEW_URL": "https://review.example",
+        }
         assert running.sandbox is None
+
+
+def test_dead_review_pages_are_started_again_at_their_address(database_url: str, redis_url: str) -> None:
+    """Whoever has them open goes on where they were."""
+    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
+        running.start("review", "cli", "review")
+        await_pages(running)
+        address, died = running.review_url, running.workers["review"]
+        died.kill()
+        died.wait()
+        mended = running.mend()
+        await_pages(running)
+
+    assert (mended, running.review_url) == (("review",), address)
+
+
+def test_nobody_is_invented_in_a_database_of_the_caller(database_url: str, redis_url: str) -> None:
+    """A person with every role and a link for them belong in a database that ends with the demo only."""
+    with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
+        asyncio.run(furnish(running))
+        way = asyncio.run(way_in(running))
+    with psycopg.connect(database_url) as connection:
+        people = connection.execute("SELECT login FROM people").fetchall()
+
+    assert (way.link, people) == (None, [])
+    assert "add-person" in "".join(way.lines())
 
 
 def test_every_unusable_variable_is_named_before_anything_starts() -> None:

@@ -46,7 +46,8 @@ GRANTS = (
     "GRANT SELECT, INSERT, UPDATE ON people, review_states, queues, queue_items, golden_items, retractions,"
     " jobs, api_tokens TO hushgate_reviewer",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON person_roles, sessions, saved_views, job_parts TO hushgate_reviewer",
-    "GRANT SELECT, INSERT, DELETE ON sign_in_attempts, oidc_states TO hushgate_reviewer",
+    "GRANT SELECT, INSERT, DELETE ON sign_in_attempts, oidc_states, sign_in_links TO hushgate_reviewer",
+    "GRANT UPDATE (worked) ON sign_in_attempts TO hushgate_reviewer",
     "GRANT DELETE ON jobs, golden_items TO hushgate_reviewer",
     "GRANT SELECT, UPDATE (delivered_at) ON retractions TO hushgate_worker",
 )
@@ -128,10 +129,6 @@ def upgrade() -> None:
         sa.Column(
             "keys_on", sa.Boolean(), server_default=sa.text("true"), nullable=False, comment="single keys act"
         ),
-        sa.Column(
-            "failed_logins", sa.Integer(), server_default=sa.text("0"), nullable=False, comment="in a row"
-        ),
-        sa.Column("locked_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("disabled_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("created_by", sa.Text(), server_default="", nullable=False),
@@ -245,12 +242,20 @@ def upgrade() -> None:
         sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("address", sa.Text(), nullable=False),
         sa.Column("login", sa.Text(), nullable=False),
+        sa.Column(
+            "device",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="a browser that was let in before",
+        ),
         sa.Column("worked", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in_attempts")),
-        comment="for the rate limit; swept after a day",
+        comment="for waits and rate limits; swept after a day",
     )
     op.create_index("ix_sign_in_attempts_address", "sign_in_attempts", ["address", "at"], unique=False)
     op.create_index("ix_sign_in_attempts_at", "sign_in_attempts", ["at"], unique=False)
+    op.create_index("ix_sign_in_attempts_login", "sign_in_attempts", ["login", "at"], unique=False)
     op.create_table(
         "api_tokens",
         sa.Column("id", sa.Uuid(), nullable=False, comment="UUIDv7"),
@@ -451,6 +456,15 @@ def upgrade() -> None:
         postgresql_where=sa.text("done_at IS NULL"),
     )
     op.create_table(
+        "sign_in_links",
+        sa.Column("token_hash", sa.LargeBinary(), nullable=False, comment="SHA-256 of what the link holds"),
+        sa.Column("person_id", sa.Uuid(), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name=op.f("fk_sign_in_links_person_id")),
+        sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_sign_in_links")),
+        comment="links that sign one person in, once; gone when used",
+    )
+    op.create_table(
         "saved_views",
         sa.Column("id", sa.Uuid(), nullable=False, comment="UUIDv7"),
         sa.Column("person_id", sa.Uuid(), nullable=False),
@@ -527,6 +541,7 @@ def downgrade() -> None:
     op.drop_table("job_parts")
     op.drop_index("ix_sessions_person_id", table_name="sessions")
     op.drop_table("sessions")
+    op.drop_table("sign_in_links")
     op.drop_table("saved_views")
     op.drop_index(
         "ix_queue_items_open", table_name="queue_items", postgresql_where=sa.text("done_at IS NULL")
@@ -562,6 +577,7 @@ def downgrade() -> None:
     op.drop_table("decision_reviews")
     op.drop_index("ix_api_tokens_person_id", table_name="api_tokens")
     op.drop_table("api_tokens")
+    op.drop_index("ix_sign_in_attempts_login", table_name="sign_in_attempts")
     op.drop_index("ix_sign_in_attempts_at", table_name="sign_in_attempts")
     op.drop_index("ix_sign_in_attempts_address", table_name="sign_in_attempts")
     op.drop_table("sign_in_attempts")

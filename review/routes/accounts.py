@@ -1,23 +1,14 @@
-"""The route table: every address, what it needs, who answers. Tests walk it with every role."""
+"""The addresses of accounts: rules, documents, settings and their history."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.pages import account_settings, accounts, documents, home, rule_files, rules, sign_in, versions
+from review.pages import account_settings, accounts, documents, rule_files, rules, versions
 from review.web import Page
 
-PAGES: Final = (
-    Page(path="/healthz", name="health", handler=home.health, right=None),
-    Page(path="/csp-report", name="csp_report", handler=home.csp_report, right=None, methods=("POST",)),
-    # signing in
-    Page(path="/sign-in", name="sign_in", handler=sign_in.form, right=None),
-    Page(path="/sign-in", name="sign_in_post", handler=sign_in.submit, right=None, methods=("POST",)),
-    Page(path="/sign-out", name="sign_out", handler=sign_in.sign_out, right=Right.VIEW, methods=("POST",)),
-    # the pages
-    Page(path="/", name="home", handler=home.home, right=Right.VIEW),
-    # accounts: rules, documents, settings
+ACCOUNTS: Final = (
     Page(path="/accounts", name="accounts", handler=accounts.listed, right=Right.VIEW),
     Page(path="/accounts", name="accounts_post", handler=accounts.add, right=Right.ADMIN, methods=("POST",)),
     Page(

@@ -1,0 +1,241 @@
+"""Which decisions somebody asks for, as conditions on the audit's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from db.review_tables import people, queue_items, review_states
+from db.tables import ai_decisions, ai_rules
+from worker.model import StageOutcome
+
+STAGES: Final = (
+    "scope",
+    "rules",
+    "moderation",
+    "history",
+    "retrieval",
+    "evidence",
+    "generation",
+    "rules_reply",
+    "moderation_reply",
+    "assessment",
+)
+"""The stages an event may pass, in order of travel."""
+ANY_STAGE: Final = "*"
+
+Condition: TypeAlias = sa.ColumnElement[bool]
+MARKS: Final[sa.ColumnElement[list[str]]] = sa.literal_column("hushgate_marks(ai_decisions.snapshot_json)")
+"""``stage:outcome`` of every stage that did not pass, and ``tier:low``; written as the index on it is."""
+LATEST_USE: Final = timedelta(days=1)
+"""How long after its successor a version may still decide, beside the account's longest hold."""
+
+
+class ReviewFilter(StrEnum):
+    """Where a decision stands with its reviewers."""
+
+    OPEN = "open"
+    REVIEWED = "reviewed"
+    AGREE = "agree"
+    OVERTURN = "overturn"
+    UNSURE = "unsure"
+    DISPUTED = "disputed"
+
+
+class Tier(StrEnum):
+    """How far a draft was trusted, as the policy said."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which decisions are wanted; None means any.
+
+    Attributes:
+        since: from this moment on, UTC.
+        until: before this moment, UTC.
+        accounts: none but these; what somebody may see.
+        matched_rule: exact, or a prefix when it ends in ``*``.
+        rules_version: of the account's settings; each account counts its own.
+        tier: of the assessment; decisions that came to none have no tier.
+        stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
+        assignee: login of who has it in a queue: assigned, or claimed and not run out.
+        text: part of the message, in any case.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user_id: str | None = None
+    accounts: tuple[str, ...] | None = None
+    decision: str | None = None
+    reason_code: str | None = None
+    matched_rule: str | None = None
+    rules_version: int | None = None
+    scope: str | None = None
+    conversation_id: str | None = None
+    author_id: str | None = None
+    event_id: str | None = None
+    message_id: str | None = None
+    degraded: bool | None = None
+    least_confidence: float | None = None
+    most_confidence: float | None = None
+    tier: Tier | None = None
+    stage_outcome: str | None = None
+    review: ReviewFilter | None = None
+    assignee: str | None = None
+    text: str | None = None
+
+    def reaches(self) -> tuple[str, ...] | None:
+        """The accounts it can find anything of; None: every account."""
+        if self.user_id is None:
+            return self.accounts
+        allowed = self.accounts is None or self.user_id in self.accounts
+        return (self.user_id,) if allowed else ()
+
+
+def conditions(filters: Filters) -> list[Condition]:
+    """What a decision must meet, accounts left out."""
+    return [
+        *_equal(filters),
+        *_within(ai_decisions.c.created_at, filters),
+        *_numbers(filters),
+        *_texts(filters),
+        *_trace(filters),
+        *_people(filters),
+    ]
+
+
+def of_accounts(filters: Filters) -> list[Condition]:
+    """That a decision is of an account asked for and allowed."""
+    match filters.reaches():
+        case None:
+            return []
+        case (one,):
+            return [ai_decisions.c.user_id == one]
+        case several:
+            return [ai_decisions.c.user_id == sa.any_(sa.cast(list(several), ARRAY(sa.Text)))]
+
+
+def wants_reviewed(filters: Filters) -> bool:
+    """True when only decisions count that somebody has reviewed."""
+    return filters.review not in (None, ReviewFilter.OPEN)
+
+
+def of_reviews(filters: Filters) -> list[Condition]:
+    """What a row of ``review_states`` must meet, when only reviewed decisions count."""
+    found = [*_within(review_states.c.decision_at, filters)]
+    if filters.review is ReviewFilter.REVIEWED:
+        found.append(review_states.c.state != ReviewFilter.OPEN.value)
+    elif filters.review is not None:
+        found.append(review_states.c.state == filters.review.value)
+    if (accounts := filters.reaches()) is not None:
+        found.append(review_states.c.user_id == sa.any_(sa.cast(list(accounts), ARRAY(sa.Text))))
+    return found
+
+
+def only_accounts(filters: Filters) -> bool:
+    """True when nothing but accounts and time is asked for."""
+    plain = Filters(
+        since=filters.since, until=filters.until, user_id=filters.user_id, accounts=filters.accounts
+    )
+    return filters == plain
+
+
+def _equal(filters: Filters) -> Iterator[Condition]:
+    names = ("decision", "reason_code", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    for name in names:
+        if (value := getattr(filters, name)) is not None:
+            yield ai_decisions.c[name] == value
+
+
+def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Condition]:
+    if filters.since is not None:
+        yield column >= filters.since
+    if filters.until is not None:
+        yield column < filters.until
+
+
+def _numbers(filters: Filters) -> Iterator[Condition]:
+    if filters.least_confidence is not None:
+        yield ai_decisions.c.confidence >= filters.least_confidence
+    if filters.most_confidence is not None:
+        yield ai_decisions.c.confidence <= filters.most_confidence
+    if filters.degraded is not None:  # bare, as in the index of the degraded
+        yield ai_decisions.c.degraded if filters.degraded else ~ai_decisions.c.degraded
+
+
+def _texts(filters: Filters) -> Iterator[Condition]:
+    if filters.text is not None:
+        yield ai_decisions.c.message_text.ilike(f"%{_plain(filters.text)}%")
+    if (rule := filters.matched_rule) is not None:
+        prefix = rule.removesuffix("*")
+        is_prefix = rule.endswith("*")
+        column = ai_decisions.c.matched_rule
+        yield column.like(f"{_plain(prefix)}%") if is_prefix else column == rule
+
+
+def _trace(filters: Filters) -> Iterator[Condition]:
+    if filters.rules_version is not None:
+        yield ai_decisions.c.snapshot_json["rules_version"].as_integer() == filters.rules_version
+        yield from _while_in_force(filters.rules_version, filters.user_id)
+    if filters.tier is not None:
+        yield _marked(f"tier:{filters.tier}")
+    if filters.stage_outcome is not None:
+        stage, _, outcome = filters.stage_outcome.partition(":")
+        if outcome == StageOutcome.PASSED:
+            stages = [{"stage": stage, "outcome": outcome}]
+            yield ai_decisions.c.snapshot_json.contains({"stages": stages})
+        else:
+            yield _marked(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
+
+
+def _marked(*marks: str) -> Condition:
+    return MARKS.bool_op("&&")(sa.cast(list(marks), ARRAY(sa.Text)))
+
+
+def _while_in_force(version: int, user_id: str | None) -> Iterator[Condition]:
+    """The time in which a version can have decided: no index knows versions."""
+    if user_id is None:
+        return
+    rules = sa.select(ai_rules.c.changed_at).where(ai_rules.c.user_id == user_id)
+    began = rules.where(ai_rules.c.version == version).scalar_subquery()
+    hold = sa.func.make_interval(0, 0, 0, 0, 0, 0, ai_rules.c.hold_max_s)
+    ended = (
+        sa.select(ai_rules.c.changed_at + hold + LATEST_USE)
+        .where(ai_rules.c.user_id == user_id, ai_rules.c.version == version + 1)
+        .scalar_subquery()
+    )
+    yield ai_decisions.c.created_at >= sa.func.coalesce(began - timedelta(hours=1), sa.text("'-infinity'"))
+    yield ai_decisions.c.created_at <= sa.func.coalesce(ended, sa.text("'infinity'"))
+
+
+def _people(filters: Filters) -> Iterator[Condition]:
+    if filters.review is ReviewFilter.OPEN:
+        yield ~sa.exists().where(
+            review_states.c.decision_id == ai_decisions.c.id, review_states.c.state != ReviewFilter.OPEN.value
+        )
+    if filters.assignee is not None:
+        them = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
+        theirs = sa.or_(
+            queue_items.c.assigned_to == them,
+            sa.and_(queue_items.c.claimed_by == them, queue_items.c.claimed_until > sa.func.now()),
+        )
+        yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
+            sa.select(queue_items.c.decision_at, queue_items.c.decision_id).where(
+                queue_items.c.done_at.is_(None), theirs
+            )
+        )
+
+
+def _plain(text: str) -> str:
+    """Text that LIKE takes for itself."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,130 @@
+"""How people come in: tries that are counted, links that work once, sign-ins under way elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.review_tables import oidc_states, sign_in_attempts, sign_in_links
+from db.sessions import digest
+
+KEPT: Final = timedelta(days=1)
+LINK_LASTS: Final = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tries:
+    """What went wrong lately.
+
+    Attributes:
+        in_a_row: wrong tries of this login since the last right one, by this device or by all strangers.
+        last: when the latest of them was.
+        from_address: wrong tries of strangers from this address since ``since``.
+        overall: wrong tries of strangers from anywhere since ``since``.
+    """
+
+    in_a_row: int
+    last: datetime | None
+    from_address: int
+    overall: int
+
+
+async def tries(
+    connection: AsyncConnection, login: str, *, device: str, address: str, since: datetime
+) -> Tries:
+    """Count wrong tries; others of this login wait until this transaction ends, so that none is missed."""
+    lock = sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hushgate sign-in ' || :login, 0))")
+    await connection.execute(lock, {"login": login})
+    table = sign_in_attempts.c
+    mine = (table.login == login) & (table.device == device)
+    last_right = sa.select(sa.func.max(table.id)).where(mine, table.worked).scalar_subquery()
+    wrong = sa.select(sa.func.count(), sa.func.max(table.at)).where(
+        mine, ~table.worked, table.id > sa.func.coalesce(last_right, 0)
+    )
+    in_a_row, last = (await connection.execute(wrong)).one()
+    strangers = (~table.worked) & (table.device == "") & (table.at > since)
+    counts = sa.select(
+        sa.func.count().filter(table.address == address).label("here"), sa.func.count().label("overall")
+    ).where(strangers)
+    recent = (await connection.execute(counts)).one()
+    return Tries(in_a_row=in_a_row, last=last, from_address=recent.here, overall=recent.overall)
+
+
+async def begin_try(
+    connection: AsyncConnection, login: str, *, device: str, address: str, now: datetime
+) -> int:
+    """Count a try as wrong before it is judged, so that a thousand at once are counted too; its number."""
+    row = sa.insert(sign_in_attempts).values(
+        at=now, login=login, device=device, address=address, worked=False
+    )
+    return int((await connection.execute(row.returning(sign_in_attempts.c.id))).scalar_one())
+
+
+async def worked(connection: AsyncConnection, number: int) -> None:
+    """The try was right."""
+    await connection.execute(
+        sa.update(sign_in_attempts).where(sign_in_attempts.c.id == number).values(worked=True)
+    )
+
+
+async def forget_tries(connection: AsyncConnection, login: str) -> int:
+    """Unlock: delete the tries of a login; how many."""
+    done = await connection.execute(sa.delete(sign_in_attempts).where(sign_in_attempts.c.login == login))
+    return int(done.rowcount)
+
+
+async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime) -> None:
+    """Store a link that signs a person in once, within ``LINK_LASTS``; the person's older links end."""
+    await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id))
+    await connection.execute(
+        sa.insert(sign_in_links).values(
+            token_hash=digest(token), person_id=person_id, expires_at=now + LINK_LASTS
+        )
+    )
+
+
+async def take_link(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:
+    """Whom a link signs in, once: of two who use it at the same time one gets None."""
+    statement = (
+        sa.delete(sign_in_links)
+        .where(sign_in_links.c.token_hash == digest(token))
+        .returning(sign_in_links.c.person_id, sign_in_links.c.expires_at)
+    )
+    row = (await connection.execute(statement)).first()
+    return row.person_id if row is not None and row.expires_at > now else None
+
+
+async def add_state(
+    connection: AsyncConnection, state: str, data: Mapping[str, Any], *, expires_at: datetime
+) -> None:
+    """Remember a sign-in that goes on at the identity provider."""
+    await connection.execute(
+        sa.insert(oidc_states).values(state_hash=digest(state), data=dict(data), expires_at=expires_at)
+    )
+
+
+async def take_state(connection: AsyncConnection, state: str, *, now: datetime) -> dict[str, Any] | None:
+    """What was remembered, once; None when there is nothing or it is too late."""
+    statement = sa.delete(oidc_states).where(oidc_states.c.state_hash == digest(state))
+    row = (
+        await connection.execute(statement.returning(oidc_states.c.data, oidc_states.c.expires_at))
+    ).first()
+    return dict(row.data) if row is not None and row.expires_at > now else None
+
+
+async def count_states(connection: AsyncConnection) -> int:
+    """How many sign-ins go on elsewhere."""
+    return int((await connection.execute(sa.select(sa.func.count()).select_from(oidc_states))).scalar_one())
+
+
+async def sweep(connection: AsyncConnection, *, now: datetime) -> None:
+    """Delete what is too old to count."""
+    await connection.execute(sa.delete(sign_in_attempts).where(sign_in_attempts.c.at < now - KEPT))
+    await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.expires_at <= now))
+    await connection.execute(sa.delete(oidc_states).where(oidc_states.c.expires_at <= now))

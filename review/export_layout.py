@@ -1,0 +1,102 @@
+"""Decisions as lines of a file: NDJSON for programs, CSV for spreadsheets, which must run nothing of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+COLUMNS: Final = (
+    "created_at",
+    "id",
+    "user_id",
+    "scope",
+    "conversation_id",
+    "author_id",
+    "event_id",
+    "message_id",
+    "decision",
+    "reason_code",
+    "reason",
+    "matched_rule",
+    "confidence",
+    "degraded",
+    "message_text",
+    "permalink",
+)
+FORMULA_STARTS: Final = frozenset("=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20")
+"""What a spreadsheet may take for the start of a formula or a command, full-width forms included."""
+BOM: Final = "\ufeff"
+
+
+class Form(StrEnum):
+    """How an export is written."""
+
+    CSV = "csv"
+    NDJSON = "ndjson"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the lines of an export look.
+
+    Attributes:
+        bom: begin a CSV with a byte order mark: Excel reads UTF-8 only then.
+        site: where the review pages are, for permalinks; empty writes none.
+    """
+
+    form: Form
+    bom: bool = False
+    site: str = ""
+
+    def head(self) -> str:
+        """What comes before the first decision."""
+        if self.form is Form.NDJSON:
+            return ""
+        return (BOM if self.bom else "") + _csv([self._columns()])
+
+    def lines(self, rows: Iterable[Mapping[str, Any]]) -> str:
+        """Decisions, each on a line of its own; a CSV's cell may hold line breaks."""
+        whole = [self._whole(row) for row in rows]
+        if self.form is Form.NDJSON:
+            return "".join(orjson.dumps(row).decode() + "\n" for row in whole)
+        return _csv([safe_cell(row[name]) for name in self._columns()] for row in whole)
+
+    def _columns(self) -> tuple[str, ...]:
+        return COLUMNS if self.site else COLUMNS[:-1]
+
+    def _whole(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        linked = {**row, "permalink": f"{self.site}/decisions/{row['id']}"}
+        return {name: linked[name] for name in self._columns()}
+
+
+def safe_cell(value: object) -> str:
+    """A CSV cell that no spreadsheet runs: text that begins like a formula gets an apostrophe before it.
+
+    Spaces before such a beginning do not hide it. Numbers of ours are written as they are.
+    """
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float() | UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+    text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    begins = text[:1] in FORMULA_STARTS or text.lstrip()[:1] in FORMULA_STARTS
+    return f"'{text}" if text and begins else text
+
+
+def _csv(rows: Iterable[Iterable[str]]) -> str:
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
+    return written.getvalue()

@@ -1,0 +1,191 @@
+"""Plots drawn on the server: no script, no picture file; they fit any width and both colour schemes.
+
+A plot is two pictures side by side, so that letters keep their size when the plot is narrow: the axis, and
+the area, whose places are in percent. Series differ by pattern as well as by colour; a legend names them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from markupsafe import Markup
+
+from review.scales import compact, duration, log_ticks, ticks
+from review.svg import pattern, share, swatch, tag
+
+FOOT: Final = 12.0
+"""Percent of the height that the names below the area take."""
+HEAD: Final = 4.0
+"""Percent above the highest mark, so that its name is not cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One thing that is measured at every step; None where it was not."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """What a plot shows.
+
+    Attributes:
+        key: unique on its page, a word of our own.
+        title: what is plotted, as a heading.
+        text: one sentence for whoever does not see it.
+        steps: the full names of the steps.
+        marks: places of the steps that are named below, with their short names.
+        open: the last step is not over.
+    """
+
+    key: str
+    title: str
+    text: str
+    steps: tuple[str, ...]
+    marks: tuple[tuple[int, str], ...]
+    series: tuple[Series, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A drawn plot: legend entries are swatch and name."""
+
+    sheet: Sheet
+    legend: tuple[tuple[Markup, str], ...]
+    axis: Markup
+    area: Markup
+
+
+def stacked(sheet: Sheet) -> Plot:
+    """Bars, one on the other; each says its step, its series and its number."""
+    totals = [sum(each.values[place] or 0 for each in sheet.series) for place in range(len(sheet.steps))]
+    marks = ticks(max(totals, default=0))
+    width = 100 / max(1, len(sheet.steps))
+    bars = []
+    for place, step in enumerate(sheet.steps):
+        floor = 0.0
+        for number, each in enumerate(sheet.series):
+            value = each.values[place] or 0
+            if value <= 0:
+                continue
+            bars.append(
+                tag(
+                    "rect",
+                    tag("title", f"{step}: {each.name} {value:,.0f}"),
+                    x=share(width * (place + 0.1)),
+                    width=share(width * 0.8),
+                    y=share(_up(floor + value, marks)),
+                    height=share(_up(floor, marks) - _up(floor + value, marks)),
+                    fill=f"url(#{sheet.key}-p{number})",
+                    class_="bar open" if sheet.open and place == len(sheet.steps) - 1 else "bar",
+                )
+            )
+            floor += value
+    return _drawn(sheet, marks, lambda mark: _up(mark, marks), compact, bars)
+
+
+def lines(sheet: Sheet) -> Plot:
+    """Lines of times in ms on a logarithmic axis; gaps where nothing was measured."""
+    values = [value for each in sheet.series for value in each.values if value]
+    marks = log_ticks(min(values, default=1), max(values, default=1000))
+
+    def place(value: float) -> float:
+        return _up(math.log(value / marks[0]) / math.log(marks[-1] / marks[0]), (0, 1))
+
+    drawn = []
+    for number, each in enumerate(sheet.series):
+        points = [
+            None if value is None else ((at + 0.5) * 100 / len(sheet.steps), place(max(value, marks[0])))
+            for at, value in enumerate(each.values)
+        ]
+        drawn += _line(points, number)
+        drawn += [
+            tag(
+                "circle",
+                tag("title", f"{step}: {each.name} {duration(value)}"),
+                cx=share(point[0]),
+                cy=share(point[1]),
+                r=3,
+                class_=f"dot c{number + 1}",
+            )
+            for step, value, point in zip(sheet.steps, each.values, points, strict=True)
+            if point is not None and value is not None
+        ]
+    return _drawn(sheet, marks, place, duration, drawn)
+
+
+def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Markup]:
+    """Between neighbours that both were measured; percentages, so one piece each."""
+    return [
+        tag(
+            "line",
+            x1=share(one[0]),
+            y1=share(one[1]),
+            x2=share(two[0]),
+            y2=share(two[1]),
+            class_=f"line l{number + 1}",
+        )
+        for one, two in pairwise(points)
+        if one is not None and two is not None
+    ]
+
+
+def _drawn(
+    sheet: Sheet,
+    marks: Sequence[float],
+    place: Callable[[float], float],
+    named: Callable[[float], str],
+    inside: Sequence[Markup],
+) -> Plot:
+    numbers = range(len(sheet.series))
+    width = 100 / max(1, len(sheet.steps))
+    named_steps = [
+        tag("text", name, x=share((at + 0.5) * width), y="98%", class_=f"mark {_side(at, sheet)}")
+        for at, name in sheet.marks
+    ]
+    area = tag(
+        "svg",
+        tag("title", sheet.title, id=f"{sheet.key}-title"),
+        tag("desc", sheet.text, id=f"{sheet.key}-text"),
+        tag("defs", *(pattern(sheet.key, number) for number in numbers)),
+        *(
+            tag("line", x1="0", x2="100%", y1=share(place(mark)), y2=share(place(mark)), class_="rule")
+            for mark in marks
+        ),
+        *inside,
+        *named_steps,
+        role="img",
+        aria_labelledby=f"{sheet.key}-title {sheet.key}-text",
+        class_="area",
+    )
+    axis = tag(
+        "svg",
+        *(
+            tag("text", named(mark), x="92%", y=share(place(mark)), dy="0.32em", class_="mark end")
+            for mark in marks
+        ),
+        class_="axis",
+        aria_hidden="true",
+        focusable="false",
+    )
+    legend = tuple((swatch(sheet.key, number), sheet.series[number].name) for number in numbers)
+    return Plot(sheet=sheet, legend=legend, axis=axis, area=area)
+
+
+def _side(at: int, sheet: Sheet) -> str:
+    """Names at the edges must not be cut off."""
+    if at == 0:
+        return "start"
+    return "end" if at == len(sheet.steps) - 1 else "middle"
+
+
+def _up(value: float, marks: Sequence[float]) -> float:
+    """Where a value lies, in percent from the top."""
+    return HEAD + (100 - FOOT - HEAD) * (1 - value / marks[-1])

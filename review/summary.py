@@ -1,0 +1,97 @@
+"""The figures of a range as numbers: what the dashboard shows and the JSON face gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from db.dashboard import BLOCKED, FAILED
+from db.histograms import Kind, percentile_ms
+from worker.model import Verdict
+from worker.policy import Reason
+
+Row: TypeAlias = Mapping[str, Any]
+
+PERCENTILES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts of decisions, shares of them 0..1, times in ms; None where there was nothing to divide by.
+
+    Attributes:
+        silent: ignored, for whatever reason.
+        blocked: flagged by a rule or by moderation, message or draft.
+        failed: silent because something did not do its work, see ``db.dashboard.FAILED``.
+        retried: with a call to a model or to moderation that failed.
+        improved: rechecked, and surer afterwards.
+        mean_confidence: of the replies; facts and rules have fixed figures.
+        by_reason: events by reason code, most first.
+    """
+
+    decisions: int
+    replies: int
+    silent: int
+    escalated: int
+    blocked: int
+    failed: int
+    fallbacks: int
+    degraded: int
+    retried: int
+    attempts: int
+    rechecked: int
+    improved: int
+    prompt_tokens: int
+    completion_tokens: int
+    mean_confidence: float | None
+    by_reason: Mapping[str, int]
+
+    def share(self, name: str) -> float | None:
+        """A count as a share of the decisions."""
+        return getattr(self, name) / self.decisions if self.decisions else None
+
+    @property
+    def improvement(self) -> float | None:
+        """The share of rechecks that made a draft surer."""
+        return self.improved / self.rechecked if self.rechecked else None
+
+
+def summary(rows: Iterable[Row]) -> Summary:
+    """The sums over rows of ``db.dashboard.Figures.counts``."""
+    verdicts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    confidence = 0.0
+    names = ("events", "degraded", "retried", "attempts", "rechecked", "improved")
+    for row in rows:
+        verdicts[row["decision"]] += row["events"]
+        reasons[row["reason_code"]] += row["events"]
+        for name in (*names, "prompt_tokens", "completion_tokens"):
+            sums[name] += row[name]
+        confidence += row["confidence_sum"] if row["decision"] == Verdict.RESPOND else 0
+    replies = verdicts[Verdict.RESPOND]
+    return Summary(
+        decisions=sums.pop("events", 0),
+        replies=replies,
+        silent=verdicts[Verdict.IGNORE],
+        escalated=verdicts[Verdict.ESCALATE],
+        blocked=sum(reasons[each] for each in BLOCKED),
+        failed=sum(reasons[each] for each in FAILED),
+        fallbacks=reasons[Reason.FALLBACK_SENT],
+        **{name: sums[name] for name in (*names[1:], "prompt_tokens", "completion_tokens")},
+        mean_confidence=confidence / replies if replies else None,
+        by_reason=dict(
+            sorted(((k, n) for k, n in reasons.items() if n), key=lambda each: (-each[1], each[0]))
+        ),
+    )
+
+
+def times(rows: Iterable[Row], kind: Kind, verdict: str | None = None) -> dict[str, float | None]:
+    """Percentiles of a kind of time over rows of ``Figures.spreads``, of one decision or of all."""
+    bins: Counter[int] = Counter()
+    for row in rows:
+        if row["kind"] == kind and verdict in (None, row["decision"]):
+            bins[row["bin"]] += row["events"]
+    return {name: percentile_ms(bins, share) for name, share in PERCENTILES.items()}

@@ -1,0 +1,66 @@
+"""One server and one browser for all tests here; a context of one's own for everybody who takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from redis import Redis
+
+from cli.stack import Stack
+from sandbox.server import SandboxHandle
+from tests.browser.chromium import chromium
+from tests.browser.desk import Desk
+from tests.browser.serving import serving
+from tests.browser.world import World, world
+from tests.conftest import create_database, database_at
+
+
+@pytest.fixture(scope="package")
+def quiet() -> Iterator[None]:
+    """The engine's canonical lines are hundreds here; a failed test shows warnings only."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="package")
+def filled(stack: Stack, template: str, sandbox_process: SandboxHandle, quiet: None) -> Iterator[World]:
+    """Decisions of every kind, and people of every role."""
+    create_database(stack.database_url, "hushgate_browser", template)
+    with Redis.from_url(stack.redis_url) as redis:
+        redis.flushall()
+    with world(
+        database_at(stack.database_url, "hushgate_browser"), stack.redis_url, sandbox_process
+    ) as seeded:
+        yield seeded
+
+
+@pytest.fixture(scope="package")
+def served(
+    filled: World, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """The address of the pages, and the server's log."""
+    log = tmp_path_factory.mktemp("review") / "review.log"
+    with serving(filled.url, stack.redis_url, log) as url:
+        yield url, log
+
+
+@pytest.fixture(scope="package")
+def room(filled: World, served: tuple[str, Path]) -> Iterator[Desk]:
+    """The desk that all tests share; the browser comes last, for its event loop is this thread's."""
+    origin, log = served
+    with chromium() as browser:
+        yield Desk(browser=browser, origin=origin, world=filled, log=log)
+
+
+@pytest.fixture
+def desk(room: Desk) -> Iterator[Desk]:
+    """The desk, with nobody at it; whatever went wrong on any page fails the test."""
+    yield room
+    faults = room.faults()
+    room.leave()
+
+    assert faults == []

@@ -1,0 +1,61 @@
+"""What holds on every page: nobody is shut out by how they see, read or hold their screen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page
+
+from review.web import Page as Route
+from tests.browser.addresses import OPENED, SAMPLES, address, parameters
+from tests.browser.axe import faults
+from tests.browser.desk import PHONE, Desk, picture
+
+EVERYBODY: Final = "everything"
+BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+"""Pixels of a page that lie beyond the right edge of the screen."""
+
+
+def test_every_parameter_has_a_sample() -> None:
+    """A new route is walked too, or says here why it cannot be."""
+    missing = {name for page in OPENED for name in parameters(page)} - set(SAMPLES)
+
+    assert missing == set()
+
+
+@pytest.mark.parametrize("route", OPENED, ids=lambda route: route.name)
+def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
+    """axe-core finds nothing serious in light, in dark and with covered texts, and all fits a phone."""
+    path = address(desk, route)
+    if not _is_page(desk, path):
+        return
+    found = {}
+    for state, who, options in (
+        ("light", EVERYBODY, {}),
+        ("dark", EVERYBODY, {"color_scheme": "dark"}),
+        ("covered", "covered", {}),
+    ):
+        page = _opened(desk, path, who, options)
+        found[state] = faults(page)
+        picture(page, f"{route.name}-{state}")
+    phone = _opened(desk, path, EVERYBODY, {"viewport": PHONE})
+    picture(phone, f"{route.name}-phone")
+
+    assert found == {"light": [], "dark": [], "covered": []}
+    assert phone.evaluate(BESIDE) <= 0
+    assert page.locator("h1").count() == 1
+
+
+def _opened(desk: Desk, path: str, who: str, options: dict[str, object]) -> Page:
+    signed_out = path.startswith("/sign-in")
+    page = desk.stranger(**options) if signed_out else desk.sit(who, **options)
+    page.goto(path)
+    return page
+
+
+def _is_page(desk: Desk, path: str) -> bool:
+    """Whether it is a whole page for people: not a file, not a piece of a page, not a word for machines."""
+    answer = desk.sit(EVERYBODY).context.request.get(path)
+    assert answer.status == 200, (path, answer.status)
+    return "text/html" in answer.headers["content-type"] and "<h1" in answer.text()

@@ -1,0 +1,79 @@
+"""``hushgate demo`` as a script and as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+from typing import Final
+
+import pytest
+
+from cli.demo.pages import status
+from tests.integration.terminal import HUSHGATE
+
+EVERYTHING_EMBEDDED: Final = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("HUSHGATE_", "DATABASE_", "REDIS_", "OPENAI_", "OPENROUTER_"))
+}
+LINK: Final = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/link\?token=[\w-]{43}")
+
+
+@pytest.mark.timeout(300)
+def test_in_a_pipe_it_ends_by_itself_and_has_tried_the_way_in() -> None:
+    """The laws held, and the last line says where the pages were and that the link answered."""
+    done = subprocess.run(  # noqa: PLW1510  # the code is looked at below
+        [HUSHGATE, "demo", "--rate", "200"],
+        env=EVERYTHING_EMBEDDED,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=240,
+    )
+    last = json.loads(done.stdout.splitlines()[-1])
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert (last["kind"], last["answered"]) == ("review", True)
+    assert LINK.fullmatch(last["sign_in"])
+    assert status(last["address"]) is None  # it ended with the demo
+
+
+@pytest.mark.timeout(300)
+def test_on_a_terminal_it_stays_until_it_is_interrupted() -> None:
+    """The link is printed last, works, and Enter gives another one."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [HUSHGATE, "demo", "--rate", "200"],
+        env=EVERYTHING_EMBEDDED | {"COLUMNS": "200", "TERM": "dumb"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        shown = _read_until(ours, "Enter gives another")
+        first = LINK.findall(shown)
+        os.write(ours, b"\n")
+        second = LINK.findall(_read_until(ours, "every role"))
+        answers = [status(link) for link in (*first, *second)]
+        process.send_signal(signal.SIGINT)
+        _read_until(ours, "draining")
+        code = process.wait(60)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+    assert (len(first), len(second), code) == (1, 1, 0)
+    assert answers == [200, 200]
+
+
+def _read_until(terminal: int, words: str) -> str:
+    shown = b""
+    while words.encode() not in shown:
+        shown += os.read(terminal, 65536)
+    return shown.decode(errors="replace")

@@ -1,0 +1,499 @@
+"""Queues: what is drawn into them, who is dealt what, for how long, and what readers cannot tell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db import claims, filling, golden, items, queues, reviewing, reviews
+from db.claims import Claim, ClaimLost
+from db.people import Role
+from db.queues import Kind, Queue, Sample, Stratum
+from db.review_store import Store
+from db.reviewing import Stored, Submission
+from db.reviews import Reviewer, ReviewRejected, Ruling, Source
+from tests.integration.audited import NOW, blocked, escalated, ignored, record, replied, rows
+from tests.reviewing import add_person, stored
+from worker.model import Decision
+from worker.policy import Reason
+
+NAMES = iter(f"queue {number}" for number in range(1000))
+DAY = datetime(NOW.year, NOW.month, NOW.day, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known(database_url: str) -> None:
+    rows(database_url, "DELETE FROM golden_items")
+
+
+def reader(url: str) -> Reviewer:
+    """Somebody new who reads."""
+    person = add_person(url, Role.REVIEWER)
+    return Reviewer(person_id=person.person_id, login=person.login)
+
+
+def queue(url: str, kind: Kind = Kind.HAND, *, holding: Sequence[Decision] = (), **more: Any) -> Queue:
+    """A new queue with these decisions in it."""
+
+    async def change(connection: AsyncConnection) -> Queue:
+        values: dict[str, Any] = {"name": next(NAMES), "kind": kind, "created_by": "lead", "now": NOW}
+        queue_id = await queues.create(connection, **values | more)
+        picked = {each.decision_id: each.decided_at for each in holding}
+        await queues.pick(connection, queue_id, picked, accounts=None, now=NOW)
+        made = await queues.one(connection, queue_id)
+        assert made is not None
+        return made
+
+    return stored(url, change)
+
+
+def some(url: str, number: int = 1) -> list[Decision]:
+    """Recorded decisions, oldest first."""
+    made = [ignored() for _ in range(number)]
+    record(url, *made)
+    return made
+
+
+def claim(
+    url: str, of: Queue, by: Reviewer, *, at: datetime = NOW, draw: float = 1.0, accounts: Any = None
+) -> Claim | None:
+    """What somebody is dealt."""
+    return stored(
+        url,
+        lambda connection: claims.claim(connection, of, by, accounts=accounts, draw=draw, now=at),
+    )
+
+
+def answer(
+    url: str, decision_id: UUID, by: Reviewer, word: Ruling = Ruling.AGREE, at: datetime = NOW
+) -> Stored:
+    """Answer what one holds."""
+
+    async def change(connection: AsyncConnection) -> Stored:
+        seen = await reviews.last_seen(connection, decision_id)
+        cause = reviews.Cause.OTHER if word is Ruling.OVERTURN else None
+        given = Submission(decision_id=decision_id, reviewer=by, ruling=word, seen=seen, cause=cause)
+        return await reviewing.submit(connection, given, at)
+
+    return stored(url, change)
+
+
+def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
+    """And nobody waits for anybody."""
+    of = queue(database_url, holding=some(database_url, 8))
+    people = [reader(database_url) for _ in range(8)]
+
+    async def race() -> list[Claim | None]:
+        async with Store(database_url, size=8) as store:
+
+            async def one(by: Reviewer) -> Claim | None:
+                async with store.writing() as connection:
+                    return await claims.claim(connection, of, by, accounts=None, draw=1.0, now=NOW)
+
+            return await asyncio.gather(*(one(by) for by in people))
+
+    taken = [each for each in asyncio.run(race()) if each is not None]
+
+    assert len({each.item_id for each in taken}) == 8
+
+
+def test_a_claim_holds_for_its_lease_and_then_anybody_may_have_it(database_url: str) -> None:
+    """Renewing counts from now; what was taken meanwhile cannot be renewed."""
+    of = queue(database_url, holding=some(database_url), lease_s=60)
+    one, other = reader(database_url), reader(database_url)
+    first = claim(database_url, of, one)
+    assert first is not None
+    waits = [claim(database_url, of, other, at=NOW + timedelta(seconds=s)) for s in (1, 59)]
+    until = stored(
+        database_url,
+        lambda connection: claims.renew(
+            connection, first.item_id, one.person_id or uuid4(), NOW + timedelta(seconds=50)
+        ),
+    )
+    still = claim(database_url, of, other, at=NOW + timedelta(seconds=100))
+    taken = claim(database_url, of, other, at=NOW + timedelta(seconds=111))
+    with pytest.raises(ClaimLost, match="somebody else's"):
+        stored(
+            database_url,
+            lambda connection: claims.renew(connection, first.item_id, one.person_id or uuid4(), NOW),
+        )
+
+    assert waits == [None, None]
+    assert until == NOW + timedelta(seconds=110)
+    assert still is None
+    assert taken is not None
+    assert taken.item_id == first.item_id
+
+
+def test_who_holds_an_item_gets_it_again_before_anything_new(database_url: str) -> None:
+    """A closed browser loses nothing."""
+    of = queue(database_url, holding=some(database_url, 2))
+    by = reader(database_url)
+    taken = [claim(database_url, of, by, at=NOW + timedelta(seconds=s)) for s in (0, 30, 3000)]
+
+    assert len({each.item_id for each in taken if each}) == 1
+
+
+def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: str) -> None:
+    """Nothing but the item itself knows of it."""
+    decided = some(database_url)[0]
+    of = queue(database_url, holding=[decided])
+    one, other = reader(database_url), reader(database_url)
+    first = claim(database_url, of, one)
+    assert first is not None
+    assert one.person_id is not None
+    mine = one.person_id
+    stored(database_url, lambda connection: claims.skip(connection, first.item_id, mine))
+    for_me, for_other = claim(database_url, of, one), claim(database_url, of, other)
+    assert for_other is not None
+    assert other.person_id is not None
+    theirs = other.person_id
+    stored(database_url, lambda connection: claims.release(connection, for_other.item_id, theirs))
+    back = stored(database_url, lambda connection: claims.unskip(connection, of.id, mine))
+    again = claim(database_url, of, one)
+
+    assert for_me is None
+    assert back == 1
+    assert again is not None
+    assert (
+        rows(database_url, "SELECT 1 FROM decision_reviews WHERE decision_id = %s", decided.decision_id) == []
+    )
+
+
+def test_nobody_is_dealt_accounts_they_may_not_see(database_url: str) -> None:
+    """Nor are they counted for them."""
+    foreign = ignored(user_id="umbrella")
+    record(database_url, foreign)
+    of = queue(database_url, holding=[foreign])
+    by = reader(database_url)
+    assert by.person_id is not None
+    mine = by.person_id
+    hidden = claim(database_url, of, by, accounts=("acme",))
+    loads = stored(
+        database_url,
+        lambda connection: queues.loads(connection, person_id=mine, accounts=("acme",), now=NOW),
+    )
+    seen = claim(database_url, of, by, accounts=("umbrella",))
+
+    assert hidden is None
+    assert of.id not in loads
+    assert seen is not None
+
+
+def test_an_assigned_item_is_dealt_to_whom_it_is_assigned(database_url: str) -> None:
+    """First, and to nobody else."""
+    plain, picked = some(database_url, 2)
+    of = queue(database_url, holding=[plain])
+    one, other = reader(database_url), reader(database_url)
+    stored(
+        database_url,
+        lambda connection: queues.pick(
+            connection,
+            of.id,
+            {picked.decision_id: picked.decided_at},
+            accounts=None,
+            assigned_to=other.person_id,
+            now=NOW,
+        ),
+    )
+    dealt = [claim(database_url, of, by) for by in (one, other)]
+
+    assert [each.decision_id for each in dealt if each] == [plain.decision_id, picked.decision_id]
+
+
+def test_an_erased_decision_is_nobody_s_work(database_url: str) -> None:
+    """Its item closes by itself, and the next one is dealt."""
+    gone, there = some(database_url, 2)
+    of = queue(database_url, holding=[gone, there])
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,))
+    dealt = claim(database_url, of, reader(database_url))
+
+    assert dealt is not None
+    assert dealt.decision_id == there.decision_id
+
+
+def test_a_review_settles_every_item_it_makes_needless_and_an_undo_brings_them_back(
+    database_url: str,
+) -> None:
+    """Whoever reviewed on the decision's page has done the queue's work too."""
+    decided = some(database_url)[0]
+    one, two = (queue(database_url, holding=[decided]) for _ in range(2))
+    by = reader(database_url)
+    claim(database_url, one, by)
+    done = answer(database_url, decided.decision_id, by)
+    open_items = "SELECT count(*) AS n FROM queue_items WHERE decision_id = %s AND done_at IS NULL"
+    closed = rows(database_url, open_items, decided.decision_id)
+    stored(database_url, lambda connection: reviewing.withdraw(connection, done.review.id, by, NOW))
+    opened = rows(database_url, open_items, decided.decision_id)
+    again = claim(database_url, one, by)
+
+    assert done.review.source is Source.QUEUE
+    assert [closed[0]["n"], opened[0]["n"]] == [0, 2]
+    assert again is not None
+    assert two.id != one.id
+
+
+def test_escalations_are_all_filled_and_once(database_url: str) -> None:
+    """Late commits included; decisions reviewed already are left out."""
+    made = [escalated(at=NOW - timedelta(minutes=20, seconds=number)) for number in range(5)]
+    record(database_url, *made)
+    answer(database_url, made[0].decision_id, reader(database_url))
+    of = queue(database_url, Kind.ESCALATIONS)
+    refill(database_url, of)
+    late = escalated(at=NOW - timedelta(seconds=30))
+    record(database_url, late)
+    refill(database_url, of)
+    refill(database_url, of)
+    inside = drawn(database_url, of)
+
+    assert inside == {each.decision_id for each in (*made[1:], late)}
+
+
+def refill(url: str, of: Queue, at: datetime = NOW) -> None:
+    """Let a queue look at the audit."""
+
+    async def change(connection: AsyncConnection) -> None:
+        await filling.fill(connection, of, at)
+
+    stored(url, change)
+
+
+def drawn(url: str, of: Queue) -> set[UUID]:
+    """Decisions in a queue."""
+    return {
+        row["decision_id"]
+        for row in rows(url, "SELECT decision_id FROM queue_items WHERE queue_id = %s", of.id)
+    }
+
+
+def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -> None:
+    """A share of each stratum within what chance allows; facts of settings are never drawn."""
+    at = NOW - timedelta(hours=3)
+    rules = {f"flagged_keyword:{name}": number for name, number in (("often", 1500), ("rare", 500))}
+    made = [
+        blocked(at=at + timedelta(milliseconds=number), matched_rule=rule, user_id="sampled")
+        for rule, wanted in rules.items()
+        for number in range(wanted)
+    ]
+    off = [ignored(at=at, reason_code=Reason.AI_DISABLED, user_id="sampled") for _ in range(50)]
+    record(database_url, *made, *off)
+    sample = Sample(share=0.2, per=Stratum.MATCHED_RULE, most=100_000, seed=7)
+    one, two = (queue(database_url, Kind.SAMPLE, sample=sample) for _ in range(2))
+    other = queue(database_url, Kind.SAMPLE, sample=Sample(share=0.2, most=100_000, seed=8))
+    for of in (one, two, other):
+        refill(database_url, of)
+    strata = Counter(
+        row["stratum"]
+        for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", one.id)
+    )
+
+    assert drawn(database_url, one) == drawn(database_url, two) != drawn(database_url, other)
+    assert not drawn(database_url, one) & {each.decision_id for each in off}
+    # five standard deviations of a binomial draw
+    assert abs(strata["flagged_keyword:often"] - 300) < 5 * (1500 * 0.2 * 0.8) ** 0.5
+    assert abs(strata["flagged_keyword:rare"] - 100) < 5 * (500 * 0.2 * 0.8) ** 0.5
+
+
+def test_a_stratified_sample_takes_as_many_of_the_rare_as_of_the_common(database_url: str) -> None:
+    """Of every whole day; a day that is not over is left for later."""
+    yesterday = DAY - timedelta(hours=12)
+    made = [
+        blocked(at=yesterday + timedelta(seconds=number), matched_rule=f"flagged_phrase:{name}")
+        for name, wanted in (("common", 30), ("rare", 3))
+        for number in range(wanted)
+    ]
+    today = [blocked(at=DAY, matched_rule="flagged_phrase:today")]
+    record(database_url, *made, *today)
+    of = queue(database_url, Kind.SAMPLE, sample=Sample(each=3, per=Stratum.MATCHED_RULE))
+    noon = DAY + timedelta(hours=12)
+    for _ in range(9):
+        refill(database_url, of, noon)
+    strata = Counter(
+        row["stratum"]
+        for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", of.id)
+    )
+
+    assert strata["flagged_phrase:common"] == strata["flagged_phrase:rare"] == 3
+    assert strata["flagged_phrase:today"] == 0
+
+
+def test_a_full_sample_waits_for_its_readers(database_url: str) -> None:
+    """And goes on where it stopped."""
+    of = queue(database_url, Kind.SAMPLE, sample=Sample(share=1.0, most=1), holding=some(database_url))
+    refill(database_url, of)
+    held_back = drawn(database_url, of)
+    rows(database_url, "UPDATE queue_items SET done_at = now() WHERE queue_id = %s", of.id)
+    refill(database_url, of)
+
+    assert len(held_back) == 1
+    assert len(drawn(database_url, of)) > 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"share": 1.5}, {"share": 0.1, "each": 3}, {"each": 5000}, {"share": 0.1, "most": 0}]
+)
+def test_a_sample_that_cannot_be_drawn_is_refused(wrong: dict[str, Any]) -> None:
+    """With the field's name."""
+    with pytest.raises(ReviewRejected, match="expected"):
+        Sample(**wrong)
+
+
+def test_queue_names_are_taken_once(database_url: str) -> None:
+    """Closed queues keep theirs: their items refer to it."""
+    of = queue(database_url)
+    stored(database_url, lambda connection: queues.close(connection, of.id, NOW))
+    with pytest.raises(ReviewRejected, match="no other queue has"):
+        queue(database_url, name=of.name)
+
+
+def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
+    """Escalations, a sample of what was silently ignored, and second readings."""
+    made = stored(database_url, queues.all_open)
+
+    assert {(each.name, each.kind) for each in made if each.created_by == "hushgate"} == {
+        ("Escalations", Kind.ESCALATIONS),
+        ("Silent ignores, a sample", Kind.SAMPLE),
+        ("Second readings", Kind.SECOND),
+    }
+
+
+def known(url: str, decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE) -> None:
+    """Mark a decision as one with a known answer."""
+    stored(
+        url,
+        lambda connection: golden.mark(
+            connection, decided.decision_id, verdict=word, corrected=None, note="because", by=by
+        ),
+    )
+
+
+def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: str) -> None:
+    """Then the known answer is shown; it tests the reader and leaves the decision's state alone."""
+    asked, plain = replied(), some(database_url)[0]
+    record(database_url, asked)
+    lead, by = reader(database_url), reader(database_url)
+    known(database_url, asked, lead)
+    of = queue(database_url, holding=[plain], golden_share=0.5)
+    dealt = claim(database_url, of, by, draw=0.1)
+    assert dealt is not None
+    assert by.person_id is not None
+    mine = by.person_id
+    hidden = stored(database_url, lambda connection: items.hidden(connection, mine))
+    done = answer(database_url, dealt.decision_id, by, Ruling.OVERTURN)
+    with pytest.raises(ReviewRejected, match="known answer"):
+        stored(database_url, lambda connection: reviewing.withdraw(connection, done.review.id, by, NOW))
+    after = claim(database_url, of, by, draw=0.1)
+
+    assert dealt.decision_id == asked.decision_id
+    assert set(Claim.__slots__) == {"item_id", "queue_id", "decision_id", "user_id", "claimed_until"}
+    assert hidden == {asked.decision_id}
+    assert done.review.source is Source.GOLDEN
+    assert done.known is not None
+    assert (done.known.verdict, done.known.note) == (Ruling.AGREE, "because")
+    assert rows(database_url, "SELECT 1 FROM review_states WHERE decision_id = %s", asked.decision_id) == []
+    assert after is not None
+    assert after.decision_id == plain.decision_id
+
+
+def test_golden_items_are_not_dealt_to_their_author_nor_by_themselves(database_url: str) -> None:
+    """Who knows the answer is no test, and a queue with nothing else in it would give them away."""
+    asked = replied()
+    record(database_url, asked)
+    lead, by = reader(database_url), reader(database_url)
+    known(database_url, asked, lead)
+    plain = some(database_url)[0]
+    of = queue(database_url, holding=[plain], golden_share=1.0)
+    empty = queue(database_url, golden_share=1.0)
+    for_lead = claim(database_url, of, lead, draw=0.0)
+    alone = claim(database_url, empty, by, draw=0.0)
+    stored(database_url, lambda connection: golden.unmark(connection, asked.decision_id))
+    forgotten = claim(database_url, of, by, draw=0.0)
+
+    assert for_lead is not None
+    assert for_lead.decision_id == plain.decision_id
+    assert alone is None
+    assert forgotten is None
+
+
+def test_a_second_reading_is_blind_and_somebody_else_s(database_url: str) -> None:
+    """The second reader is never the first, sees nothing before the answer, and is not held to be stale."""
+    decided = some(database_url)[0]
+    of = queue(database_url, holding=[decided], second_share=1.0)
+    one, two = reader(database_url), reader(database_url)
+    claim(database_url, of, one)
+    first = answer(database_url, decided.decision_id, one)
+    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    for_first = claim(database_url, second_queue, one)
+    for_second = claim(database_url, second_queue, two)
+    assert for_second is not None
+    assert two.person_id is not None
+    theirs = two.person_id
+    hidden = stored(database_url, lambda connection: items.hidden(connection, theirs))
+    given = Submission(
+        decision_id=decided.decision_id, reviewer=two, ruling=Ruling.OVERTURN, cause=reviews.Cause.OTHER
+    )
+    blind = stored(database_url, lambda connection: reviewing.submit(connection, given, NOW))
+    shown = stored(database_url, lambda connection: items.hidden(connection, theirs))
+
+    assert for_first is None
+    assert hidden == {decided.decision_id}
+    assert shown == frozenset()
+    assert blind.review.source is Source.BLIND
+    assert blind.item is not None
+    assert blind.item.first_review == first.review.id
+    state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
+    assert state == [{"state": "disputed"}]
+
+
+def test_a_blind_item_does_not_come_back_to_who_gave_it_back(database_url: str) -> None:
+    """Between the two they could have looked."""
+    decided = some(database_url)[0]
+    of = queue(database_url, holding=[decided], second_share=1.0)
+    one, two = reader(database_url), reader(database_url)
+    claim(database_url, of, one)
+    answer(database_url, decided.decision_id, one)
+    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    dealt = claim(database_url, second_queue, two)
+    assert dealt is not None
+    assert two.person_id is not None
+    theirs = two.person_id
+    stored(database_url, lambda connection: claims.release(connection, dealt.item_id, theirs))
+
+    assert claim(database_url, second_queue, two) is None
+
+
+def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
+    """Golden items are not counted: their number would give them away."""
+    made = some(database_url, 3)
+    asked = replied()
+    record(database_url, asked)
+    one, two, lead = (reader(database_url) for _ in range(3))
+    known(database_url, asked, lead)
+    of = queue(database_url, holding=made, golden_share=1.0)
+    claim(database_url, of, one, draw=0.0)
+    held = claim(database_url, of, two)
+    assert held is not None
+    assert two.person_id is not None
+    theirs = two.person_id
+    load = stored(
+        database_url, lambda connection: queues.loads(connection, person_id=theirs, accounts=None, now=NOW)
+    )[of.id]
+    answer(database_url, held.decision_id, two)
+    done = stored(
+        database_url, lambda connection: queues.loads(connection, person_id=theirs, accounts=None, now=NOW)
+    )[of.id]
+
+    assert (load.waiting, load.held, load.done_today) == (2, 1, 0)
+    assert [each.decision_id for each in load.holders] == [held.decision_id]
+    assert load.oldest == made[0].decided_at
+    assert (done.waiting, done.held, done.done_today) == (2, 0, 1)

@@ -1,0 +1,227 @@
+"""Who may open what: the route table, walked with every role on this account, another one, and all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from starlette.responses import Response
+from starlette.testclient import TestClient
+from uuid_utils.compat import uuid7
+
+from db.people import EVERY_ACCOUNT, Role
+from db.sessions import digest
+from review.access import RIGHTS, Right
+from review.routes import PAGES
+from review.web import SESSION_COOKIE, Page, Visit, csrf_token
+from tests.review_world import OF_ACCOUNT, OWN, SAMPLES, World
+from tests.reviewing import site
+
+HERE, ELSEWHERE = "acme", "another-shop"
+FOR_EVERYBODY = {
+    "health",
+    "csp_report",
+    "sign_in",
+    "sign_in_post",
+    "sign_in_link",
+    "sign_in_link_post",
+    "oidc_start",
+    "oidc_back",
+}
+"""The only pages for people who are not signed in; another one needs a reason here."""
+WORKED = {200, 202, 204, 303}
+UNUSABLE = {400, 409, 410, 422}
+"""What an empty form may get from who is allowed to send it."""
+PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+GUARDED = [page for page in PAGES if page.right is not None]
+Grants = tuple[tuple[str, Role], ...]
+PERSONAS: dict[str, Grants] = {
+    "no role": (),
+    **{
+        f"{role.value} {where}": ((account, role),)
+        for role in Role
+        for where, account in (("here", HERE), ("elsewhere", ELSEWHERE), ("everywhere", EVERY_ACCOUNT))
+    },
+    "viewer here, everything elsewhere": ((HERE, Role.VIEWER), *((ELSEWHERE, role) for role in Role)),
+}
+
+
+@pytest.fixture(scope="module")
+def walked(database_url: str) -> Iterator[tuple[World, TestClient]]:
+    """A running site over a database with something of everything."""
+    with World(database_url, HERE) as world, site(database_url) as visitor:
+        world.add("ai_rules", user_id=ELSEWHERE, version=1)
+        world.add("ai_rules", user_id=HERE, version=1)
+        yield world, visitor().client
+
+
+def names(page: Page) -> list[str]:
+    """The parameters in a page's path."""
+    return PARAMETER.findall(page.path)
+
+
+def address(page: Page, world: World, owner: UUID) -> str:
+    """A page's path with things that are there."""
+    return PARAMETER.sub(lambda found: str(SAMPLES[found[1]](world, owner)), page.path)
+
+
+def ask(client: TestClient, page: Page, path: str, token: str, **headers: str) -> int:
+    """The status for whoever has this session; forms are empty but for the right CSRF token."""
+    client.cookies.clear()
+    client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
+    method = page.methods[0]
+    body = {"csrf": csrf_token(token)} if method == "POST" else None
+    response = client.request(method, path, data=body, headers=headers, follow_redirects=False)
+    if response.status_code == 303 and response.headers["location"].startswith("/sign-in?"):
+        return 401
+    return int(response.status_code)
+
+
+def holds(grants: Grants, right: Right, account: str) -> bool:
+    """Whether roles on an account, or on all, give a right there."""
+    return any(where in {account, EVERY_ACCOUNT} and right in RIGHTS[role] for where, role in grants)
+
+
+def expected(page: Page, grants: Grants) -> set[int]:
+    """The statuses that a page may answer, from nothing but its line in the route table."""
+    right = page.right
+    assert right is not None
+    allowed = WORKED if page.methods == ("GET",) else WORKED | UNUSABLE
+    if right is Right.SIGNED_IN:
+        return allowed
+    somewhere = any(right in RIGHTS[role] for _, role in grants)
+    sees = holds(grants, Right.VIEW, HERE)
+    if "account" in names(page):
+        return allowed if holds(grants, right, HERE) else {403} if sees else {404}
+    if not somewhere:
+        return {403}
+    if not set(names(page)) & OF_ACCOUNT.keys() or holds(grants, right, HERE):
+        return allowed
+    return {403} if sees else {404}
+
+
+def test_the_route_table_is_well_formed() -> None:
+    """Names are unique, every parameter has a sample, and strangers get nothing but what is listed."""
+    unknown = {name for page in PAGES for name in names(page)} - SAMPLES.keys()
+    lines = [(page.path, method) for page in PAGES for method in page.methods]
+
+    assert unknown == set(), "add a sample to tests/review_world.py"
+    assert len({page.name for page in PAGES}) == len(PAGES)
+    assert len(set(lines)) == len(lines)
+    assert {page.name for page in PAGES if page.right is None} <= FOR_EVERYBODY
+    assert {page.methods for page in PAGES} <= {("GET",), ("POST",)}
+    assert {page.name for page in PAGES if not page.csrf} == {"csp_report"}
+    assert all(page.path.startswith("/api/") and page.methods == ("GET",) for page in PAGES if page.api)
+
+
+@pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
+def test_strangers_get_nothing(walked: tuple[World, TestClient], page: Page) -> None:
+    """Without a session every page asks to sign in, whether its thing exists or not."""
+    world, client = walked
+
+    assert ask(client, page, address(page, world, world.person()), "no session") == 401
+
+
+@pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
+def test_every_role_gets_what_its_rights_say(walked: tuple[World, TestClient], page: Page) -> None:
+    """Exactly: the right on the account of the thing that is asked for, not on any other."""
+    world, client = walked
+    wrong = {}
+    for persona, grants in PERSONAS.items():
+        person_id = world.person(*((account, role.value) for account, role in grants))
+        path, token = address(page, world, person_id), world.session(person_id)
+        status = ask(client, page, path, token)
+        if status not in expected(page, grants):
+            wrong[persona] = (status, sorted(expected(page, grants)))
+
+    assert wrong == {}
+
+
+def test_what_belongs_to_somebody_else_is_not_there(walked: tuple[World, TestClient]) -> None:
+    """Also for who has every role on every account: a job, an export and a view are their owner's."""
+    world, client = walked
+    other = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
+    for page in GUARDED:
+        if set(names(page)) & OWN.keys():
+            path = address(page, world, world.person((HERE, "lead")))
+            assert ask(client, page, path, world.session(other)) in {403, 404}, page.name
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in GUARDED if page.methods == ("POST",)], ids=lambda page: page.name
+)
+def test_every_form_needs_its_token_and_our_own_page(walked: tuple[World, TestClient], page: Page) -> None:
+    """A form without the token, with another session's, or from another site changes nothing."""
+    world, client = walked
+    person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
+    path, token = address(page, world, person_id), world.session(person_id)
+
+    assert ask(client, page, path, token, **{"Sec-Fetch-Site": "cross-site"}) == 403
+    assert ask(client, page, path, token, Origin="https://evil.example") == 403
+    for body in ({}, {"csrf": csrf_token("another session")}):
+        client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
+        refused = client.post(path, data=body, follow_redirects=False)
+        assert refused.status_code == 403, body
+
+
+@pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
+def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: Page) -> None:
+    """API tokens read what their owner may read there, and are nothing on the pages."""
+    world, client = walked
+    person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
+    key = f"hg_{person_id.hex}"
+    add_key(world, person_id, key)
+    client.cookies.clear()
+    response = client.request(
+        page.methods[0],
+        address(page, world, person_id),
+        headers={"Authorization": f"Bearer {key}"},
+        follow_redirects=False,
+    )
+    if page.api:
+        assert response.status_code in WORKED
+    else:
+        assert response.status_code in {303, 401}
+        assert response.headers.get("location", "/sign-in").startswith("/sign-in")
+
+
+def test_things_that_are_not_there_look_like_those_one_may_not_see(
+    walked: tuple[World, TestClient],
+) -> None:
+    """Nobody learns from a status which decisions another account has."""
+    world, client = walked
+    token = world.session(world.person((ELSEWHERE, "viewer")))
+    for page in (page for page in PAGES if page.path == "/decisions/{decision_id}"):
+        unknown = page.path.format(decision_id="01a20038-0a4e-7283-be93-352da35370fd")
+        assert ask(client, page, unknown, token) == 404
+        assert ask(client, page, address(page, world, world.person()), token) == 404
+
+
+def test_the_walk_would_notice_a_page_without_an_account_check(walked: tuple[World, TestClient]) -> None:
+    """The expectation for somebody of another account is a refusal, whatever the right."""
+    for right in set(Right) - {Right.SIGNED_IN}:
+        page = Page(path="/x/{decision_id}", name="x", handler=_never, right=right)
+        elsewhere: Grants = tuple((ELSEWHERE, role) for role in Role)
+        assert expected(page, elsewhere) == {404}
+        assert expected(page, ((HERE, Role.VIEWER), *elsewhere)) in ({403}, WORKED)
+
+
+def add_key(world: World, person_id: UUID, key: str) -> None:
+    """An API token of somebody, good for a day."""
+    until = datetime.now(UTC) + timedelta(days=1)
+    world.add(
+        "api_tokens",
+        id=uuid7(),
+        person_id=person_id,
+        name="k",
+        token_hash=digest(key),
+        prefix=key[:9],
+        expires_at=until,
+    )
+
+
+async def _never(_: Visit) -> Response:
+    raise AssertionError
