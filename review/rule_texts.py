@@ -93,7 +93,7 @@ class Draft:
             found.append(
                 Remark(level=problem.level, title=title, line=line, rule=problem.rule, text=problem.message)
             )
-        return tuple(sorted(found, key=lambda each: each.level is not ProblemLevel.ERROR))
+        return tuple(sorted(found, key=_order))
 
     def refusals(self, account: Account, error: AccountRejected) -> tuple[Remark, ...]:
         """What the settings themselves refuse, such as a rule of 2,000 characters."""
@@ -145,6 +145,11 @@ def found_in(account: Account, search: str) -> Sequence[tuple[str, str]]:
     """List and rule of every rule that holds these letters, whatever their case."""
     letters = search.casefold()
     return [(name, rule) for name in LISTS for rule in getattr(account, name) if letters in rule.casefold()]
+
+
+def _order(remark: Remark) -> tuple[bool, int, int]:
+    titles = [*LISTS.values(), "All rules"]
+    return remark.level is not ProblemLevel.ERROR, titles.index(remark.title), remark.line
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

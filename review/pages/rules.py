@@ -170,10 +170,9 @@ async def _opened(visit: Visit) -> tuple[Version, Draft]:
 async def _after_saving(visit: Visit, stored: Version) -> dict[str, Any]:
     recent = await accounts.recent_messages(visit.store.pool, stored.account.user_id, RECENT)
     problems = await rule_trial.problems_of(stored.account, recent)
-    draft = Draft.of(stored.account)
     return {
         "saved": True,
-        "remarks": draft.remarks(stored.account, problems) if draft.whole else (),
+        "remarks": Draft.of(stored.account).remarks(stored.account, problems),
         "trial": await _trial(visit, stored.account),
     }
 

@@ -37,7 +37,7 @@ def admin(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
     return somebody
 
 
-def form(version: int = 0, **changes: object) -> dict[str, object]:
+def form(version: object = 0, **changes: object) -> dict[str, object]:
     """The form of an untouched account with these fields changed."""
     typed = settings_form.of(Account(user_id="any", version=0))
     return {"version": str(version)} | dict(typed.fields) | changes
