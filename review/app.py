@@ -87,6 +87,7 @@ def build(settings: ReviewSettings) -> Starlette:
         middleware=[
             Middleware(SecurityHeaders, https=origin.scheme == "https"),
             Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
+            Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
         ],
         exception_handlers={HTTPException: _http_error(site)},
         lifespan=lifespan,
