@@ -77,6 +77,17 @@ class Draft:
             return typed
         return {name: self._kept(account, name) + typed[name] for name in LISTS}
 
+    def merged(self, base: Account, stored: Account) -> Draft:
+        """The rules as stored meanwhile, with what was added and taken out here since ``base``."""
+        typed = self.changes(base)
+        texts = {}
+        for name in LISTS:
+            before, now = set(getattr(base, name)), getattr(stored, name)
+            gone = before.difference(typed[name])
+            added = [rule for rule in typed[name] if rule not in before and rule not in now]
+            texts[name] = "\n".join([*(rule for rule in now if rule not in gone), *added])
+        return Draft(version=stored.version, texts=texts)
+
     def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
         """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
         before = {name: 0 if self.whole else len(self._kept(account, name)) for name in LISTS}

@@ -63,6 +63,9 @@ async def check(visit: Visit) -> Response:
             return visit.render("rule_remarks.html", remarks=None, trial=None)
         _, remarks = await checked(visit, stored, draft)
         return visit.render("rule_remarks.html", remarks=remarks, trial=None)
+    if made_from := str(visit.form.get("merge", "")):
+        base = await version_named(visit, stored.account.user_id, made_from)
+        draft = draft.merged(base.account, stored.account)
     account, remarks = await checked(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
     return _page(visit, stored, draft=draft, remarks=remarks, trial=trial)

@@ -214,6 +214,7 @@ def test_a_stale_save_shows_both_changes_and_can_go_on_top(
     editor.get(rules(account))
     store(database_url, account, flagged_keywords=("spam", "theirs"))
     stale = save(editor, account, 1, flagged_keywords="spam\nmine")
+    both = editor.post(rules(account, "/check"), version="2", merge="1", flagged_keywords="spam\nmine")
     on_top = save(editor, account, 2, flagged_keywords="spam\nmine")
 
     assert stale.status_code == 409
@@ -221,6 +222,7 @@ def test_a_stale_save_shows_both_changes_and_can_go_on_top(
     assert "theirs" in stale.text
     assert "spam\nmine</textarea>" in stale.text
     assert 'name="version" value="2"' in stale.text
+    assert "spam\ntheirs\nmine</textarea>" in both.text
     assert on_top.status_code == 303
     assert in_force(database_url, account).flagged_keywords == ("spam", "mine")
 
