@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli import review
 from cli.decision_export import written
 from cli.decision_filters import filtered
 from cli.decision_view import described, listed
@@ -25,6 +26,7 @@ from db.audit import CursorRejected, Filters
 from review.export_layout import Form, Layout
 
 app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
+app.command()(review.review)
 
 FIELDS: Final = frozenset(column.name for column in audit.LIST_COLUMNS)
 POLL_S: Final = 1.0

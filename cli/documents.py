@@ -14,20 +14,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli import document_files
 from cli.output import emit, emit_json, errors, fail, for_eyes
-from db import documents, embedders, ingest
+from db import documents, embedders, embedding, ingest
+from db.embedding import BATCH_TIMEOUT_S
 from db.ingest import Ingest, Model, Wanted
 from db.pool import Pool, pool, reach
 from db.retrieval import PostgresRetriever
 from worker import settings
-from worker.adapters import openai_client
-from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.documents.model import Format
 from worker.errors import ConfigurationError, DocumentRejected
-from worker.settings import DocumentSettings
 
 app = typer.Typer(no_args_is_help=True, help="Documents that an account's replies may rest on.")
 
-BATCH_TIMEOUT_S: Final = 60.0
 ADDED: Final = ["source", "outcome", "document_id", "chunks", "reason"]
 LISTED: Final = ["id", "title", "source", "format", "size_bytes", "labels", "chunks", "vectors", "created_at"]
 FOUND: Final = ["similarity", "percentile", "found_by", "title", "text", "passage_id"]
@@ -182,22 +179,11 @@ async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Po
         raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
     url = known.database_url.get_secret_value()
     await reach(url)
-    model = _model(known, patience_s)
-    try:
-        async with pool(url, size=2, application="hushgate-cli", role=None) as source:
-            yield source, model
-    finally:
-        if model and isinstance(model.embedder, OpenAIEmbedder):
-            await model.embedder.close()
-
-
-def _model(known: DocumentSettings, patience_s: float) -> Model | None:
-    if not known.embedding_model:
-        return None
-    base_url, key = settings.embedding_endpoint(known)
-    client = openai_client.client(base_url, key, connections=4)
-    embedder = OpenAIEmbedder(client, timeout_s=max(patience_s, known.embedding_timeout_s))
-    return Model(embedder=embedder, name=known.embedding_model, dimensions=known.embedding_dimensions)
+    async with (
+        pool(url, size=2, application="hushgate-cli", role=None) as source,
+        embedding.opened(known, patience_s=patience_s) as model,
+    ):
+        yield source, model
 
 
 async def _account(source: Pool, given: str | None) -> str:

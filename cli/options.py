@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
 
 from cli.output import fail
+from review import moments
 from worker.errors import ConfigurationError
 from worker.settings import Connections, connections
-
-UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def connected() -> Connections:
@@ -26,11 +23,8 @@ def moment(option: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        if age := re.fullmatch(r"(\d{1,6})([smhdw])", text, re.ASCII):
-            return datetime.now(UTC) - timedelta(**{UNITS[age[2]]: int(age[1])})
-        at = datetime.fromisoformat(text)
-    except (ValueError, OverflowError) as error:
+        return moments.moment(text, datetime.now(UTC))
+    except ValueError as error:
         raise fail(
             f"{option}: expected a time such as 2026-11-21T10:00Z or an age such as 24h, got {text!r}"
         ) from error
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, Final
-from uuid import UUID
 
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db import access_log
 from db.access_log import Entry
+from db.hot_categories import PATH as HOT_PATH
 from db.pool import Pool, checkout
 from worker.errors import RejectedError
 from worker.model import Account, FailurePolicy
@@ -23,7 +23,12 @@ NEWEST: Final = (
 VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = ANY(%s) GROUP BY user_id"
 
 RECENT: Final = """
-    SELECT id, message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
+    SELECT message_text FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
+"""
+RECENT_ROWS: Final = """
+    SELECT id, message_text, matched_rule,
+           jsonb_path_query_array(snapshot_json, %s::jsonpath) AS hot_categories
+    FROM ai_decisions WHERE user_id = %s ORDER BY created_at DESC, id DESC LIMIT %s
 """
 SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('ai_rules:' || %s, 0))"
 IN_FORCE: Final = "SELECT coalesce(max(version), 0) FROM ai_rules WHERE user_id = %s"
@@ -99,13 +104,16 @@ async def store(
     return int(row[0])
 
 
-async def recent_decisions(source: Pool, user_id: str, limit: int) -> tuple[tuple[UUID, str], ...]:
-    """The newest decisions of an account: id and message, cut to 500 characters as the audit keeps it."""
+async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
+    """The newest messages an account got, cut to 500 characters as the audit keeps them."""
     async with checkout(source) as connection:
         rows = await (await connection.execute(RECENT, (user_id, limit))).fetchall()
-    return tuple((decision_id, text) for decision_id, text in rows)
+    return tuple(text for (text,) in rows)
 
 
-async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
-    """The newest messages an account got."""
-    return tuple(text for _, text in await recent_decisions(source, user_id, limit))
+async def recent_decisions(source: Pool, user_id: str, limit: int) -> tuple[dict[str, Any], ...]:
+    """The newest decisions of an account: id, message, and what tells whether it is shown covered."""
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=dict_row)
+        rows = await (await cursor.execute(RECENT_ROWS, (HOT_PATH, user_id, limit))).fetchall()
+    return tuple(rows)

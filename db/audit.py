@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,9 +16,11 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from db import audit_search
 from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
-from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier, conditions, of_accounts, source
-from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, within
+from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
+from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, matching, within
+from db.hot_categories import HOT_CATEGORIES
 from db.migrate import driver_url
+from db.review_tables import review_states
 from db.tables import ai_decisions, outbox
 
 __all__ = [
@@ -36,13 +38,16 @@ __all__ = [
     "Tier",
     "after",
     "counted",
+    "hot",
     "one",
     "page",
     "reading",
+    "standings",
 ]
 
 MOST_COUNTED: Final = 1000
-COUNT_S: Final = 0.025
+ESTIMATED_FROM: Final = 20_000
+COUNT_S: Final = 0.02
 """A count that takes longer is estimated: a page is worth waiting for, its count is not."""
 
 
@@ -109,36 +114,32 @@ async def page(
 
 
 async def counted(connection: AsyncConnection, filters: Filters) -> Count:
-    """How many decisions there are: counted up to 1,000, beyond that as the planner estimates."""
-    query: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(source(filters))
-    query = query.where(*of_accounts(filters), *conditions(filters))
+    """How many decisions there are: counted when they seem to be few, else as the planner estimates."""
+    query = matching(filters)
+    plan = (await connection.execute(_Explain(query))).scalar_one()
+    estimate = int(plan[0]["Plan"]["Plan Rows"])
+    if estimate > ESTIMATED_FROM:
+        return Count(number=estimate, exact=False)
     some = sa.select(sa.func.count()).select_from(query.limit(MOST_COUNTED + 1).subquery())
     try:
         async with within(connection, COUNT_S):
             number = int((await connection.execute(some)).scalar_one())
-        if number <= MOST_COUNTED:
-            return Count(number=number, exact=True)
-        least = MOST_COUNTED
     except TooSlow:
-        least = 1
-    plan = (await connection.execute(_Explain(query))).scalar_one()
-    return Count(number=max(least, int(plan[0]["Plan"]["Plan Rows"])), exact=False)
+        return Count(number=estimate, exact=False)
+    if number <= MOST_COUNTED:
+        return Count(number=number, exact=True)
+    return Count(number=max(number, estimate), exact=False)
 
 
 async def after(
     connection: AsyncConnection, filters: Filters, *, seen: tuple[datetime, UUID], limit: int = 500
 ) -> tuple[Row, ...]:
     """Decisions newer than ``seen``, oldest first: what a live tail shows next."""
+    found = matching(filters).subquery("found")
     query = (
-        sa.select(*LIST_COLUMNS)
-        .select_from(source(filters))
-        .where(
-            *of_accounts(filters),
-            *conditions(filters),
-            ai_decisions.c.created_at >= seen[0],
-            sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id) > seen,
-        )
-        .order_by(ai_decisions.c.created_at, ai_decisions.c.id)
+        sa.select(found)
+        .where(found.c.created_at >= seen[0], sa.tuple_(found.c.created_at, found.c.id) > seen)
+        .order_by(found.c.created_at, found.c.id)
         .limit(limit)
     )
     return tuple(dict(row) for row in (await connection.execute(query)).mappings())
@@ -169,6 +170,29 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     )
     row = (await connection.execute(query)).mappings().first()
     return dict(row) if row else None
+
+
+async def standings(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, str]:
+    """Where those of these decisions stand that have been reviewed, by id."""
+    query = sa.select(review_states.c.decision_id, review_states.c.state).where(
+        review_states.c.decision_id.in_([row["id"] for row in rows])
+    )
+    found = await connection.execute(query)
+    return {row.decision_id: row.state for row in found}
+
+
+async def hot(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, list[str]]:
+    """The moderation categories these decisions scored high in, by id; reads every snapshot."""
+    if not rows:
+        return {}
+    query = sa.select(ai_decisions.c.id, HOT_CATEGORIES).where(
+        ai_decisions.c.created_at.between(rows[-1]["created_at"], rows[0]["created_at"]),
+        sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
+            [(row["created_at"], row["id"]) for row in rows]
+        ),
+    )
+    found = await connection.execute(query)
+    return {row.id: row.hot_categories for row in found}
 
 
 def _older(

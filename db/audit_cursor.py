@@ -45,10 +45,6 @@ class Position:
         return base64.urlsafe_b64encode(body + _check(body)).decode()
 
 
-OLDEST: Final = str(Position(way=Way.NEWER, at=EPOCH))
-"""Leads to the last page."""
-
-
 def parsed(cursor: str) -> Position:
     """The position a cursor names.
 
@@ -76,3 +72,7 @@ def _checked(raw: bytes) -> bytes:
 def _check(body: bytes) -> bytes:
     """Tells a changed cursor; no secret: a cursor gives nobody a right."""
     return hashlib.blake2b(body, digest_size=CHECK_BYTES).digest()
+
+
+OLDEST: Final = str(Position(way=Way.NEWER, at=EPOCH))
+"""Leads to the last page."""

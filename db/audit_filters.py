@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.review_tables import people, queue_items, review_states
-from db.tables import ai_decisions
+from db.tables import ai_decisions, ai_rules
 from worker.model import StageOutcome
 
 STAGES: Final = (
@@ -31,11 +31,10 @@ STAGES: Final = (
 ANY_STAGE: Final = "*"
 
 Condition: TypeAlias = sa.ColumnElement[bool]
-TIER: Final[sa.ColumnElement[str]] = sa.literal_column("(ai_decisions.snapshot_json #>> '{assessment,tier}')")
-OUTCOMES: Final[sa.ColumnElement[list[str]]] = sa.literal_column(
-    "hushgate_stage_outcomes(ai_decisions.snapshot_json)"
-)
-"""Written as the index on it is, or the planner does not know it again."""
+MARKS: Final[sa.ColumnElement[list[str]]] = sa.literal_column("hushgate_marks(ai_decisions.snapshot_json)")
+"""``stage:outcome`` of every stage that did not pass, and ``tier:low``; written as the index on it is."""
+LATEST_USE: Final = timedelta(days=1)
+"""How long after its successor a version may still decide, beside the account's longest hold."""
 
 
 class ReviewFilter(StrEnum):
@@ -103,24 +102,11 @@ class Filters:
         return (self.user_id,) if allowed else ()
 
 
-def source(filters: Filters) -> sa.FromClause:
-    """Decisions, beside where they stand when that is asked for."""
-    if not _wants_reviewed(filters):
-        return ai_decisions
-    return ai_decisions.join(
-        review_states,
-        sa.and_(
-            review_states.c.decision_id == ai_decisions.c.id,
-            review_states.c.decision_at == ai_decisions.c.created_at,
-        ),
-    )
-
-
 def conditions(filters: Filters) -> list[Condition]:
-    """What a row of ``source`` must meet, accounts left out."""
+    """What a decision must meet, accounts left out."""
     return [
         *_equal(filters),
-        *_times(filters),
+        *_within(ai_decisions.c.created_at, filters),
         *_numbers(filters),
         *_texts(filters),
         *_trace(filters),
@@ -139,14 +125,29 @@ def of_accounts(filters: Filters) -> list[Condition]:
             return [ai_decisions.c.user_id == sa.any_(sa.cast(list(several), ARRAY(sa.Text)))]
 
 
-def moments(filters: Filters) -> tuple[sa.ColumnElement[datetime], ...]:
-    """The columns that hold a decision's time: the planner does not carry a range from one to the other."""
-    found = (ai_decisions.c.created_at,)
-    return (*found, review_states.c.decision_at) if _wants_reviewed(filters) else found
-
-
-def _wants_reviewed(filters: Filters) -> bool:
+def wants_reviewed(filters: Filters) -> bool:
+    """True when only decisions count that somebody has reviewed."""
     return filters.review not in (None, ReviewFilter.OPEN)
+
+
+def of_reviews(filters: Filters) -> list[Condition]:
+    """What a row of ``review_states`` must meet, when only reviewed decisions count."""
+    found = [*_within(review_states.c.decision_at, filters)]
+    if filters.review is ReviewFilter.REVIEWED:
+        found.append(review_states.c.state != ReviewFilter.OPEN.value)
+    elif filters.review is not None:
+        found.append(review_states.c.state == filters.review.value)
+    if (accounts := filters.reaches()) is not None:
+        found.append(review_states.c.user_id == sa.any_(sa.cast(list(accounts), ARRAY(sa.Text))))
+    return found
+
+
+def only_accounts(filters: Filters) -> bool:
+    """True when nothing but accounts and time is asked for."""
+    plain = Filters(
+        since=filters.since, until=filters.until, user_id=filters.user_id, accounts=filters.accounts
+    )
+    return filters == plain
 
 
 def _equal(filters: Filters) -> Iterator[Condition]:
@@ -156,12 +157,11 @@ def _equal(filters: Filters) -> Iterator[Condition]:
             yield ai_decisions.c[name] == value
 
 
-def _times(filters: Filters) -> Iterator[Condition]:
-    for column in moments(filters):
-        if filters.since is not None:
-            yield column >= filters.since
-        if filters.until is not None:
-            yield column < filters.until
+def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Condition]:
+    if filters.since is not None:
+        yield column >= filters.since
+    if filters.until is not None:
+        yield column < filters.until
 
 
 def _numbers(filters: Filters) -> Iterator[Condition]:
@@ -186,16 +186,36 @@ def _texts(filters: Filters) -> Iterator[Condition]:
 def _trace(filters: Filters) -> Iterator[Condition]:
     if filters.rules_version is not None:
         yield ai_decisions.c.snapshot_json["rules_version"].as_integer() == filters.rules_version
+        yield from _while_in_force(filters.rules_version, filters.user_id)
     if filters.tier is not None:
-        yield sa.literal(filters.tier.value) == TIER
+        yield _marked(f"tier:{filters.tier}")
     if filters.stage_outcome is not None:
         stage, _, outcome = filters.stage_outcome.partition(":")
         if outcome == StageOutcome.PASSED:
-            yield ai_decisions.c.snapshot_json.contains({"stages": [{"stage": stage, "outcome": outcome}]})
+            stages = [{"stage": stage, "outcome": outcome}]
+            yield ai_decisions.c.snapshot_json.contains({"stages": stages})
         else:
-            stages = STAGES if stage == ANY_STAGE else (stage,)
-            wanted = [f"{each}:{outcome}" for each in stages]
-            yield OUTCOMES.bool_op("&&")(sa.cast(wanted, ARRAY(sa.Text)))
+            yield _marked(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
+
+
+def _marked(*marks: str) -> Condition:
+    return MARKS.bool_op("&&")(sa.cast(list(marks), ARRAY(sa.Text)))
+
+
+def _while_in_force(version: int, user_id: str | None) -> Iterator[Condition]:
+    """The time in which a version can have decided: no index knows versions."""
+    if user_id is None:
+        return
+    rules = sa.select(ai_rules.c.changed_at).where(ai_rules.c.user_id == user_id)
+    began = rules.where(ai_rules.c.version == version).scalar_subquery()
+    hold = sa.func.make_interval(0, 0, 0, 0, 0, 0, ai_rules.c.hold_max_s)
+    ended = (
+        sa.select(ai_rules.c.changed_at + hold + LATEST_USE)
+        .where(ai_rules.c.user_id == user_id, ai_rules.c.version == version + 1)
+        .scalar_subquery()
+    )
+    yield ai_decisions.c.created_at >= sa.func.coalesce(began - timedelta(hours=1), sa.text("'-infinity'"))
+    yield ai_decisions.c.created_at <= sa.func.coalesce(ended, sa.text("'infinity'"))
 
 
 def _people(filters: Filters) -> Iterator[Condition]:
@@ -203,10 +223,6 @@ def _people(filters: Filters) -> Iterator[Condition]:
         yield ~sa.exists().where(
             review_states.c.decision_id == ai_decisions.c.id, review_states.c.state != ReviewFilter.OPEN.value
         )
-    elif filters.review is ReviewFilter.REVIEWED:
-        yield review_states.c.state != ReviewFilter.OPEN.value
-    elif filters.review is not None:
-        yield review_states.c.state == filters.review.value
     if filters.assignee is not None:
         them = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
         theirs = sa.or_(

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 import psycopg
 import sqlalchemy as sa
@@ -15,12 +16,14 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit_cursor import MICROSECOND, NO_ID, Position, Way
-from db.audit_filters import Filters, conditions, moments, of_accounts, source
+from db.audit_filters import Filters, conditions, of_accounts, of_reviews, only_accounts, wants_reviewed
+from db.review_tables import review_states
 from db.tables import ai_decisions
 
 LIST_COLUMNS: Final = tuple(column for column in ai_decisions.c if column.name != "snapshot_json")
 Row: TypeAlias = dict[str, Any]
 
+KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 MERGED_ACCOUNTS: Final = 100
 """Up to here each account's newest are looked up by themselves and merged; beyond, the time is walked."""
 FIRST_SLICE: Final = timedelta(hours=1)
@@ -77,33 +80,68 @@ async def within(connection: AsyncConnection, seconds: float) -> AsyncIterator[N
     Raises:
         TooSlow: one took longer.
     """
-    limits = {"ms": str(max(1, int(seconds * 1000)))}
     setting = "SELECT set_config('statement_timeout', :ms, true), set_config('plan_cache_mode', :plan, true)"
+    values = {"ms": str(max(1, int(seconds * 1000))), "plan": "force_custom_plan"}
+    await connection.execute(sa.text("SAVEPOINT patience"))
     try:
-        async with connection.begin_nested() as savepoint:
-            await connection.execute(sa.text(setting), limits | {"plan": "force_custom_plan"})
-            yield
-            await savepoint.rollback()  # the settings too; nothing here writes
+        await connection.execute(sa.text(setting), values)
+        yield
     except sa.exc.DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.QueryCanceled):
             raise TooSlow from error
         raise
+    finally:
+        await _back(connection)
+
+
+async def _back(connection: AsyncConnection) -> None:
+    """To the savepoint, settings and all; repeated, as the time limit holds for this statement too."""
+    for last in (False, False, True):
+        try:
+            await connection.execute(sa.text("ROLLBACK TO SAVEPOINT patience"))
+            await connection.execute(sa.text("RELEASE SAVEPOINT patience"))
+        except sa.exc.DBAPIError as error:
+            if last or not isinstance(error.orig, psycopg.errors.QueryCanceled):
+                raise
+        else:
+            return
+
+
+def matching(filters: Filters) -> sa.Select[Any]:
+    """All decisions that match, in no order, with the columns of a list."""
+    if wants_reviewed(filters):
+        return _of_reviewed(filters, [])
+    return sa.select(*LIST_COLUMNS).where(*of_accounts(filters), *conditions(filters))
 
 
 def _query(filters: Filters, position: Position | None, way: Way, limit: int) -> sa.Select[Any]:
     """One page in the order of the way."""
-    beside = _beside(filters, position)
     accounts = filters.reaches()
-    if accounts is None or len(accounts) in (0, 1) or len(accounts) > MERGED_ACCOUNTS:
-        query = sa.select(*LIST_COLUMNS).select_from(source(filters))
-        query = query.where(*of_accounts(filters), *conditions(filters), *beside)
-        return query.order_by(*_order(way)).limit(limit)
-    account = sa.func.unnest(sa.cast(list(accounts), ARRAY(sa.Text))).table_valued("user_id", name="account")
+    if wants_reviewed(filters):
+        at, decision_id = review_states.c.decision_at, review_states.c.decision_id
+        query = _of_reviewed(filters, _beside(at, decision_id, filters, position))
+        return query.order_by(_in_order(at, way), _in_order(decision_id, way)).limit(limit)
+    if accounts is not None and 1 < len(accounts) <= MERGED_ACCOUNTS and only_accounts(filters):
+        return _merged(accounts, filters, position, way, limit)
+    beside = _beside(*KEY, filters, position)
+    query = sa.select(*LIST_COLUMNS).where(*of_accounts(filters), *conditions(filters), *beside)
+    return query.order_by(*(_in_order(column, way) for column in KEY)).limit(limit)
+
+
+def _merged(
+    accounts: tuple[str, ...], filters: Filters, position: Position | None, way: Way, limit: int
+) -> sa.Select[Any]:
+    """Each account's newest by its own index, then the newest of them."""
+    names = sa.func.unnest(sa.cast(list(accounts), ARRAY(sa.Text)))
+    account = names.table_valued("user_id", name="account").render_derived()
     newest = (
-        sa.select(ai_decisions.c.created_at, ai_decisions.c.id)
-        .select_from(source(filters))
-        .where(ai_decisions.c.user_id == account.c.user_id, *conditions(filters), *beside)
-        .order_by(*_order(way))
+        sa.select(*KEY)
+        .where(
+            ai_decisions.c.user_id == account.c.user_id,
+            *conditions(filters),
+            *_beside(*KEY, filters, position),
+        )
+        .order_by(*(_in_order(column, way) for column in KEY))
         .limit(limit)
         .correlate(account)
         .lateral("newest")
@@ -116,21 +154,41 @@ def _query(filters: Filters, position: Position | None, way: Way, limit: int) ->
         .subquery("keys")
     )
     same = sa.and_(ai_decisions.c.created_at == keys.c.created_at, ai_decisions.c.id == keys.c.id)
-    return sa.select(*LIST_COLUMNS).select_from(keys.join(ai_decisions, same)).order_by(*_order(way))
+    query = sa.select(*LIST_COLUMNS).select_from(keys.join(ai_decisions, same))
+    return query.order_by(*(_in_order(column, way) for column in KEY))
 
 
-def _beside(filters: Filters, position: Position | None) -> list[sa.ColumnElement[bool]]:
+def _of_reviewed(filters: Filters, beside: list[sa.ColumnElement[bool]]) -> sa.Select[Any]:
+    """Reviewed decisions, led by their reviews: the planner, left to itself, walks the whole audit."""
+    decision = (
+        sa.select(*LIST_COLUMNS)
+        .where(
+            ai_decisions.c.created_at == review_states.c.decision_at,
+            ai_decisions.c.id == review_states.c.decision_id,
+            *conditions(filters),
+        )
+        .limit(1)
+        .correlate(review_states)
+        .lateral("decision")
+    )
+    query = sa.select(*decision.c).select_from(review_states.join(decision, sa.true()))
+    return query.where(*of_reviews(filters), *beside)
+
+
+def _beside(
+    at: sa.ColumnElement[datetime],
+    decision_id: sa.ColumnElement[UUID],
+    filters: Filters,
+    position: Position | None,
+) -> list[sa.ColumnElement[bool]]:
     if position is None:
         return []
-    key = sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id)
-    here = (position.at, position.decision_id)
-    if position.way is Way.OLDER:  # the bounds are redundant, but let the planner skip partitions
-        return [*(column <= position.at for column in moments(filters)), key < here]
-    return [*(column >= position.at for column in moments(filters)), key > here]
-
-
-def _order(way: Way) -> tuple[sa.ColumnElement[Any], ...]:
-    return tuple(_in_order(column, way) for column in (ai_decisions.c.created_at, ai_decisions.c.id))
+    key, here = sa.tuple_(at, decision_id), (position.at, position.decision_id)
+    if position.way is Way.OLDER:  # the first bound is redundant, but lets the planner skip partitions
+        passed = filters.until is not None and position.at >= filters.until
+        return [] if passed else [at <= position.at, key < here]
+    passed = filters.since is not None and position.at < filters.since
+    return [] if passed else [at >= position.at, key > here]
 
 
 def _in_order(column: sa.ColumnElement[Any], way: Way) -> sa.ColumnElement[Any]:

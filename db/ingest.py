@@ -117,9 +117,10 @@ class Ingest:
 
     async def _embedded(self, cut: Sequence[Chunk]) -> Embedded:
         assert self._model is not None  # noqa: S101  # the caller has looked
-        if self._stored_embedder is None:
-            await check(self._source, self._model)
+        active = self._stored_embedder or await check(self._source, self._model)
         vectors = await vectors_of(self._model, [chunk.whole for chunk in cut])
+        if active is not None and len(vectors[0]) == active.dimensions:
+            self._stored_embedder = active
         if self._stored_embedder is None:
             self._stored_embedder = await embedders.found_or_made(
                 self._source, self._model.name, len(vectors[0]), self._model.dimensions
@@ -128,18 +129,19 @@ class Ingest:
         return Embedded(embedder=self._stored_embedder, vectors=vectors)
 
 
-async def check(source: Pool, model: Model) -> None:
-    """Refuse a model whose name or length is not that of the stored vectors, before anything is paid.
+async def check(source: Pool, model: Model) -> embedders.StoredEmbedder | None:
+    """The active embedder, if any; a model of another name or length is refused before anything is paid.
 
     Raises:
         ConfigurationError: with the way to re-embed.
     """
     active = await embedders.active(source)
     if active is None:
-        return
+        return None
     if active.model != model.name or model.dimensions not in (0, active.dimensions):
         asked = f"{model.name} of {model.dimensions or 'its own number of'} dimensions"
         raise another(asked, active)
+    return active
 
 
 async def refuse_another(source: Pool, embedder: embedders.StoredEmbedder) -> None:

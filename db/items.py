@@ -18,10 +18,12 @@ ITEM: Final = """
            q.name AS queue, q.kind, q.lease_s, q.second_share
     FROM queue_items i JOIN queues q ON q.id = i.queue_id
 """
-HELD: Final = sa.text(f"""
+MINE: Final = f"""
     {ITEM} WHERE i.decision_id = :decision AND i.claimed_by = :person AND i.done_at IS NULL
-    ORDER BY i.golden DESC, i.first_review IS NULL, i.id LIMIT 1 FOR UPDATE OF i
-""")
+    ORDER BY i.golden DESC, i.first_review IS NULL, i.id LIMIT 1
+"""
+HELD: Final = sa.text(MINE)
+LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
 HOLDERS: Final = sa.text("""
     SELECT i.id AS item_id, q.name AS queue, i.claimed_until, i.claimed_by,
            coalesce(nullif(p.name, ''), p.login) AS holder
@@ -94,8 +96,15 @@ class Held:
 
 
 async def held(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> Held | None:
-    """The open item on a decision that a person holds, locked; a blind or golden one before others."""
+    """The open item on a decision that a person holds; a blind or golden one before others."""
     row = (await connection.execute(HELD, {"decision": decision_id, "person": person_id})).mappings().first()
+    return Held(**row) if row else None
+
+
+async def locked(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> Held | None:
+    """``held``, and nobody else's until the transaction ends."""
+    values = {"decision": decision_id, "person": person_id}
+    row = (await connection.execute(LOCKED, values)).mappings().first()
     return Held(**row) if row else None
 
 

@@ -234,6 +234,11 @@ queue_items: Final = Table(
     Index("ix_queue_items_by_decision", "decision_id"),
     Index("ix_queue_items_done_at", "done_at"),
     Index("ix_queue_items_claimed_by", "claimed_by", postgresql_where=text("done_at IS NULL")),
+    Index(
+        "ix_queue_items_assigned_to",
+        "assigned_to",
+        postgresql_where=text("done_at IS NULL AND assigned_to IS NOT NULL"),
+    ),
     comment="one decision in one queue",
 )
 

@@ -222,7 +222,7 @@ async def _enter(
 async def _held(connection: AsyncConnection, given: Submission) -> Held | None:
     if given.source is not Source.PAGE or given.reviewer.person_id is None:
         return None
-    return await items.held(connection, given.decision_id, given.reviewer.person_id)
+    return await items.locked(connection, given.decision_id, given.reviewer.person_id)
 
 
 def _may_undo(given: Review, reviewer: Reviewer, now: datetime) -> None:

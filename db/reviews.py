@@ -163,6 +163,12 @@ OF_DECISION: Final = sa.text(
     f"{READ} WHERE r.decision_id = :decision ORDER BY r.created_at, r.withdraws IS NULL, r.id"
 )
 ONE: Final = sa.text(f"{READ} WHERE r.id = :review")
+RECENT: Final = sa.text(f"""
+    {READ} WHERE r.person_id = :person AND r.created_at >= :since AND r.verdict <> 'withdrawn'
+        AND r.source IN ('page', 'queue', 'blind')
+        AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
+    ORDER BY r.created_at DESC LIMIT 1
+""")
 LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id = :decision")
 
 
@@ -175,6 +181,13 @@ async def of_decision(connection: AsyncConnection, decision_id: UUID) -> tuple[R
 async def one(connection: AsyncConnection, review_id: UUID) -> Review | None:
     """A review by its id."""
     row = (await connection.execute(ONE, {"review": review_id})).mappings().first()
+    return review(row) if row else None
+
+
+async def undoable(connection: AsyncConnection, person_id: UUID, now: datetime) -> Review | None:
+    """The newest review that a person may still take back, or None."""
+    values = {"person": person_id, "since": now - UNDO_WINDOW}
+    row = (await connection.execute(RECENT, values)).mappings().first()
     return review(row) if row else None
 
 

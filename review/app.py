@@ -27,11 +27,12 @@ from db.review_store import Store
 from review import keys
 from review.background import background
 from review.headers import SecurityHeaders
-from review.pages import sign_in
+from review.pages import oidc, sign_in
 from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
 from review.web import (
+    BODY_BYTES,
     FORM_COOKIE,
     SESSION_COOKIE,
     Page,
@@ -43,13 +44,12 @@ from review.web import (
     refusal_json,
     set_cookie,
 )
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
-BODY_BYTES: Final = 4_194_304
-"""Largest form: a document of a few hundred pages as text."""
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 TITLES: Final = {
     404: ("Not found", "There is nothing at this address."),
@@ -69,7 +69,10 @@ def build(settings: ReviewSettings) -> Starlette:
     """The application; it connects when it starts."""
     origin = urlsplit(settings.review_url)
     site = Site(
-        settings=settings, store=Store(settings.database_url.get_secret_value()), templates=Templates()
+        settings=settings,
+        store=Store(settings.database_url.get_secret_value()),
+        templates=Templates(),
+        provider=_provider(settings),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 
@@ -78,7 +81,7 @@ def build(settings: ReviewSettings) -> Starlette:
         async with site.store, background(site):
             yield
 
-    routes = [Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name) for page in PAGES]
+    routes = [_route(site, page) for page in PAGES]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
         middleware=[
@@ -94,6 +97,23 @@ def build(settings: ReviewSettings) -> Starlette:
         page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
     )
     return app
+
+
+def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
+    if settings.oidc_issuer is None:
+        return None
+    secret = settings.oidc_client_secret
+    return OpenIdProvider(
+        settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=secret.get_secret_value() if secret else None,
+        redirect_uri=settings.review_url.rstrip("/") + oidc.BACK,
+    )
+
+
+def _route(site: Site, page: Page) -> Route:
+    limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
+    return Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name, middleware=[limit])
 
 
 def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
@@ -149,6 +169,8 @@ async def _admit(visit: Visit, page: Page) -> None:
         Refused: 401, 403 or 404.
     """
     request = visit.request
+    if page.body_bytes > BODY_BYTES and visit.someone is None:
+        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
     guarded = request.method in UNSAFE and page.csrf
     if guarded:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)

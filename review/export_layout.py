@@ -1,4 +1,4 @@
-"""Decisions as lines of a file: NDJSON for programs, CSV for spreadsheets, which must not run what users wrote."""
+"""Decisions as lines of a file: NDJSON for programs, CSV for spreadsheets, which must run nothing of it."""
 
 from __future__ import annotations
 

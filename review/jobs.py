@@ -14,7 +14,9 @@ import structlog
 from db import jobs, people
 from db.jobs import Job, JobKind, JobLost, JobState, Step, Transaction
 from db.people import Person
+from review import exports
 from review.access import Right, may_somewhere
+from review.exports import ExportRefused
 from review.web import Site
 from worker.errors import StorageUnavailable
 
@@ -48,7 +50,7 @@ class Kind:
     step: Stepper
 
 
-KINDS: Final[tuple[Kind, ...]] = ()
+KINDS: Final[tuple[Kind, ...]] = (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=exports.step),)
 
 
 async def run(site: Site) -> None:
@@ -74,7 +76,7 @@ async def _stepped(site: Site, kind: Kind, job: Job) -> Job:
     """The job after its next step, or ended; when the database is away it stays for whoever comes next."""
     try:
         return await _step(site, kind, job)
-    except JobRefused as refused:
+    except (JobRefused, ExportRefused) as refused:
         said = str(refused)
     except (JobLost, StorageUnavailable):
         raise

@@ -115,17 +115,17 @@ def _calibrated(
     assessment: Mapping[str, Any], snapshot: Mapping[str, Any], policy: CalibratedPolicy
 ) -> Iterator[Margin]:
     noted = assessment["diagnostics"]
+    if (judged := assessment["signals"].get("judge_lowest")) is not None:
+        accepts = noted.get("judge_accepts", policy.judge_accepts)
+        yield _draft("lowest score from the judge", judged, accepts, "sent")
     if (cheap := noted.get("cheap_confidence")) is not None:
         model = policy.model.kinds[EvidenceKind(noted["evidence_kind"])]
         send_at = noted.get("send_at", model.send_at if policy.send_at is None else policy.send_at)
         least = noted.get(
             "reject_below", model.reject_below if policy.reject_below is None else policy.reject_below
         )
-        yield _draft("confidence by the words", cheap, send_at, "sent without a judge")
-        yield _draft("confidence by the words", cheap, least, "worth a judge; refused below")
-    if (judged := assessment["signals"].get("judge_lowest")) is not None:
-        accepts = noted.get("judge_accepts", policy.judge_accepts)
-        yield _draft("the judge's lowest score", judged, accepts, "sent")
+        yield _draft("confidence from its words", cheap, send_at, "sent without a judge")
+        yield _draft("confidence from its words", cheap, least, "worth a judge; refused below")
     percentiles = [
         each["percentile"] for each in snapshot.get("passages", ()) if each["percentile"] is not None
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -23,7 +23,7 @@ class Piece:
     """A stretch of a text under the same marks.
 
     Attributes:
-        numbers: from 1, of the spans that cover it; empty for plain text.
+        numbers: of the spans that cover it; empty for plain text.
         ends: of those, the spans that end with this piece.
     """
 
@@ -32,14 +32,14 @@ class Piece:
     ends: tuple[int, ...] = ()
 
 
-def pieces(text: str, spans: Sequence[Span]) -> tuple[Piece, ...]:
+def pieces(text: str, spans: Mapping[int, Span]) -> tuple[Piece, ...]:
     """The text cut where a span begins or ends; put together again it is the text.
 
-    Spans are code points, half open, in any order; they may overlap, touch and reach beyond the text, which
-    may be the beginning of a longer one. A span that would cut what is drawn as one character, such as a
-    letter and its accent, marks the whole of it.
+    Spans, each under its number, are code points, half open, in any order; they may overlap, touch and reach
+    beyond the text, which may be the beginning of a longer one. A span that would cut what is drawn as one
+    character, such as a letter and its accent, marks the whole of it.
     """
-    shown = [(number, _whole(text, span)) for number, span in enumerate(spans, 1)]
+    shown = [(number, _whole(text, span)) for number, span in spans.items()]
     shown = [(number, span) for number, span in shown if span[0] < span[1]]
     edges = sorted({0, len(text), *(edge for _, span in shown for edge in span)})
     return tuple(
@@ -52,7 +52,7 @@ def pieces(text: str, spans: Sequence[Span]) -> tuple[Piece, ...]:
     )
 
 
-def marked(text: str, spans: Sequence[Span]) -> Markup:
+def marked(text: str, spans: Mapping[int, Span]) -> Markup:
     """The same as HTML; numbers and names of unseen characters stand in attributes, so nobody copies them."""
     return Markup("").join(_html(piece) for piece in pieces(text, spans))
 

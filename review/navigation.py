@@ -19,7 +19,11 @@ class Link:
     right: Right
 
 
-LINKS: Final[tuple[Link, ...]] = ()
+LINKS: Final[tuple[Link, ...]] = (
+    Link(name="decisions", title="Decisions", path="/decisions", right=Right.VIEW),
+    Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
+    Link(name="accounts", title="Accounts", path="/accounts", right=Right.VIEW),
+)
 """One line per page that people go to; its path is the route's of the same name."""
 
 

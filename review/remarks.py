@@ -34,7 +34,7 @@ def _searched_less(facts: Facts) -> str:
     if failed := next((error for error, _ in kinds if error), ""):
         return f"The documents could not be searched ({kind(failed)})."
     if less := next((degraded for _, degraded in kinds if degraded), ""):
-        return f"The documents were searched by words alone, as the embedding model did not answer ({kind(less)})."
+        return f"The documents were searched by words alone, the embedding model was away ({kind(less)})."
     return ""
 
 

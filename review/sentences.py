@@ -65,25 +65,14 @@ def sentence(facts: Facts) -> str:
     code = facts.row["reason_code"]
     if code not in Reason.__members__:
         return f"It ended as {code}, a reason that this release of the review pages does not know."
-    return SENTENCES[Reason(code)](facts)
+    told = SENTENCES[Reason(code)]
+    return told if isinstance(told, str) else told(facts)
 
 
 def _unknown_account(facts: Facts) -> str:
     return (
         f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
     )
-
-
-def _ai_disabled(_: Facts) -> str:
-    return "Nothing was sent: the account has switched the AI off."
-
-
-def _chats_disabled(_: Facts) -> str:
-    return "Nothing was sent: the account lets the AI answer comments, not chats."
-
-
-def _comments_disabled(_: Facts) -> str:
-    return "Nothing was sent: the account lets the AI answer chats, not comments."
 
 
 def _too_late(facts: Facts) -> str:
@@ -107,20 +96,6 @@ def _moderation_flagged(facts: Facts) -> str:
 def _reply_moderation_flagged(facts: Facts) -> str:
     found = _category(facts, "moderation_reply")
     return f"Nothing was sent: the moderation model found {found} in the drafted reply, so it was stopped."
-
-
-def _moderation_rejected(_: Facts) -> str:
-    return (
-        "Nothing was sent: the moderation service would not look at this message, as with a picture it cannot "
-        "open, and nothing is answered unmoderated."
-    )
-
-
-def _reply_moderation_rejected(_: Facts) -> str:
-    return (
-        "Nothing was sent: the moderation service would not look at the drafted reply, and no reply goes out "
-        "unmoderated."
-    )
 
 
 def _moderation_unavailable(facts: Facts) -> str:
@@ -148,47 +123,24 @@ def _llm_error(facts: Facts) -> str:
     return f"Nothing was sent: the language model gave no usable answer{_tries(facts, 'generation')}."
 
 
-def _llm_rejected(_: Facts) -> str:
-    return (
-        "Nothing was sent: the language model's server refused the request as such, so asking again could not "
-        "help; key, model name or prompt needs a look."
-    )
-
-
-def _model_refused(_: Facts) -> str:
-    return "Nothing was sent: the language model declined to answer this message."
-
-
-def _tool_loop(_: Facts) -> str:
-    return "Nothing was sent: the language model kept searching the documents and never answered."
-
-
-def _model_escalated(_: Facts) -> str:
-    return "Handed to a person: the language model asked for one instead of answering."
-
-
 def _no_evidence(facts: Facts) -> str:
     return f"Nothing was sent: {_nothing_found(facts)}, so no reply was drafted."
 
 
-def _no_answer(_: Facts) -> str:
-    return "Nothing was sent: the draft only said that it does not know the answer."
-
-
 def _low_confidence(facts: Facts) -> str:
-    return f"Nothing was sent: a reply was drafted but not trusted, {_trust(facts)}."
+    return f"Nothing was sent: a reply was drafted but not trusted; {_trust(facts)}."
 
 
 def _low_confidence_escalated(facts: Facts) -> str:
     if _is_early(facts):
         return f"Handed to a person: {_nothing_found(facts)}."
-    return f"Handed to a person: a reply was drafted but not trusted, {_trust(facts)}."
+    return f"Handed to a person: a reply was drafted but not trusted; {_trust(facts)}."
 
 
 def _fallback_sent(facts: Facts) -> str:
     if _is_early(facts):
         return f"A prepared text was sent: {_nothing_found(facts)}."
-    return f"A prepared text was sent in place of the draft: that was not trusted, {_trust(facts)}."
+    return f"A prepared text was sent in place of the draft: that was not trusted; {_trust(facts)}."
 
 
 def _replied(facts: Facts) -> str:
@@ -198,32 +150,41 @@ def _replied(facts: Facts) -> str:
     if "gate" in facts.assessment.get("passed_checks", ()):
         said = category.replace("_", " ")
         return f"A reply was sent: it is a {said}, which states no fact that would need a check."
-    return f"A reply was sent: the draft was trusted, {_trust(facts)}."
+    return f"A reply was sent: the draft was trusted; {_trust(facts)}."
 
 
-SENTENCES: Final[Mapping[Reason, Callable[[Facts], str]]] = {
+SENTENCES: Final[Mapping[Reason, str | Callable[[Facts], str]]] = {
     Reason.UNKNOWN_ACCOUNT: _unknown_account,
-    Reason.AI_DISABLED: _ai_disabled,
-    Reason.CHATS_DISABLED: _chats_disabled,
-    Reason.COMMENTS_DISABLED: _comments_disabled,
+    Reason.AI_DISABLED: "Nothing was sent: the account has switched the AI off.",
+    Reason.CHATS_DISABLED: "Nothing was sent: the account lets the AI answer comments, not chats.",
+    Reason.COMMENTS_DISABLED: "Nothing was sent: the account lets the AI answer chats, not comments.",
     Reason.TOO_LATE: _too_late,
     Reason.FLAGGED_RULE: _flagged_rule,
     Reason.MODERATION_FLAGGED: _moderation_flagged,
-    Reason.MODERATION_REJECTED: _moderation_rejected,
+    Reason.MODERATION_REJECTED: (
+        "Nothing was sent: the moderation service would not look at this message, as when it cannot open a "
+        "picture, and nothing is answered unmoderated."
+    ),
     Reason.MODERATION_UNAVAILABLE: _moderation_unavailable,
     Reason.MODERATION_TIMED_OUT: _moderation_timed_out,
     Reason.LLM_ERROR: _llm_error,
-    Reason.LLM_REJECTED: _llm_rejected,
-    Reason.MODEL_REFUSED: _model_refused,
-    Reason.TOOL_LOOP: _tool_loop,
-    Reason.MODEL_ESCALATED: _model_escalated,
+    Reason.LLM_REJECTED: (
+        "Nothing was sent: the language model's server refused the request, so asking again could not "
+        "help; key, model name or prompt needs a look."
+    ),
+    Reason.MODEL_REFUSED: "Nothing was sent: the language model declined to answer this message.",
+    Reason.TOOL_LOOP: "Nothing was sent: the language model kept searching the documents and never answered.",
+    Reason.MODEL_ESCALATED: "Handed to a person: the language model asked for one instead of answering.",
     Reason.REPLY_FLAGGED_RULE: _reply_flagged_rule,
     Reason.REPLY_MODERATION_FLAGGED: _reply_moderation_flagged,
-    Reason.REPLY_MODERATION_REJECTED: _reply_moderation_rejected,
+    Reason.REPLY_MODERATION_REJECTED: (
+        "Nothing was sent: the moderation service would not look at the drafted reply, and no reply goes out "
+        "unmoderated."
+    ),
     Reason.REPLY_MODERATION_UNAVAILABLE: _reply_moderation_unavailable,
     Reason.REPLY_MODERATION_TIMED_OUT: _reply_moderation_timed_out,
     Reason.NO_EVIDENCE: _no_evidence,
-    Reason.NO_ANSWER: _no_answer,
+    Reason.NO_ANSWER: "Nothing was sent: the draft only said that it does not know the answer.",
     Reason.LOW_CONFIDENCE: _low_confidence,
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
@@ -281,8 +242,8 @@ def _held(facts: Facts) -> str:
 
 
 def _age_s(facts: Facts) -> float:
-    received = datetime.fromisoformat(facts.snapshot["received_at"])
-    return max(0.0, (facts.row["created_at"] - received).total_seconds())
+    made: datetime = facts.row["created_at"]
+    return max(0.0, (made - datetime.fromisoformat(facts.snapshot["received_at"])).total_seconds())
 
 
 def _is_early(facts: Facts) -> bool:
@@ -304,5 +265,8 @@ def _trust(facts: Facts) -> str:
     noted = (*found.get("failed_checks", ()), found.get("category", ""))
     why = dict.fromkeys(ASPECTS[each] for each in noted if each in ASPECTS)
     score = next((m for m in facts.margins if m.subject == "draft" and m.reached is trusted), None)
-    figure = f"{score.measure} {score.told()}" if score else f"confidence {facts.row['confidence']:.2f}"
+    if score is None or score.threshold is None:
+        figure = f"its confidence is {facts.row['confidence']:.2f}"
+    else:
+        figure = f"its {score.measure} is {score.score:.2f} where {score.threshold:.2f} is needed"
     return figure if trusted or not why else f"{figure}: {', '.join(why)}"

@@ -12,7 +12,8 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import care
+from review import care, wording
+from worker.rules.model import How
 
 HERE: Final = Path(__file__).parent
 STATIC: Final = HERE / "static"
@@ -31,11 +32,36 @@ class Templates:
         )
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
-        self._environment.filters["category_words"] = care.words
+        self._environment.filters |= {"category_words": care.words, "how": wording.how}
+        self._environment.filters |= {"span_of": wording.span_of, "plain": wording.plain}
+        self._environment.filters["how_words"] = how_words
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""
         return self._environment.get_template(template).render(values)
+
+
+HOW: Final = {
+    How.EXACT: "as written",
+    How.CASE: "other case",
+    How.WIDTH: "other letter forms",
+    How.ACCENT: "accents folded",
+    How.VARIANT: "spelling variant",
+    How.HOMOGLYPH: "look-alike letters",
+    How.LEET: "digits or signs for letters",
+    How.REPEAT: "stretched",
+    How.INVISIBLE: "invisible characters inside",
+    How.SEPARATED: "letters set apart",
+    How.GLUED: "words run together",
+    How.MASKED: "letters masked",
+    How.TYPO: "one typo",
+    How.REGEX: "regular expression",
+}
+
+
+def how_words(how: str) -> str:
+    """How a rule matched, such as ``leet+separated``, in words, with the stored word behind."""
+    return f"{', '.join(HOW[How(each)] for each in how.split('+'))} ({how})"
 
 
 def static(name: str) -> str:

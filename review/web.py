@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
+from urllib.parse import quote
 from uuid import UUID
 
 from starlette.datastructures import FormData
@@ -22,9 +24,12 @@ from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
 from review.navigation import entries
 from review.templating import Templates
+from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
 SESSION_COOKIE: Final = "__Host-hushgate"
+BODY_BYTES: Final = 4_194_304
+"""Largest form: a document of a few hundred pages as text."""
 FORM_COOKIE: Final = "__Host-hushgate-form"
 """Stands in for the session before there is one, so that the sign-in form is protected too."""
 
@@ -54,7 +59,10 @@ class Site:
     settings: ReviewSettings
     store: Store
     templates: Templates
+    provider: OpenIdProvider | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    """Documents that are read at the same time: one may take 2 GiB for a minute."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,8 +140,9 @@ class Visit:
         raise Refused(403, "Not allowed", f"You do not have the right {right.value!r} on account {user_id}.")
 
     def url(self, name: str, /, **parameters: object) -> str:
-        """The path of a page."""
-        return str(self.request.app.url_path_for(name, **parameters))
+        """The path of a page; an account's name may hold any character."""
+        quoted = {key: quote(str(value), safe="") for key, value in parameters.items()}
+        return str(self.request.app.url_path_for(name, **quoted))
 
     def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
         """A page, or a piece of one, from a template."""
@@ -193,6 +202,7 @@ class Page:
             any account, and then the handler looks at the very thing. None: everybody, signed in or not.
         api: True for the JSON face: it takes API tokens and refuses in JSON.
         csrf: False only for what browsers send by themselves.
+        body_bytes: largest form; more than ``BODY_BYTES`` only for somebody who is signed in.
     """
 
     path: str
@@ -202,6 +212,7 @@ class Page:
     methods: tuple[str, ...] = ("GET",)
     api: bool = False
     csrf: bool = True
+    body_bytes: int = BODY_BYTES
 
 
 def csrf_token(token: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import orjson
+
 from worker.rules.model import How
 
 HOW: Final[Mapping[How, str]] = {
@@ -64,3 +66,10 @@ def span_of(seconds: float) -> str:
 def shortened(text: str) -> str:
     """A name or a rule, cut where it would fill the line."""
     return text if len(text) <= MOST_WORDS else text[:MOST_WORDS] + "…"
+
+
+def plain(value: object) -> str:
+    """A stored value as JSON; a list of words as words."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return orjson.dumps(value).decode()

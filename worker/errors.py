@@ -5,6 +5,7 @@
     │   ├── ModerationUnavailable
     │   ├── ModelUnavailable
     │   ├── RetrievalUnavailable
+    │   ├── IdentityUnavailable
     │   └── StorageUnavailable
     ├── RejectedError          a person: the input can never succeed as it is
     │   ├── PayloadRejected
@@ -13,7 +14,8 @@
     │   ├── RuleRejected
     │   ├── PolicyRejected
     │   ├── DocumentRejected
-    │   └── EmbeddingRejected
+    │   ├── EmbeddingRejected
+    │   └── IdentityRejected
     └── ConfigurationError     the deployer: nothing will work until it is mended
 
 Anything else that is raised is a bug and rises.
@@ -54,6 +56,10 @@ class ModelUnavailable(RetryableError):  # noqa: N818
 
 class RetrievalUnavailable(RetryableError):  # noqa: N818
     """Documents could not be searched."""
+
+
+class IdentityUnavailable(RetryableError):  # noqa: N818
+    """The identity provider did not answer, or not as one."""
 
 
 class StorageUnavailable(RetryableError):  # noqa: N818
@@ -138,6 +144,10 @@ class EmbeddingRejected(RejectedError):  # noqa: N818
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class IdentityRejected(RejectedError):  # noqa: N818
+    """What the identity provider says of somebody is not to be believed, or it refused them."""
 
 
 class ConfigurationError(HushgateError):

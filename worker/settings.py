@@ -146,6 +146,47 @@ class ReviewSettings(DocumentSettings):
         alias="HUSHGATE_REVIEW_PROXIES",
         description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas.",
     )
+    oidc_issuer: HttpUrl | None = Field(
+        default=None,
+        alias="HUSHGATE_REVIEW_OIDC_ISSUER",
+        description="OpenID Connect provider that people sign in by, as it names itself; https.",
+    )
+    oidc_client_id: str = Field(
+        default="",
+        validate_default=True,
+        alias="HUSHGATE_REVIEW_OIDC_CLIENT_ID",
+        description="Our client id there; the redirect address is HUSHGATE_REVIEW_URL/sign-in/oidc/back.",
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, alias="HUSHGATE_REVIEW_OIDC_CLIENT_SECRET", description="Our client secret there."
+    )
+    oidc_name: str = Field(
+        default="your organisation",
+        min_length=1,
+        max_length=60,
+        alias="HUSHGATE_REVIEW_OIDC_NAME",
+        description="What the sign-in page calls the provider.",
+    )
+    passwords_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_REVIEW_PASSWORDS",
+        description="False: people sign in by OpenID Connect, or by a link from the command line.",
+    )
+
+    @field_validator("oidc_client_id")
+    @classmethod
+    def _issuer_has_a_client(cls, client_id: str, info: ValidationInfo) -> str:
+        if info.data.get("oidc_issuer") is not None and not client_id:
+            raise ValueError("expected our client id at HUSHGATE_REVIEW_OIDC_ISSUER")
+        return client_id
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer_is_safe(cls, issuer: str | None) -> str | None:
+        local = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+        if issuer is not None and not issuer.startswith(("https://", *local)):
+            raise ValueError("expected https")
+        return issuer
 
 
 class Settings(EmbeddingSettings):

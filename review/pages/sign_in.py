@@ -12,7 +12,7 @@ from db.access_log import Action
 from review import carried, credentials
 from review.carried import Carried
 from review.entering import START, enter, local
-from review.web import SESSION_COOKIE, Visit, drop_cookie
+from review.web import SESSION_COOKIE, Refused, Visit, drop_cookie
 
 WRONG: Final = "Login or password is wrong, or the person may not sign in."
 
@@ -36,7 +36,13 @@ def asked(visit: Visit) -> Response:
 
 
 async def submit(visit: Visit) -> Response:
-    """Check login and password; a new session when they are right."""
+    """Check login and password; a new session when they are right.
+
+    Raises:
+        Refused: 404 where people have no passwords.
+    """
+    if not visit.site.settings.passwords_enabled:
+        raise Refused(404, "Not found", "There are no passwords here.")
     login, next_page = str(visit.form.get("login", "")), local(str(visit.form.get("next", "")))
     kept = carried.from_text(visit.request, visit.form.get("carried"))
     checked = await credentials.check(visit, login, str(visit.form.get("password", "")))

@@ -1,2 +1,257 @@
 // Keys and small conveniences; every page works without this file.
 "use strict";
+
+(() => {
+  const FIELDS = "input:not([type=radio], [type=checkbox], [type=submit], [type=button]), textarea, select, [contenteditable]:not([contenteditable=false])";
+  const DRAFT_DAYS = 7;
+  const one = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const keysOn = () => document.body.dataset.keys === "on";
+  const shown = (element) => element && element.getClientRects().length > 0;
+
+  // --- lists: j and k move, o and Enter open
+
+  const rows = () => all("[data-row]").filter(shown);
+  const current = () => one("[data-row][aria-current=true]");
+
+  function move(step) {
+    const list = rows();
+    if (!list.length) return;
+    const at = list.indexOf(current());
+    const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : list.length - 1) : at + step))];
+    current()?.removeAttribute("aria-current");
+    next.setAttribute("aria-current", "true");
+    next.scrollIntoView({ block: "nearest" });
+    (one("[data-open]", next) || one("a[href], button", next))?.focus({ preventScroll: true });
+  }
+
+  function open() {
+    const row = current();
+    if (row) (one("[data-open]", row) || one("a[href], button", row))?.click();
+  }
+
+  // --- the review form
+
+  function choose(number) {
+    const choice = all("#review-form input[name=verdict]")[number - 1];
+    if (!choice) return;
+    choice.checked = true;
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+    choice.focus();
+  }
+
+  function fit() {
+    const form = one("#review-form");
+    if (!form) return;
+    const verdict = one("input[name=verdict]:checked", form)?.value;
+    for (const part of all("[data-when]", form)) {
+      const fits = part.dataset.when === verdict;
+      part.hidden = !fits;
+      const field = one("input, select", part);
+      field.disabled = !fits;
+      if (!fits && field.checked) one("input[name=remedy][value=none]", form).checked = true;
+    }
+    one("select[name=reason]", form).required = verdict === "overturn";
+  }
+
+  function submit() {
+    const form = document.activeElement?.closest?.("form") || one("#review-form");
+    const asked = form?.matches("[method=post]") ? form : one("#review-form");
+    asked?.requestSubmit();
+  }
+
+  function press(id) {
+    const button = document.getElementById(id);
+    if (shown(button)) button.click();
+  }
+
+  function reveal() {
+    const within = current() || document;
+    one("[data-reveal]", within)?.click();
+  }
+
+  function search() {
+    const field = one("[data-search]") || one("input[type=search]");
+    if (!field) return;
+    const closed = field.closest("details:not([open])");
+    if (closed) closed.open = true;
+    field.focus();
+    field.select?.();
+  }
+
+  function note() {
+    const field = document.getElementById("note");
+    field?.focus();
+    field?.scrollIntoView({ block: "center" });
+  }
+
+  const ACTS = {
+    "j": () => move(1), "k": () => move(-1), "o": open,
+    "1": () => choose(1), "2": () => choose(2), "3": () => choose(3),
+    "n": note, "/": search, "?": () => help(), "s": () => press("skip"), "u": () => press("undo"), "r": reveal,
+  };
+  const PLACES = { "d": "/decisions", "q": "/queues" };
+  const KEYS = [
+    ["j, k", "down and up in a list"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
+    ["n", "write the note"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
+    ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search"], ["g d, g q", "decisions, queues"],
+    ["?", "this help"],
+  ];
+
+  let going = 0;
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.repeat && !"jk".includes(event.key)) return;
+    if (!keysOn()) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey) {
+      event.preventDefault();
+      submit();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
+    if (event.target.closest?.(FIELDS)) return;
+    if (Date.now() < going) {
+      going = 0;
+      const place = PLACES[event.key];
+      if (place) { event.preventDefault(); location.assign(place); return; }
+    }
+    if (event.key === "g") { going = Date.now() + 1500; return; }
+    const act = Object.hasOwn(ACTS, event.key) ? ACTS[event.key] : null;
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
+  // --- help: a dialog, built when asked for
+
+  function help() {
+    const dialog = document.getElementById("keys-help") || build();
+    dialog.showModal();
+  }
+
+  function build() {
+    const dialog = document.createElement("dialog");
+    dialog.id = "keys-help";
+    dialog.setAttribute("aria-labelledby", "keys-heading");
+    const heading = document.createElement("h2");
+    heading.id = "keys-heading";
+    heading.textContent = "Keys";
+    const list = document.createElement("dl");
+    list.className = "facts";
+    for (const [keys, text] of KEYS) {
+      const term = document.createElement("dt");
+      for (const [place, key] of keys.split(", ").entries()) {
+        if (place) term.append(" ");
+        const shape = document.createElement("kbd");
+        shape.textContent = key;
+        term.append(shape);
+      }
+      const meaning = document.createElement("dd");
+      meaning.textContent = text;
+      list.append(term, meaning);
+    }
+    const quiet = document.createElement("p");
+    quiet.textContent = "Keys rest while you type, and can be switched off: on the profile page for good, or here for this page.";
+    const off = document.createElement("label");
+    off.className = "inline";
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = keysOn();
+    box.addEventListener("change", () => switchKeys(box.checked));
+    off.append(box, " Keys act");
+    const form = document.createElement("form");
+    form.method = "dialog";
+    const button = document.createElement("button");
+    button.textContent = "Close";
+    form.append(button);
+    dialog.append(heading, list, quiet, off, form);
+    document.body.append(dialog);
+    return dialog;
+  }
+
+  function switchKeys(on) {
+    if (on) document.body.dataset.keys = "on";
+    else delete document.body.dataset.keys;
+    const csrf = one("input[name=csrf]")?.value;
+    if (!csrf) return;
+    const body = new URLSearchParams({ csrf, ...(on ? { keys: "on" } : {}) });
+    fetch("/profile/keys", { method: "POST", body, redirect: "manual" }).catch(() => {});
+  }
+
+  // a button that opens the help, for hands that have no "?" key
+  for (const button of all("[data-help]")) { button.hidden = false; button.addEventListener("click", help); }
+
+  // --- notes survive a closed tab and an ended session
+
+  function stored(key) {
+    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  }
+
+  function keep(key, text) {
+    try {
+      if (text) localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
+      else localStorage.removeItem(key);
+    } catch { /* private windows may refuse; the server keeps what was sent */ }
+  }
+
+  const whose = document.body.dataset.person || "";
+  for (const field of all("textarea[data-draft]")) {
+    const key = `hushgate:${whose}:${field.dataset.draft}`;
+    const found = stored(key);
+    if (found && !field.value && Date.now() - found.at < DRAFT_DAYS * 864e5) field.value = found.text;
+    field.addEventListener("input", () => keep(key, field.value));
+    field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
+  }
+
+  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
+  function forget() {
+    const key = sessionStorage.getItem("hushgate:sent");
+    if (!key) return;
+    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
+    const back = all("textarea").some((field) => field.value && (!field.dataset.draft || `hushgate:${whose}:${field.dataset.draft}` === key));
+    if (status >= 400 || back || one("input[type=password]")) return;
+    sessionStorage.removeItem("hushgate:sent");
+    keep(key, "");
+  }
+  forget();
+  try {
+    for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
+      const found = stored(key);
+      if (!found || Date.now() - found.at > DRAFT_DAYS * 864e5) localStorage.removeItem(key);
+    }
+  } catch { /* as above */ }
+  one("form[action='/sign-out']")?.addEventListener("submit", () => {
+    try { for (const key of Object.keys(localStorage)) if (key.startsWith("hushgate:")) localStorage.removeItem(key); } catch { /* as above */ }
+  });
+
+  // --- time that is left
+
+  function left() {
+    for (const place of all("[data-left]")) {
+      const seconds = Math.round((Date.parse(place.dataset.left) - Date.now()) / 1000);
+      place.textContent = seconds > 0 ? ` (${seconds >= 120 ? `${Math.floor(seconds / 60)} min` : `${seconds} s`})` : " (over)";
+      const undo = place.closest("[data-undo]");
+      if (undo && seconds <= 0) undo.hidden = true;
+    }
+  }
+
+  let active = 0;
+  document.addEventListener("input", () => { active = Date.now(); });
+  async function renew() {
+    const form = one("form[data-lease]");
+    if (!form || Date.now() - active > 60e3) return;
+    if (Date.parse(form.dataset.lease) - Date.now() > 60e3) return;
+    active = 0;
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "Accept": "text/plain" } });
+      if (!answer.ok) return;
+      form.dataset.lease = await answer.text();
+      const place = one("#held [data-left]");
+      if (place) place.dataset.left = form.dataset.lease;
+    } catch { /* the next minute tries again, or the person presses the button */ }
+  }
+
+  document.addEventListener("change", (event) => { if (event.target.closest?.("#review-form")) fit(); });
+  fit();
+  left();
+  if (one("[data-left]")) setInterval(() => { left(); renew(); }, 1000);
+})();

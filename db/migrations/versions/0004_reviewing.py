@@ -37,6 +37,11 @@ GRANTS = (
     "GRANT INSERT ON ai_rules, messages, quarantine, documents, chunks, chunk_embeddings TO hushgate_reviewer",
     "GRANT DELETE ON messages, quarantine, documents TO hushgate_reviewer",
     "GRANT UPDATE (cancelled_at) ON outbox TO hushgate_reviewer",
+    # documents: their triggers count words, their vectors are written over; a row lock needs some column
+    "GRANT INSERT, UPDATE, DELETE ON account_words TO hushgate_reviewer",
+    "GRANT UPDATE (embedding) ON chunk_embeddings TO hushgate_reviewer",
+    "GRANT UPDATE (pairs) ON embedders TO hushgate_reviewer",
+    "GRANT EXECUTE ON FUNCTION hushgate_lexemes TO hushgate_reviewer",
     "GRANT SELECT, INSERT ON decision_reviews, access_log TO hushgate_reviewer",
     "GRANT SELECT, INSERT, UPDATE ON people, review_states, queues, queue_items, golden_items, retractions,"
     " jobs, api_tokens TO hushgate_reviewer",

@@ -1,38 +1,15 @@
-"""The route table: every address, what it needs, who answers. Tests walk it with every role."""
+"""The addresses of one's own things."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.pages import home, password, profile, sign_in, sign_in_link, tokens
+from review.pages import home, password, profile, tokens
 from review.web import Page
 
-PAGES: Final = (
-    Page(path="/healthz", name="health", handler=home.health, right=None),
-    Page(
-        path="/csp-report",
-        name="csp_report",
-        handler=home.csp_report,
-        right=None,
-        methods=("POST",),
-        csrf=False,
-    ),
-    # signing in
-    Page(path="/sign-in", name="sign_in", handler=sign_in.form, right=None),
-    Page(path="/sign-in", name="sign_in_post", handler=sign_in.submit, right=None, methods=("POST",)),
-    Page(path="/sign-in/link", name="sign_in_link", handler=sign_in_link.ask, right=None),
-    Page(
-        path="/sign-in/link",
-        name="sign_in_link_post",
-        handler=sign_in_link.use,
-        right=None,
-        methods=("POST",),
-    ),
-    Page(
-        path="/sign-out", name="sign_out", handler=sign_in.sign_out, right=Right.SIGNED_IN, methods=("POST",)
-    ),
-    # one's own
+OWN: Final = (
+    Page(path="/", name="home", handler=home.home, right=Right.VIEW),
     Page(path="/profile", name="profile", handler=profile.show, right=Right.SIGNED_IN),
     Page(
         path="/profile", name="profile_post", handler=profile.save, right=Right.SIGNED_IN, methods=("POST",)
@@ -67,6 +44,4 @@ PAGES: Final = (
         right=Right.SIGNED_IN,
         methods=("POST",),
     ),
-    # the pages
-    Page(path="/", name="home", handler=home.home, right=Right.VIEW),
 )

@@ -1,0 +1,110 @@
+"""Filters that somebody kept under a name, for themselves or for everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.review_tables import people, saved_views
+
+MOST: Final = 100
+"""Views one person may keep."""
+LONGEST_NAME: Final = 80
+
+
+class ViewRefused(Exception):  # noqa: N818  # shown to the person
+    """A view cannot be kept so; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One kept view.
+
+    Attributes:
+        owner: name of who keeps it.
+        mine: True for whoever asked.
+        query: the filters as a URL's query.
+    """
+
+    view_id: UUID
+    name: str
+    owner: str
+    mine: bool
+    query: str
+    shared: bool
+
+
+async def seen_by(connection: AsyncConnection, person_id: UUID) -> tuple[View, ...]:
+    """Somebody's own views and those that others share, by name."""
+    owner = sa.func.coalesce(sa.func.nullif(people.c.name, ""), people.c.login)
+    query = (
+        sa.select(saved_views, owner.label("owner"))
+        .join(people, people.c.id == saved_views.c.person_id)
+        .where(sa.or_(saved_views.c.person_id == person_id, saved_views.c.shared))
+        .order_by(sa.func.lower(saved_views.c.name), saved_views.c.id)
+    )
+    return tuple(
+        View(
+            view_id=row["id"],
+            name=row["name"],
+            owner=row["owner"],
+            mine=row["person_id"] == person_id,
+            query=row["query"],
+            shared=row["shared"],
+        )
+        for row in (await connection.execute(query)).mappings()
+    )
+
+
+async def keep(connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, query: str) -> None:
+    """Keep a view for oneself.
+
+    Raises:
+        ViewRefused: the name is empty, too long or taken, or there are too many.
+    """
+    mine = sa.select(sa.func.count()).select_from(saved_views).where(saved_views.c.person_id == person_id)
+    if (await connection.execute(mine)).scalar_one() >= MOST:
+        raise ViewRefused(f"You keep {MOST} views already: delete one first.")
+    values = {"id": view_id, "person_id": person_id, "name": _named(name), "query": query}
+    await _unless_taken(connection, sa.insert(saved_views).values(values), name)
+
+
+async def change(
+    connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, shared: bool
+) -> bool:
+    """Rename one's own view, and share it or not; False when there is none.
+
+    Raises:
+        ViewRefused: the name is empty, too long or taken.
+    """
+    statement = sa.update(saved_views).where(
+        saved_views.c.id == view_id, saved_views.c.person_id == person_id
+    )
+    return await _unless_taken(connection, statement.values(name=_named(name), shared=shared), name)
+
+
+async def delete(connection: AsyncConnection, view_id: UUID, person_id: UUID) -> bool:
+    """Delete one's own view; False when there is none."""
+    statement = sa.delete(saved_views).where(
+        saved_views.c.id == view_id, saved_views.c.person_id == person_id
+    )
+    return bool((await connection.execute(statement)).rowcount)
+
+
+def _named(name: str) -> str:
+    name = " ".join(name.split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise ViewRefused(f"Name: expected 1 to {LONGEST_NAME} characters, got {len(name)}.")
+    return name
+
+
+async def _unless_taken(connection: AsyncConnection, statement: sa.Executable, name: str) -> bool:
+    try:
+        async with connection.begin_nested():
+            return bool((await connection.execute(statement)).rowcount)
+    except sa.exc.IntegrityError as error:
+        raise ViewRefused(f"Name: expected one you do not use yet, got {name!r} again.") from error

@@ -1,0 +1,131 @@
+"""One decision whole: why it ended so, what was said, what was measured; and the lifting of covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+from starlette.responses import Response
+
+from db import decision_page, gone, rules_then
+from db.access_log import Action
+from db.decision_page import Row
+from review.access import Right
+from review.panel import review_panel
+from review.scene import Story, scene
+from review.similar import similar_decisions
+from review.web import Refused, Visit
+
+NOT_FOUND: Final = Refused(
+    404, "No such decision", "There is no decision of this id, or it belongs to an account you may not see."
+)
+LONGEST_FROM: Final = 4000
+"""Characters of a list's filters that come along."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """The list that the person came from, and where it leads from here.
+
+    Attributes:
+        query: of the list's URL.
+        along: what a link to the next decision carries.
+    """
+
+    query: str
+    along: str
+    newer: UUID | None = None
+    older: UUID | None = None
+
+
+async def page(visit: Visit) -> Response:
+    """A decision, its texts covered where the person wants that."""
+    return await _whole(visit, Action.READ)
+
+
+async def reveal(visit: Visit) -> Response:
+    """The same with its texts shown; htmx gets the piece it asked for."""
+    if visit.partial and visit.form.get("part") == "line":
+        row = await _row(visit)
+        await visit.log(Action.REVEAL, user_id=row["user_id"], decision_id=row["id"])
+        return visit.render("decision/line.html", text=row["message_text"])
+    return await _whole(visit, Action.REVEAL)
+
+
+async def similar(visit: Visit) -> Response:
+    """Decisions like this one, each under its own cover; asked for apart, as comparing texts takes longer."""
+    row = await _row(visit)
+    await visit.log(Action.LIST, user_id=row["user_id"], decision_id=row["id"], detail={"similar": True})
+    found = await similar_decisions(visit, row["id"])
+    template = "decision/_similar.html" if visit.partial else "decision/similar.html"
+    return visit.render(template, row=row, similar=found)
+
+
+async def _whole(visit: Visit, action: Action) -> Response:
+    row = await _row(visit)
+    await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
+    async with visit.store.reading() as connection:
+        story = await _story(visit, connection, row, revealed=action is Action.REVEAL)
+    values: dict[str, Any] = {"scene": scene(story), "story": story, "walk": _walk(visit)}
+    if visit.partial and visit.form.get("part") == "story":
+        return visit.render("decision/_story.html", **values)
+    return visit.render("decision/page.html", panel=await review_panel(visit, row["id"]), **values)
+
+
+async def _row(visit: Visit) -> Row:
+    """The decision of the path.
+
+    Raises:
+        Refused: 404 for what the person may not know of, 410 for what was there once.
+    """
+    try:
+        decision_id = UUID(visit.request.path_params["decision_id"])
+    except ValueError as error:
+        raise NOT_FOUND from error
+    async with visit.store.reading() as connection:
+        row = await decision_page.decision(connection, decision_id)
+        if row is not None and visit.may(Right.VIEW, row["user_id"]):
+            return row
+        left = await gone.trace_of(connection, decision_id) if row is None else None
+    if left is None or not visit.may(Right.VIEW, left.user_id):
+        raise NOT_FOUND
+    raise Refused(410, "This decision is not kept any more", _farewell(left))
+
+
+async def _story(visit: Visit, connection: AsyncConnection, row: Row, *, revealed: bool) -> Story:
+    snapshot, user_id = row["snapshot_json"], row["user_id"]
+    opened = visit.may(Right.REVIEW, user_id)
+    read_seal = decision_page.sealed_texts if opened else decision_page.sealed
+    return Story(
+        row=row,
+        conversation=await decision_page.conversation(connection, row),
+        sealed=await read_seal(connection, row["id"], visit.now),
+        retractions=await decision_page.retractions(connection, row["id"]),
+        rules=await rules_then.pinned(connection, user_id, snapshot["rules_version"], row["matched_rule"]),
+        passages=await decision_page.passages(
+            connection, user_id, [each["id"] for each in snapshot["passages"]]
+        ),
+        covered=visit.person.covered,
+        revealed=revealed,
+        seals_opened=opened,
+    )
+
+
+def _farewell(left: gone.Trace) -> str:
+    made = f"It was made on {left.made_at:%Y-%m-%d %H:%M} UTC for account {left.user_id}."
+    if left.month_dropped:
+        why = f"The audit of {left.made_at:%B %Y} has left the retention and was deleted as a whole."
+    else:
+        why = "It was erased since. What it said cannot be brought back."
+    reviews = f"\n\n{left.reviews} reviews of it are kept, without its texts." if left.reviews else ""
+    return f"{made}\n\n{why}{reviews}"
+
+
+def _walk(visit: Visit) -> Walk:
+    """The list the person came from; what is no list's query is left out."""
+    given = visit.request.query_params.get("from", "")
+    query = "" if len(given) > LONGEST_FROM else urlencode(parse_qsl(given)[:50])
+    return Walk(query=query, along=urlencode({"from": query}) if query else "")

@@ -1,0 +1,124 @@
+"""The list of decisions: filtered by its URL, page by page, followed live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db import audit, views
+from db.access_log import Action
+from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
+from review.access import Right
+from review.care import cover
+from review.filters import FIELDS, Asked, Asker, asked
+from review.web import Refused, Visit
+from worker.model import Scope, Verdict
+from worker.policy import Reason
+
+ROWS: Final = 50
+LIVE_LOG: Final = timedelta(minutes=1)
+"""How often a list that somebody follows is written into the access log."""
+NOT_FILTERS: Final = frozenset({"cursor", "live"})
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "decision": tuple(Verdict),
+    "reason": tuple(Reason),
+    "scope": tuple(Scope),
+    "tier": tuple(Tier),
+    "review": tuple(ReviewFilter),
+    "degraded": ("yes", "no"),
+}
+_followed: dict[tuple[UUID, str], datetime] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a list shows beside its rows."""
+
+    page: Page
+    count: Count
+    standings: Mapping[UUID, str]
+    covers: Mapping[UUID, tuple[str, ...]]
+
+
+async def listed(visit: Visit) -> Response:
+    """A page of decisions."""
+    wanted = asked_by(visit)
+    if wanted.problems:
+        return _form_again(visit, wanted)
+    parameters = visit.request.query_params
+    live = parameters.get("live") == "1"
+    shown = await _shown(visit, wanted, None if live else parameters.get("cursor") or None)
+    if not (live and _followed_lately(visit, wanted)):
+        action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
+        detail = {"query": wanted.query(), "rows": len(shown.page.rows), "live": live}
+        await visit.log(action, user_id=wanted.filters.user_id, detail=detail)
+    return visit.render(
+        "decisions.html",
+        shown=shown,
+        views=() if visit.partial else await _views(visit),
+        live=live,
+        **_form(visit, wanted),
+    )
+
+
+def asked_by(visit: Visit) -> Asked:
+    """The filters of this request, held to what the person may see."""
+    pairs = [pair for pair in visit.request.query_params.multi_items() if pair[0] not in NOT_FILTERS]
+    return asked(pairs, Asker(now=visit.now, login=visit.person.login), visit.accounts(Right.VIEW))
+
+
+async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
+    async with visit.store.reading() as connection:
+        try:
+            page = await audit.page(connection, wanted.filters, limit=ROWS, cursor=cursor)
+        except CursorRejected as error:
+            title = "That page cannot be opened"
+            raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
+        if page.newer is None and page.older is None:
+            count = Count(number=len(page.rows), exact=True)
+        else:
+            count = await audit.counted(connection, wanted.filters)
+        standings = await audit.standings(connection, page.rows)
+        hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
+    covers = {
+        row["id"]: cover(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})
+        for row in page.rows
+    }
+    return Shown(page=page, count=count, standings=standings, covers=covers)
+
+
+async def _views(visit: Visit) -> tuple[views.View, ...]:
+    async with visit.store.reading() as connection:
+        return await views.seen_by(connection, visit.person.person_id)
+
+
+def _form_again(visit: Visit, wanted: Asked) -> Response:
+    """The form with what is wrong with it; the good filters stay."""
+    return visit.render("decisions_form_again.html", status=400, **_form(visit, wanted))
+
+
+def _form(visit: Visit, wanted: Asked) -> dict[str, Any]:
+    return {
+        "asked": wanted,
+        "fields": FIELDS,
+        "choices": CHOICES,
+        "may_export": visit.may(Right.EXPORT),
+        "OLDEST": audit.OLDEST,
+    }
+
+
+def _followed_lately(visit: Visit, wanted: Asked) -> bool:
+    """Whether this list was logged within the last minute; a list that is followed asks every two seconds."""
+    key = (visit.person.person_id, wanted.query())
+    last = _followed.get(key)
+    if last is not None and visit.now - last < LIVE_LOG:
+        return True
+    if len(_followed) > 10_000:
+        _followed.clear()
+    _followed[key] = visit.now
+    return False

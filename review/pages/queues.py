@@ -1,0 +1,113 @@
+"""Queues: what waits, who holds it, opening and closing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+
+from db import access_log, claims, filling, queues
+from db.access_log import Action
+from db.queues import Kind, Load, Stratum
+from db.reviews import ReviewRejected
+from review import queue_form
+from review.access import Right
+from review.pages import reviewing
+from review.web import Refused, Visit
+
+KINDS: Final = {
+    Kind.ESCALATIONS: "every escalated decision",
+    Kind.SAMPLE: "a sample of silent ignores",
+    Kind.SECOND: "blind second readings",
+    Kind.HAND: "picked by hand",
+}
+
+
+async def index(visit: Visit) -> Response:
+    """All open queues, filled up, with how much waits for this person."""
+    await _fill(visit)
+    return await _index(visit)
+
+
+async def take(visit: Visit) -> Response:
+    """Claim what comes next in a queue."""
+    await _fill(visit)
+    return await reviewing.go_on(visit, reviewing.identifier(visit, "queue_id"))
+
+
+async def create(visit: Visit) -> Response:
+    """Open a queue."""
+    form = {name: str(visit.form.get(name, "")) for name in queue_form.FIELDS}
+    try:
+        wanted = queue_form.read(form)
+        async with visit.store.writing() as connection:
+            queue_id = await queues.create(
+                connection,
+                name=wanted.name,
+                kind=wanted.kind,
+                sample=wanted.sample,
+                lease_s=wanted.lease_s,
+                golden_share=wanted.golden_share,
+                second_share=wanted.second_share,
+                created_by=visit.person.login,
+                now=visit.now,
+            )
+            detail = {"opened": str(queue_id), "name": form["name"].strip()}
+            await access_log.add(connection, visit.entry(Action.QUEUE, detail=detail))
+    except ReviewRejected as rejected:
+        return await _index(visit, status=400, problem=str(rejected), form=form)
+    return visit.redirect("queues")
+
+
+async def close(visit: Visit) -> Response:
+    """Close a queue; its items stay for the figures."""
+    queue_id = reviewing.identifier(visit, "queue_id")
+    async with visit.store.writing() as connection:
+        queue = await queues.one(connection, queue_id)
+        if queue is None:
+            raise Refused(404, "Not found", "There is no such queue.")
+        if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
+            raise Refused(403, "Not allowed", "Others work in it: only a lead of every account may close it.")
+        if not await queues.close(connection, queue_id, visit.now):
+            raise Refused(409, "Closed already", "Somebody closed this queue before you.")
+        await access_log.add(connection, visit.entry(Action.QUEUE, detail={"closed": str(queue_id)}))
+    return visit.redirect("queues")
+
+
+async def unskip(visit: Visit) -> Response:
+    """Have back what one skipped."""
+    queue_id = reviewing.identifier(visit, "queue_id")
+    async with visit.store.writing() as connection:
+        await claims.unskip(connection, queue_id, visit.person.person_id)
+    return visit.redirect("queues")
+
+
+async def _fill(visit: Visit) -> None:
+    async with visit.store.reading() as connection:
+        made = await queues.all_open(connection)
+    for queue in made:
+        async with visit.store.writing() as connection:
+            await filling.fill(connection, queue, visit.now)
+
+
+async def _index(
+    visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
+) -> Response:
+    accounts = visit.accounts(Right.REVIEW)
+    async with visit.store.reading() as connection:
+        made = await queues.all_open(connection)
+        loads = await queues.loads(
+            connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now
+        )
+    shown = [(queue, loads.get(queue.id, Load())) for queue in made]
+    return visit.render(
+        "queues/index.html",
+        status=status,
+        shown=shown,
+        empty=visit.request.query_params.get("empty", ""),
+        problem=problem,
+        form=form or {},
+        kinds=KINDS,
+        strata=tuple(Stratum),
+    )

@@ -1,0 +1,198 @@
+"""Saying what one thinks of a decision: the panel, its form, what happens when two collide, and undo."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Final, TypeVar
+from uuid import UUID
+
+from starlette.responses import RedirectResponse, Response
+
+from db import access_log, claims, exchanges, queues, reviewing, reviews
+from db.access_log import Action
+from db.remedies import RemedyImpossible, UndoTooLate
+from db.reviewing import Stale, Stored, Submission
+from db.reviews import GIVEN, Cause, DecisionGone, Remedy, ReviewRejected, Ruling
+from review.access import Right
+from review.panel import Draft, review_panel, who
+from review.web import Refused, Visit
+from worker.model import Verdict
+
+Word = TypeVar("Word", Ruling, Cause, Verdict, Remedy)
+
+GONE: Final = (
+    "It was erased, or was never there. Nothing was stored. This is what you typed, in case you need it:\n\n"
+)
+
+
+async def form(visit: Visit) -> Response:
+    """The panel on a page of its own."""
+    return await _form(visit, _decision_id(visit))
+
+
+async def submit(visit: Visit) -> Response:
+    """Store a review; on to the next item where it came from a queue."""
+    decision_id, draft = _decision_id(visit), _draft(visit)
+    try:
+        given = _submission(visit, decision_id, draft)
+        stored = await _store(visit, given)
+    except Stale as stale:
+        return await _collided(visit, decision_id, draft, stale)
+    except DecisionGone as gone:
+        raise Refused(410, "The decision is gone", GONE + draft.note) from gone
+    except RemedyImpossible as impossible:
+        kept = replace(draft, remedy=Remedy.NONE)
+        return await _form(visit, decision_id, status=409, draft=kept, problem=str(impossible))
+    except ReviewRejected as rejected:
+        return await _form(visit, decision_id, status=400, draft=draft, problem=str(rejected))
+    if stored.item is not None and stored.known is None:
+        return await go_on(visit, stored.item.queue_id)
+    return to_decision(decision_id, "review")
+
+
+async def undo(visit: Visit) -> Response:
+    """Take a review back."""
+    review_id = identifier(visit, "review_id")
+    async with visit.store.writing() as connection:
+        given = await reviews.one(connection, review_id)
+        if given is None or not visit.may(Right.VIEW, given.user_id):
+            raise Refused(404, "Not found", "There is no such review, or you may not see it.")
+        visit.require(Right.REVIEW, given.user_id)
+        try:
+            back = await reviewing.withdraw(connection, review_id, who(visit), visit.now)
+        except UndoTooLate as late:
+            raise Refused(409, "Too late to undo", str(late)) from late
+        except ReviewRejected as rejected:
+            raise Refused(409, "Cannot be undone", str(rejected)) from rejected
+        entry = visit.entry(
+            Action.UNDO,
+            user_id=given.user_id,
+            decision_id=given.decision_id,
+            detail={"review": str(review_id), "effect": back.effect},
+        )
+        await access_log.add(connection, entry)
+    return to_decision(given.decision_id, "review")
+
+
+async def go_on(visit: Visit, queue_id: UUID) -> Response:
+    """On to what the person shall read next in a queue, or back to the queues."""
+    async with visit.store.writing() as connection:
+        queue = await queues.one(connection, queue_id)
+        if queue is None or queue.closed_at is not None:
+            return visit.redirect("queues")
+        claim = await claims.claim(
+            connection,
+            queue,
+            who(visit),
+            accounts=visit.accounts(Right.REVIEW),
+            draw=random.random(),  # noqa: S311  # which item comes next is no secret that money hangs on
+            now=visit.now,
+        )
+        if claim is None:
+            return visit.redirect("queues", f"empty={queue_id}")
+        entry = visit.entry(Action.QUEUE, user_id=claim.user_id, decision_id=claim.decision_id)
+        await access_log.add(connection, entry)
+    return RedirectResponse(f"/decisions/{claim.decision_id}?item={claim.item_id}", status_code=303)
+
+
+def to_decision(decision_id: UUID, place: str = "") -> Response:
+    """On to a decision's page."""
+    return RedirectResponse(f"/decisions/{decision_id}" + (f"#{place}" if place else ""), status_code=303)
+
+
+def identifier(visit: Visit, name: str) -> UUID:
+    """A UUID of the path.
+
+    Raises:
+        Refused: it is none.
+    """
+    try:
+        return UUID(visit.request.path_params[name])
+    except ValueError as error:
+        raise Refused(404, "Not found", "There is nothing at this address.") from error
+
+
+def _decision_id(visit: Visit) -> UUID:
+    return identifier(visit, "decision_id")
+
+
+def _draft(visit: Visit) -> Draft:
+    fields = {name: str(visit.form.get(name, "")) for name in ("verdict", "reason", "note", "corrected")}
+    return Draft(**fields, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
+
+
+def _submission(visit: Visit, decision_id: UUID, draft: Draft) -> Submission:
+    seen = str(visit.form.get("seen", ""))
+    ruling = _word(Ruling, "verdict", draft.verdict, GIVEN)
+    if ruling is None:
+        raise ReviewRejected(f"verdict: expected {', '.join(GIVEN)}, got nothing")
+    return Submission(
+        decision_id=decision_id,
+        reviewer=who(visit),
+        ruling=ruling,
+        cause=_word(Cause, "reason", draft.reason, tuple(Cause)),
+        note=draft.note.replace("\r\n", "\n"),
+        corrected=_word(Verdict, "corrected decision", draft.corrected, tuple(Verdict)),
+        remedy=_word(Remedy, "remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
+        seen=_seen(seen),
+    )
+
+
+def _seen(text: str) -> UUID | None:
+    try:
+        return UUID(text) if text else None
+    except ValueError as error:
+        raise ReviewRejected("seen: expected what the page sent, got something else; reload it") from error
+
+
+def _word(kind: type[Word], name: str, text: str, known: tuple[Word, ...]) -> Word | None:
+    if not text:
+        return None
+    if text not in known:
+        raise ReviewRejected(f"{name}: expected {', '.join(known)}, got {text[:60]!r}")
+    return kind(text)
+
+
+async def _store(visit: Visit, given: Submission) -> Stored:
+    async with visit.store.writing() as connection:
+        subject = await exchanges.subject(connection, given.decision_id)
+        if subject is None:
+            raise DecisionGone(f"decision: expected the id of a stored one, got {given.decision_id}")
+        visit.require(Right.REVIEW, subject.user_id)
+        stored = await reviewing.submit(connection, given, visit.now)
+        entry = visit.entry(
+            Action.REVIEW,
+            user_id=subject.user_id,
+            decision_id=subject.id,
+            detail={"verdict": given.ruling, "effect": stored.review.effect, "source": stored.review.source},
+        )
+        await access_log.add(connection, entry)
+    return stored
+
+
+async def _form(
+    visit: Visit,
+    decision_id: UUID,
+    *,
+    status: int = 200,
+    draft: Draft | None = None,
+    problem: str = "",
+) -> Response:
+    panel = await review_panel(visit, decision_id)
+    if panel is None:
+        raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
+    panel = replace(panel, draft=draft or panel.draft, problem=problem)
+    return visit.render("decision/review.html", status=status, panel=panel)
+
+
+async def _collided(visit: Visit, decision_id: UUID, draft: Draft, stale: Stale) -> Response:
+    """Both versions side by side; the person's own is kept and can be stored beside the other."""
+    panel = await review_panel(visit, decision_id)
+    if panel is None:
+        raise Refused(410, "The decision is gone", GONE + draft.note)
+    seen = _seen(str(visit.form.get("seen", "")))
+    known = [each.id for each in stale.reviews]
+    news = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
+    panel = replace(panel, draft=draft)
+    return visit.render("decision/collision.html", status=409, panel=panel, news=news)

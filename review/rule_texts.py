@@ -1,0 +1,151 @@
+"""What stands in the rule editor: text in, rules with the lines they stand at out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from starlette.datastructures import FormData
+
+from review.web import Refused
+from worker.account_settings import AccountRejected
+from worker.model import Account
+from worker.rules import ProblemLevel, RuleProblem
+
+LISTS: Final[Mapping[str, str]] = {
+    "flagged_keywords": "Keywords",
+    "flagged_phrases": "Phrases",
+    "allowed": "Allowed texts",
+}
+"""The lists of an account and their titles, in the order in which problems number their rules."""
+EDITOR_RULES: Final = 5_000
+"""From more rules on a list is searched and changed line by line, or as a file."""
+LINE: Final = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A problem of one rule, and the line where it stands; 0 where no line does."""
+
+    level: ProblemLevel
+    title: str
+    line: int
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody typed, made from a version of the account.
+
+    Attributes:
+        version: the version in force when the editor was opened.
+        texts: what stands in the text areas, by list: all rules, or the ones to add.
+        removed: rules to take out, by list; only where ``texts`` are rules to add.
+        whole: True when ``texts`` are all rules.
+    """
+
+    version: int
+    texts: Mapping[str, str]
+    removed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    whole: bool = True
+
+    @classmethod
+    def of(cls, account: Account) -> Self:
+        """The editor as it opens."""
+        whole = fits(account)
+        texts = {name: "\n".join(getattr(account, name)) if whole else "" for name in LISTS}
+        return cls(version=account.version, texts=texts, whole=whole)
+
+    @classmethod
+    def read(cls, form: FormData) -> Self:
+        """The editor as it came back.
+
+        Raises:
+            Refused: 400, the form lacks the version it was made from.
+        """
+        texts = {name: str(form.get(name, "")) for name in LISTS}
+        removed = {name: frozenset(map(str, form.getlist(f"remove_{name}"))) for name in LISTS}
+        return cls(version=version_in(form), texts=texts, removed=removed, whole=form.get("whole") != "no")
+
+    def changes(self, account: Account) -> dict[str, list[str]]:
+        """The three lists as they would be stored."""
+        typed = {name: [rule for _, rule in _lines(self.texts[name])] for name in LISTS}
+        if self.whole:
+            return typed
+        return {name: self._kept(account, name) + typed[name] for name in LISTS}
+
+    def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
+        """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
+        before = {name: 0 if self.whole else len(self._kept(account, name)) for name in LISTS}
+        places = [
+            (name, number)
+            for name in LISTS
+            for number in [0] * before[name] + [line for line, _ in _lines(self.texts[name])]
+        ]
+        found = []
+        for problem in problems:
+            known = problem.number is not None and problem.number < len(places)
+            name, line = places[problem.number or 0] if known else ("", 0)
+            title = LISTS.get(name, "All rules")
+            found.append(
+                Remark(level=problem.level, title=title, line=line, rule=problem.rule, text=problem.message)
+            )
+        return tuple(sorted(found, key=lambda each: each.level is not ProblemLevel.ERROR))
+
+    def refusals(self, account: Account, error: AccountRejected) -> tuple[Remark, ...]:
+        """What the settings themselves refuse, such as a rule of 2,000 characters."""
+        names = list(LISTS)
+        sizes = {name: len(rules) for name, rules in self.changes(account).items()}
+        problems = []
+        for place, text in error.problems:
+            name, _, index = place.partition(".")
+            number = None
+            if name in sizes and index.isdigit():
+                number = sum(sizes[each] for each in names[: names.index(name)]) + int(index)
+            problems.append(
+                RuleProblem(
+                    level=ProblemLevel.ERROR, rule=LISTS.get(name, name), code="broken",
+                    message=text, number=number,
+                )
+            )  # fmt: skip
+        return self.remarks(account, problems)
+
+    def _kept(self, account: Account, name: str) -> list[str]:
+        gone = self.removed.get(name, frozenset())
+        return [rule for rule in getattr(account, name) if rule not in gone]
+
+
+def fits(account: Account) -> bool:
+    """Whether the rules can be edited as text: not too many, and each on one line."""
+    rules = [rule for name in LISTS for rule in getattr(account, name)]
+    return len(rules) <= EDITOR_RULES and not any(LINE.search(rule) for rule in rules)
+
+
+def count(account: Account) -> int:
+    """Rules and allowed texts of an account."""
+    return sum(len(getattr(account, name)) for name in LISTS)
+
+
+def version_in(form: FormData) -> int:
+    """The version that a form was made from.
+
+    Raises:
+        Refused: 400.
+    """
+    shown = str(form.get("version", ""))
+    if not (shown.isascii() and shown.isdigit() and len(shown) <= 9):
+        raise Refused(400, "Not understood", f"version: expected a number, got {shown[:40]!r}.")
+    return int(shown)
+
+
+def found_in(account: Account, search: str) -> Sequence[tuple[str, str]]:
+    """List and rule of every rule that holds these letters, whatever their case."""
+    letters = search.casefold()
+    return [(name, rule) for name in LISTS for rule in getattr(account, name) if letters in rule.casefold()]
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    return [(number, rule) for number, line in enumerate(LINE.split(text), 1) if (rule := line.strip())]

@@ -1,0 +1,157 @@
+"""Rules tried out beside the server's loop: checked, matched on one text, matched on recent messages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from review.care import cover
+from review.web import Refused
+from worker.account_settings import rule_problems
+from worker.model import Account
+from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules
+
+Value = TypeVar("Value")
+TEXT_CHARS: Final = 10_000
+RECENT: Final = 1_000
+EXAMPLES: Final = 8
+AROUND_CHARS: Final = 60
+PATIENCE_S: Final = 60.0
+THREADS: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rules")
+"""Two at a time, the others wait: rule sets of strangers never take all of the machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A run of characters of a text and the numbers of the hits over it."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One text under a rule set.
+
+    Attributes:
+        pieces: the text, cut where hits begin and end.
+        hits: in order; number 1 is the first.
+    """
+
+    pieces: tuple[Piece, ...]
+    hits: tuple[Hit, ...]
+    level: Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A recent message that matches; without its text when the person has such texts covered."""
+
+    decision_id: UUID
+    hit: Hit
+    before: str
+    after: str
+    covered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A rule set on the recent messages of its account."""
+
+    messages: int
+    matched: int
+    by_rule: tuple[tuple[str, int], ...]
+    examples: tuple[Example, ...]
+
+
+async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
+    """What is wrong or doubtful about the rules, as the command line finds it."""
+    return await _threaded(partial(rule_problems, account, recent))
+
+
+async def tried(account: Account, text: str, level: Level) -> Tried:
+    """Which rules fire on a text, where and how."""
+    return await _threaded(lambda: _tried(_compiled_of(account, level), text, level))
+
+
+async def trial(account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:
+    """What the rules would have matched among recent messages."""
+    return await _threaded(lambda: _trial(_compiled_of(account, Level.DEFAULT), decisions, covered))
+
+
+def pieces(text: str, hits: Sequence[Hit]) -> tuple[Piece, ...]:
+    """The text cut at the edges of all hits, each run with the numbers of those over it, from 1."""
+    edges = sorted({0, len(text), *(hit.start for hit in hits), *(hit.end for hit in hits)})
+    return tuple(
+        Piece(
+            text=text[start:end],
+            numbers=tuple(
+                number for number, hit in enumerate(hits, 1) if hit.start <= start and end <= hit.end
+            ),
+        )
+        for start, end in pairwise(edges)
+    )
+
+
+async def _threaded(work: Callable[[], Value]) -> Value:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await asyncio.get_running_loop().run_in_executor(THREADS, work)
+    except TimeoutError as error:
+        raise Refused(
+            503, "Too busy", "Other rule sets are being checked. Nothing was stored: try again in a minute."
+        ) from error
+
+
+def _compiled_of(account: Account, level: Level) -> CompiledRules:
+    return _compiled(
+        account.flagged_keywords, account.flagged_phrases, account.allowed, account.version, level
+    )
+
+
+@lru_cache(maxsize=4)
+def _compiled(
+    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], version: int, level: Level
+) -> CompiledRules:
+    return compile_rules(keywords, phrases, allow=allow, version=version, level=level)
+
+
+def _tried(rules: CompiledRules, text: str, level: Level) -> Tried:
+    hits = rules.match(text)
+    return Tried(pieces=pieces(text, hits), hits=hits, level=level)
+
+
+def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:
+    counts: Counter[str] = Counter()
+    examples: list[Example] = []
+    matched = 0
+    for row in decisions:
+        if not (hits := rules.match(row["message_text"])):
+            continue
+        matched += 1
+        new = next((hit for hit in hits if hit.rule not in counts), None)
+        counts.update({hit.rule for hit in hits})
+        if new is not None and len(examples) < EXAMPLES:
+            examples.append(_example(row, new, cover(covered, row)))
+    return Trial(
+        messages=len(decisions), matched=matched, by_rule=tuple(counts.most_common(EXAMPLES)),
+        examples=tuple(examples),
+    )  # fmt: skip
+
+
+def _example(row: Mapping[str, Any], hit: Hit, covered: tuple[str, ...]) -> Example:
+    text = row["message_text"]
+    return Example(
+        decision_id=row["id"],
+        hit=hit,
+        before="" if covered else text[max(0, hit.start - AROUND_CHARS) : hit.start],
+        after="" if covered else text[hit.end : hit.end + AROUND_CHARS],
+        covered=covered,
+    )

@@ -1,0 +1,290 @@
+"""Reviewing as people do it, page by page, without a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from httpx2 import Response
+
+from db import queues
+from db.people import Person, Role
+from db.queues import Kind
+from tests.integration.audited import NOW, blocked, history, ignored, record, rows
+from tests.reviewing import Visitor, add_person, site, stored
+from worker.model import Decision
+
+SEEN = re.compile(r'name="seen" value="([^"]*)"')
+
+
+@pytest.fixture(scope="module")
+def visitors(database_url: str) -> Iterator[Any]:
+    """The running pages."""
+    with site(database_url) as visitor:
+        yield visitor
+
+
+def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
+    """Somebody at the pages."""
+    person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
+    visitor: Visitor = visitors()
+    visitor.sign_in(person)
+    return visitor, person
+
+
+def one(url: str, **more: Any) -> Decision:
+    """A recorded decision."""
+    decided = ignored(**more)
+    record(url, decided)
+    return decided
+
+
+def path(decided: Decision) -> str:
+    """Where its review form is."""
+    return f"/decisions/{decided.decision_id}/review"
+
+
+def send(visitor: Visitor, decided: Decision, page: Response, **fields: str) -> Response:
+    """Send the form of a page."""
+    found = SEEN.search(page.text)
+    assert found is not None
+    return visitor.post(path(decided), seen=found[1], **fields)
+
+
+def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url: str) -> None:
+    """The slower one gets 409, keeps what they typed, and can store theirs beside the other."""
+    decided = one(database_url)
+    fast, _ = signed_in(visitors, database_url)
+    slow, person = signed_in(visitors, database_url)
+    pages = [each.get(path(decided)) for each in (fast, slow)]
+    send(fast, decided, pages[0], verdict="agree", note="looks right to me")
+    met = send(slow, decided, pages[1], verdict="overturn", reason="OTHER", note="no: <b>it is not</b>")
+    again = send(slow, decided, met, verdict="overturn", reason="OTHER", note="still not")
+    state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
+
+    assert met.status_code == 409
+    assert "looks right to me" in met.text
+    assert "no: &lt;b&gt;it is not&lt;/b&gt;</textarea>" in met.text
+    assert person.login in met.text
+    assert again.status_code == 303
+    assert state == [{"state": "disputed"}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "message"),
+    [
+        ({}, 400, "verdict: expected agree, overturn, unsure, got nothing"),
+        ({"verdict": "maybe"}, 400, "verdict: expected"),
+        ({"verdict": "overturn"}, 400, "reason: expected a reason code"),
+        ({"verdict": "agree", "reason": "BECAUSE"}, 400, "reason: expected"),
+        ({"verdict": "agree", "remedy": "restore"}, 409, "possible without it"),
+    ],
+)
+def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
+    visitors: Any, database_url: str, fields: dict[str, str], status: int, message: str
+) -> None:
+    """And says why."""
+    decided = one(database_url)
+    visitor, _ = signed_in(visitors, database_url)
+    page = visitor.get(path(decided))
+    answer = send(visitor, decided, page, note="my long thoughts", **fields)
+
+    assert answer.status_code == status
+    assert message in answer.text
+    assert "my long thoughts</textarea>" in answer.text
+
+
+def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Any, database_url: str) -> None:
+    """It is gone, what was typed is not."""
+    decided = one(database_url)
+    visitor, _ = signed_in(visitors, database_url)
+    page = visitor.get(path(decided))
+    erase(database_url, decided)
+    answer = send(visitor, decided, page, verdict="agree", note="worth keeping")
+
+    assert answer.status_code == 410
+    assert "worth keeping" in answer.text
+    assert visitor.get(path(decided)).status_code == 404
+
+
+def erase(url: str, decided: Decision) -> None:
+    """Take a decision out of the audit, as on request."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE id = %s", (decided.decision_id,))
+
+
+def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: str) -> None:
+    """The page offers it, does it, and takes it back."""
+    sealed = blocked(conversation_id="pages", rejected_draft="Hm.")
+    record(database_url, sealed)
+    visitor, _ = signed_in(visitors, database_url)
+    page = visitor.get(path(sealed))
+    fields = {"verdict": "overturn", "reason": "RULE_TOO_BROAD", "remedy": "restore_message"}
+    send(visitor, sealed, page, **fields)
+    restored = history(database_url, "pages")
+    after = visitor.get(path(sealed))
+    undo = re.search(r'action="(/reviews/[^"]+/undo)"', after.text)
+    assert undo is not None
+    back = visitor.post(undo[1])
+
+    assert "restore the author's message" in page.text
+    assert "never sent" in page.text
+    assert restored == [("user", "is this spam?")]
+    assert "It can be taken back until" in after.text
+    assert back.status_code == 303
+    assert history(database_url, "pages") == []
+
+
+def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url: str) -> None:
+    """Claimed, answered, skipped, until nothing waits."""
+    made = [one(database_url) for _ in range(3)]
+    visitor, person = signed_in(visitors, database_url)
+    of = stored(
+        database_url,
+        lambda connection: queues.create(
+            connection, name="pages", kind=Kind.HAND, created_by="t", now=NOW - timedelta(days=1)
+        ),
+    )
+    picked = {each.decision_id: each.decided_at for each in made}
+    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    visitor.get("/queues")
+    first = visitor.post(f"/queues/{of}/next")
+    page = visitor.get(path(made[0]))
+    listed = visitor.get("/queues")
+    second = send(visitor, made[0], page, verdict="agree")
+    item = second.headers["location"].partition("item=")[2]
+    renewed = visitor.post(f"/items/{item}/renew", decision=str(made[1].decision_id))
+    third = visitor.post(f"/items/{item}/skip")
+    visitor.post(f"/items/{third.headers['location'].partition('item=')[2]}/release")
+    lost = visitor.post(f"/items/{item}/skip")
+    visitor.get("/queues")
+
+    assert first.headers["location"].startswith(f"/decisions/{made[0].decision_id}?item=")
+    assert "From the queue <strong>pages</strong>" in page.text
+    assert person.name in listed.text
+    assert second.headers["location"].startswith(f"/decisions/{made[1].decision_id}?item=")
+    assert renewed.headers["location"] == f"/decisions/{made[1].decision_id}#held"
+    assert third.headers["location"].startswith(f"/decisions/{made[2].decision_id}?item=")
+    assert lost.status_code == 409
+
+
+def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, database_url: str) -> None:
+    """Not on any page that shows reviews, and all of it after the answer."""
+    decided = one(database_url)
+    first, _ = signed_in(visitors, database_url)
+    second, _ = signed_in(visitors, database_url)
+    of = stored(
+        database_url,
+        lambda connection: queues.create(
+            connection, name="blind", kind=Kind.HAND, second_share=1.0, created_by="t", now=NOW
+        ),
+    )
+    picked = {decided.decision_id: decided.decided_at}
+    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    first.post(f"/queues/{of}/next")
+    send(first, decided, first.get(path(decided)), verdict="overturn", reason="OTHER", note="SECRET opinion")
+    readings = rows(database_url, "SELECT id FROM queues WHERE kind = 'second'")[0]["id"]
+    second.post(f"/queues/{readings}/next")
+    before = second.get(path(decided))
+    send(second, decided, before, verdict="agree")
+    after = second.get(path(decided))
+
+    assert "SECRET" not in before.text
+    assert "is shown after your answer" in before.text
+    assert "State: <strong>" not in before.text
+    assert "SECRET opinion" in after.text
+    assert "disputed" in after.text
+
+
+def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, database_url: str) -> None:
+    """Before the answer the page is like any other."""
+    asked, plain = one(database_url), one(database_url)
+    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    reader, _ = signed_in(visitors, database_url)
+    lead.get(path(asked))
+    lead.post(f"/decisions/{asked.decision_id}/known", verdict="agree", note="plain as day", act="mark")
+    lead.get("/queues")
+    opened = lead.post("/queues", name="with golden", kind="hand", golden="100")
+    of = rows(database_url, "SELECT id FROM queues WHERE name = 'with golden'")[0]["id"]
+    lead.get(path(plain))
+    lead.post(f"/decisions/{plain.decision_id}/pick", queue=str(of), login="")
+    reader.post(f"/queues/{of}/next")
+    before = reader.get(path(asked))
+    answered = send(reader, asked, before, verdict="overturn", reason="OTHER")
+    after = reader.get(path(asked))
+
+    assert opened.status_code == 303
+    assert "plain as day" not in before.text
+    assert "known answer" not in before.text
+    assert answered.headers["location"] == f"/decisions/{asked.decision_id}#review"
+    assert "plain as day" in after.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "sample", "amount": "lots", "how": "share"}, "amount: expected 0 to 100 percent"),
+        ({"kind": "sample", "amount": "5", "how": "each", "per": "colour"}, "per: expected"),
+        ({"kind": "heap"}, "kind: expected"),
+        ({"kind": "hand", "name": " "}, "name: expected 1 to 100 characters"),
+        ({"kind": "hand", "lease": "5"}, "lease: expected 10 to 86400 s"),
+    ],
+)
+def test_a_queue_that_cannot_be_opened_says_why(
+    visitors: Any, database_url: str, fields: dict[str, str], message: str
+) -> None:
+    """And the form is still there."""
+    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead.get("/queues")
+    answer = lead.post("/queues", **{"name": "wrong"} | fields)
+
+    assert answer.status_code == 400
+    assert message in answer.text
+
+
+def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, database_url: str) -> None:
+    """A lead of one account closes their own queues."""
+    lead, _ = signed_in(visitors, database_url, Role.LEAD, account="acme")
+    lead.get("/queues")
+    escalations = rows(database_url, "SELECT id FROM queues WHERE kind = 'escalations'")[0]["id"]
+    refused = lead.post(f"/queues/{escalations}/close")
+    lead.get("/queues")
+    lead.post("/queues", name="my own", kind="hand")
+    own = rows(database_url, "SELECT id FROM queues WHERE name = 'my own'")[0]["id"]
+
+    assert refused.status_code == 403
+    assert lead.post(f"/queues/{own}/close").status_code == 303
+
+
+def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) -> None:
+    """It is not there for them; with the right to view alone it is there and closed."""
+    decided = one(database_url)
+    stranger, _ = signed_in(visitors, database_url, Role.REVIEWER, account="umbrella")
+    viewer, _ = signed_in(visitors, database_url, Role.VIEWER)
+    foreign = stranger.get(path(decided))
+    stranger.get("/queues")
+    tried = stranger.post(path(decided), verdict="agree")
+    seen = viewer.get(path(decided))
+    refused = viewer.post(path(decided), verdict="agree")
+
+    assert (foreign.status_code, tried.status_code) == (404, 404)
+    assert seen.status_code == 200
+    assert "Store review" not in seen.text
+    assert refused.status_code == 403
+
+
+def test_keys_can_be_switched_off(visitors: Any, database_url: str) -> None:
+    """For good."""
+    visitor, _ = signed_in(visitors, database_url)
+    before = visitor.get("/queues")
+    visitor.post("/profile/keys")
+    after = visitor.get("/queues")
+
+    assert 'data-keys="on"' in before.text
+    assert 'data-keys="on"' not in after.text
