@@ -194,6 +194,17 @@
   }
 
   const whose = document.body.dataset.person || "";
+  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
+  function forget() {
+    const key = sessionStorage.getItem("hushgate:sent");
+    if (!key) return;
+    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
+    const back = all("form[action$='/review'] textarea").some((field) => field.value);
+    if (status >= 400 || back || one("input[type=password]")) return;
+    sessionStorage.removeItem("hushgate:sent");
+    keep(key, "");
+  }
+  forget();
   for (const field of all("textarea[data-draft]")) {
     const key = `hushgate:${whose}:${field.dataset.draft}`;
     const found = stored(key);
@@ -201,18 +212,6 @@
     field.addEventListener("input", () => keep(key, field.value));
     field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
   }
-
-  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
-  function forget() {
-    const key = sessionStorage.getItem("hushgate:sent");
-    if (!key) return;
-    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
-    const back = all("textarea").some((field) => field.value && (!field.dataset.draft || `hushgate:${whose}:${field.dataset.draft}` === key));
-    if (status >= 400 || back || one("input[type=password]")) return;
-    sessionStorage.removeItem("hushgate:sent");
-    keep(key, "");
-  }
-  forget();
   try {
     for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
       const found = stored(key);
