@@ -181,7 +181,8 @@ def test_the_worker_s_role_may_not(worker: Rows, statement: str) -> None:
 
 def test_the_worker_s_role_may_not_touch_a_partition_by_its_name(worker: Rows, owner: Rows) -> None:
     """Rights on the audit do not reach around it."""
-    name = owner.execute("SELECT relname FROM pg_class WHERE relname ~ '^ai_decisions_2'").fetchone()
+    query = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^ai_decisions_2'"
+    name = owner.execute(query).fetchone()
 
     assert name is not None
     for statement in ("DELETE FROM {}", "SELECT * FROM {}"):
