@@ -15,11 +15,11 @@
   const current = () => one("[data-row][aria-current=true]");
 
   function move(step) {
-    const along = one(step > 0 ? "[data-next]" : "[data-prev]");
-    if (along || one("[data-walk]")) { along?.click(); return; }
+    if (one("[data-walk]")) { one(step > 0 ? "[data-walk] [data-next]" : "[data-walk] [data-prev]")?.click(); return; }
     const list = rows();
     if (!list.length) return;
     const at = list.indexOf(current());
+    if (at >= 0 && !list[at + step]) { one(step > 0 ? "[data-next]" : "[data-prev]")?.click(); return; }
     const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : list.length - 1) : at + step))];
     current()?.removeAttribute("aria-current");
     next.setAttribute("aria-current", "true");
