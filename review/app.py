@@ -131,6 +131,8 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         except StorageUnavailable as error:
             log.warning("review_storage_unavailable", kind=error.kind)
             response = await _refusal(visit, page, AWAY)
+        finally:
+            await visit.form.close()
         if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response

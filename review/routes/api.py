@@ -6,7 +6,7 @@ from typing import Final
 
 from review import filters, log_filters
 from review.access import Right
-from review.api import access_log, decisions, openapi, shapes
+from review.api import access_log, decisions, figures, openapi, shapes
 from review.web import Page, Parameter
 
 CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this one goes on")
@@ -55,5 +55,9 @@ API: Final = (
         api=True,
         summary="This document",
         response=shapes.Document,
+    ),
+    Page(path="/api/v1/figures", name="api_figures", handler=figures.figures, right=Right.VIEW, api=True),
+    Page(
+        path="/api/v1/agreement", name="api_agreement", handler=figures.agreement, right=Right.LEAD, api=True
     ),
 )
