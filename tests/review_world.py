@@ -274,3 +274,5 @@ OWN: Final[dict[str, Sample]] = {"job_id": job, "view_id": view, "item_id": item
 SHARED: Final[dict[str, Sample]] = {"queue_id": queue}
 """Path parameters that name something of everybody."""
 SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
+QUERIES: Final = {"compare": "?from=1&to=1"}
+"""What pages need in their query to show anything, by their name."""
