@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.review_tables import people, queue_items, review_states
-from db.tables import ai_decisions, ai_rules
+from db.tables import ai_decisions, ai_rules, event_keys
 from worker.model import StageOutcome
 
 STAGES: Final = (
@@ -108,6 +108,7 @@ def conditions(filters: Filters) -> list[Condition]:
         *_equal(filters),
         *_within(ai_decisions.c.created_at, filters),
         *_numbers(filters),
+        *_event(filters),
         *_texts(filters),
         *_trace(filters),
         *_people(filters),
@@ -196,6 +197,19 @@ def _trace(filters: Filters) -> Iterator[Condition]:
             yield ai_decisions.c.snapshot_json.contains({"stages": stages})
         else:
             yield _marked(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
+
+
+def _event(filters: Filters) -> Iterator[Condition]:
+    """When an account's event was decided, as long as the table of events still knows."""
+    if filters.event_id is None or filters.user_id is None:
+        return
+    known = (
+        sa.select(event_keys.c.created_at)
+        .where(event_keys.c.user_id == filters.user_id, event_keys.c.event_id == filters.event_id)
+        .scalar_subquery()
+    )
+    yield ai_decisions.c.created_at >= sa.func.coalesce(known, sa.text("'-infinity'"))
+    yield ai_decisions.c.created_at <= sa.func.coalesce(known, sa.text("'infinity'"))
 
 
 def _marked(*marks: str) -> Condition:

@@ -154,8 +154,14 @@ ai_decisions: Final = Table(
         "message_text",
         postgresql_using="gin",
         postgresql_ops={"message_text": "gin_trgm_ops"},
+        postgresql_with={"gin_pending_list_limit": 256},
     ),
-    Index("ix_ai_decisions_marks", text("hushgate_marks(snapshot_json)"), postgresql_using="gin"),
+    Index(
+        "ix_ai_decisions_marks",
+        text("hushgate_marks(snapshot_json)"),
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    ),
     comment="the audit: one row per accepted event, append-only",
     postgresql_partition_by="RANGE (created_at)",
 )

@@ -93,6 +93,7 @@ def build(settings: ReviewSettings) -> Starlette:
         lifespan=lifespan,
     )
     app.state.site = site
+    app.state.pages = PAGES
     app.state.forms = frozenset(
         page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
     )

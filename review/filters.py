@@ -69,6 +69,11 @@ class Asked:
     values: Mapping[str, str]
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def wrong(self) -> frozenset[str]:
+        """Names of the fields that cannot be used."""
+        return frozenset(each.field for each in self.problems)
+
     def query(self, **changes: str | None) -> str:
         """The good values as a URL's query, changed; None takes one away; always in the same order."""
         wanted = {**self.values, **changes}

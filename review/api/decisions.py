@@ -46,7 +46,7 @@ async def listed(visit: Visit) -> Response:
         user_id=wanted.filters.user_id,
         detail={"query": wanted.query(), "rows": len(page.rows), "api": True},
     )
-    rows = [{**row, "review": standings.get(row["id"], "open")} for row in page.rows]
+    rows = [_plain(row) | {"review": standings.get(row["id"], "open")} for row in page.rows]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)
 
@@ -64,7 +64,11 @@ async def one(visit: Visit) -> Response:
             raise nothing
         standings = await audit.standings(connection, [row])
     await visit.log(Action.READ, user_id=row["user_id"], decision_id=decision_id, detail={"api": True})
-    return _json({**row, "review": standings.get(decision_id, "open")})
+    return _json(_plain(row) | {"review": standings.get(decision_id, "open")})
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in row.items()}  # SQLAlchemy's names are a kind of str
 
 
 def _limit(text: str) -> int:
@@ -74,4 +78,6 @@ def _limit(text: str) -> int:
 
 
 def _json(body: Mapping[str, Any]) -> Response:
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
+    return Response(
+        orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS), media_type="application/json"
+    )

@@ -12,10 +12,13 @@ from tests.browser.world import SHOP
 
 SAMPLES: Final[dict[str, Callable[[Desk], str]]] = {
     "account": lambda _: SHOP,
-    "decision_id": lambda desk: desk.world.endings["REPLIED"],
+    "decision_id": lambda desk: desk.world.endings["MODERATION_FLAGGED"],
+    "document": lambda desk: str(_first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP)),
+    "job_id": lambda desk: str(_first(desk, "SELECT id FROM jobs WHERE state = 'done'")),
+    "version": lambda _: "1",
 }
 """What stands for a parameter of a path; a route with another one needs a line here."""
-QUERIES: Final[dict[str, str]] = {}
+QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2"}
 """What a page needs to show something, by name of its route."""
 OPENED: Final = tuple(page for page in PAGES if "GET" in page.methods and not page.api)
 
@@ -23,6 +26,12 @@ OPENED: Final = tuple(page for page in PAGES if "GET" in page.methods and not pa
 def parameters(page: Page) -> tuple[str, ...]:
     """Names in braces of a path."""
     return tuple(part.split("}")[0].split(":")[0] for part in page.path.split("{")[1:])
+
+
+def _first(desk: Desk, query: str, *values: object) -> object:
+    row = desk.world.running.row(query, *values)
+    assert row is not None, query
+    return next(iter(row.values()))
 
 
 def address(desk: Desk, page: Page) -> str:

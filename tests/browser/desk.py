@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ from tests.reviewing import PASSWORD
 
 WIDE: Final = {"width": 1280, "height": 900}
 PHONE: Final = {"width": 360, "height": 740}
+ALARMING: Final = re.compile(r'"level": "(error|critical)"|csp_violation|^[\w.]*(Error|Exception)\b')
 PATIENCE_MS: Final = 15_000
 PICTURES: Final = Path(__file__).parents[2] / "out" / "browser"
 
@@ -34,6 +36,7 @@ class Desk:
     world: World
     log: Path
     watches: list[Watch] = field(default_factory=list)
+    _read: int = 0
     _cookies: dict[str, StorageState] = field(default_factory=dict)
 
     def stranger(self, **options: Any) -> Page:
@@ -60,8 +63,13 @@ class Desk:
             watch.expect(*statuses)
 
     def faults(self) -> list[str]:
-        """What happened that must not; forgets it."""
+        """What happened that must not, on pages and in the server's log; forgets it."""
+        with self.log.open(encoding="utf-8") as log:
+            log.seek(self._read)
+            said = log.read()
+            self._read = log.tell()
         found = [fault for watch in self.watches for fault in watch.faults]
+        found += [line[-2000:] for line in said.splitlines() if ALARMING.search(line)]
         self.watches.clear()
         return found
 

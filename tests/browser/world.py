@@ -8,13 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cli.demo import events, seed
+from cli.demo import events, readers, seed
+from db import accounts
 from db.people import Person, Role
+from db.pool import pool
+from db.review_store import Store
+from review.care import CATEGORIES
 from sandbox.server import SandboxHandle
 from tasks.publish import publish_many
 from tests.integration.running import Running, eventually, running
 from tests.integration.test_outcomes import HOURS, OUTCOMES
 from tests.reviewing import add_person
+from worker.account_settings import changed
 
 SHOP: Final = "corner-shop"
 CHANNEL: Final = "music-channel"
@@ -70,10 +75,32 @@ def world(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator
     asyncio.run(seed.accounts_and_documents(database_url))
     people = _people(database_url)
     with running(database_url, redis_url, sandbox) as engine:
+        _cover(engine, people["covered"].login)
         endings = _endings(engine)
         hostile = tuple(str(_hostile(engine, text)["id"]) for text in HOSTILE)
         _demo(engine)
+        asyncio.run(_colleagues(database_url))
+        asyncio.run(_another_version(database_url))
         yield World(running=engine, people=people, endings=endings, hostile=hostile)
+
+
+async def _colleagues(url: str) -> None:
+    """Reviews, a queue and second readings, as in the demo."""
+    async with Store(url, size=1) as store:
+        await readers.read_some(store)
+
+
+async def _another_version(url: str) -> None:
+    """A change of the shop's rules, so that there is something to compare."""
+    async with pool(url, size=1, application="test", role=None) as source:
+        shop = await accounts.newest(source, SHOP)
+        keywords = [*shop.flagged_keywords, "counterfeit"]
+        await accounts.store(source, changed(shop, {"flagged_keywords": keywords}), changed_by="ada")
+
+
+def _cover(engine: Running, login: str) -> None:
+    """Cover everything that can be covered for one person."""
+    engine.database.execute("UPDATE people SET covered = %s WHERE login = %s", (list(CATEGORIES), login))
 
 
 def _people(url: str) -> dict[str, Person]:

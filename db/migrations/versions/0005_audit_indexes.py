@@ -17,7 +17,7 @@ depends_on: str | Sequence[str] | None = None
 
 MARKS = """
     CREATE OR REPLACE FUNCTION hushgate_marks(snapshot jsonb) RETURNS text[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 2500 AS $$
         SELECT array_agg(mark) FROM (
             SELECT (stage->>'stage') || ':' || (stage->>'outcome') AS mark
             FROM jsonb_array_elements(snapshot->'stages') AS stage WHERE stage->>'outcome' <> 'passed'
@@ -30,8 +30,8 @@ INDEXES = {
     "rule": "(matched_rule text_pattern_ops, created_at, id) WHERE matched_rule IS NOT NULL",
     "author": "(author_id, created_at, id)",
     "degraded": "(created_at, id) WHERE degraded",
-    "text": "USING gin (message_text gin_trgm_ops)",
-    "marks": "USING gin (hushgate_marks(snapshot_json))",
+    "text": "USING gin (message_text gin_trgm_ops) WITH (gin_pending_list_limit = 256)",
+    "marks": "USING gin (hushgate_marks(snapshot_json)) WITH (fastupdate = off)",
 }
 PARTITIONS = sa.text("""
     SELECT child.relname FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid

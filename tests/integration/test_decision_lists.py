@@ -1,0 +1,323 @@
+"""The list of decisions as people use it: filters in the URL, bad input, views, exports, what is logged."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from httpx2 import Response
+from psycopg.rows import dict_row
+
+from db.people import Grant, Person, Role, grant
+from tests.auditing import ago, decided, store
+from tests.reviewing import Visitor, add_person, site, stored
+from worker.policy import Reason
+
+HOSTILE = "<script>alert(1)</script>\" onclick='x' {{7*7}} \u202e"
+ROWS = 5
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site over an audit of two accounts."""
+    made = [decided(at=ago(minutes=number), user_id="acme", author_id="a") for number in range(ROWS)]
+    made += [
+        decided(user_id="other", text="secret of the other account", author_id=HOSTILE),
+        decided(user_id="other", text=HOSTILE, reason_code=Reason.FLAGGED_RULE, matched_rule=HOSTILE),
+        decided(at=ago(days=3), user_id="acme", text="old"),
+    ]
+    store(database_url, made)
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def lead(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """A lead of every account, signed in."""
+    return signed_in(visitor, add_person(database_url, Role.LEAD))
+
+
+def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
+    """Somebody at the pages."""
+    somebody = visitor()
+    somebody.sign_in(person)
+    return somebody
+
+
+def rows_of(response: Response) -> int:
+    """Rows of the list on a page."""
+    return len(re.findall("<tr data-row", response.text))
+
+
+def logged(url: str, action: str) -> list[dict[str, Any]]:
+    """Lines of the access log with this action, oldest first."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        query = "SELECT * FROM access_log WHERE action = %s ORDER BY id"
+        return connection.execute(query, (action,)).fetchall()
+
+
+def test_the_list_shows_a_day_and_says_so(lead: Visitor) -> None:
+    """Older ones are one click away."""
+    day = lead.get("/decisions")
+
+    assert rows_of(day) == ROWS + 2
+    assert f"{ROWS + 2} decisions" in day.text
+    assert "From: 24h ago" in day.text
+    assert rows_of(lead.get("/decisions?since=all")) == ROWS + 3
+
+
+def test_filters_stand_in_the_url_and_can_be_taken_away(lead: Visitor) -> None:
+    """Each as a chip with a link to the list without it."""
+    shown = lead.get("/decisions?account=acme&since=7d&decision=ignore")
+    without = [unescape(link) for link in re.findall(r'href="([^"]+)" aria-label="Remove', shown.text)]
+
+    assert rows_of(shown) == ROWS + 1
+    assert without == [
+        "/decisions?account=acme&decision=ignore",
+        "/decisions?since=7d&decision=ignore",
+        "/decisions?since=7d&account=acme",
+    ]
+    assert rows_of(lead.get("/decisions?" + without[1].partition("?")[2])) == ROWS + 3
+
+
+BAD = (
+    ("since=yesterday", "From", "a time such as 2026-11-21T10:00, or an age such as 24h or 7d", "yesterday"),
+    ("since=99999999d", "From", "a time such as", "99999999d"),
+    ("until=1900-01-01", "Until", "a time such as", "1900-01-01"),
+    ("since=1h&until=2h", "Until", "a time after", "2h"),
+    ("decision=maybe", "Decision", "one of ignore, respond, escalate", "maybe"),
+    ("reason=WHY", "Reason", "one of UNKNOWN_ACCOUNT,", "WHY"),
+    ("version=3", "Version", "an account beside it", "3"),
+    ("account=a&version=-1", "Version", "a whole number", "-1"),
+    ("confidence_from=2", "Confidence from", "a number from 0 to 1", "2"),
+    ("confidence_from=nan", "Confidence from", "a number from 0 to 1", "nan"),
+    ("confidence_from=0.5&confidence_to=0.1", "Confidence to", "at least 0.5", "0.1"),
+    ("stage=moderation", "Stage outcome", "a stage (scope, rules,", "moderation"),
+    ("stage=scope:burnt", "Stage outcome", "a stage (scope, rules,", "scope:burnt"),
+    ("degraded=perhaps", "Degraded", "yes or no", "perhaps"),
+    ("review=nice", "Review", "one of open, reviewed,", "nice"),
+    ("text=" + "x" * 10_000, "Text", "at most 500 characters", "x" * 60 + "… (10,000 characters)"),
+    ("colour=red", "Unknown filter", "one of since, until, account,", "colour"),
+    ("scope=chat&scope=comment", "Scope", "one value", "chat and comment"),
+)
+
+
+@pytest.mark.parametrize(("query", "title", "expected", "got"), BAD, ids=[query[:30] for query, *_ in BAD])
+def test_a_filter_that_cannot_be_used_is_named_and_the_others_stay(
+    lead: Visitor, query: str, title: str, expected: str, got: str
+) -> None:
+    """With what was expected and what came."""
+    refused = lead.get(f"/decisions?{query}&author=somebody")
+    said = unescape(re.sub(r"<[^>]+>", "", refused.text))
+
+    assert refused.status_code == 400
+    assert f"{title}: expected {expected}" in said
+    assert f"got {got}" in said
+    assert 'name="author" value="somebody"' in refused.text
+    assert len(refused.text) < 40_000
+
+
+@pytest.mark.parametrize("query", ["cursor=abc", "cursor=" + "A" * 40])
+def test_a_tampered_cursor_is_refused_in_words(lead: Visitor, query: str) -> None:
+    """Not as an empty list."""
+    refused = lead.get(f"/decisions?{query}")
+
+    assert refused.status_code == 400
+    assert "expected one from an earlier page" in refused.text
+
+
+def test_somebody_of_one_account_sees_that_account_only(
+    database_url: str, visitor: Callable[[], Visitor]
+) -> None:
+    """Whatever the URL asks for, in the pages and in the JSON face."""
+    person = add_person(database_url, Role.VIEWER, account="acme")
+    somebody = signed_in(visitor, person)
+
+    for query in ("", "?account=other", "?text=secret", "?account=other&cursor="):
+        for path in ("/decisions", "/api/v1/decisions"):
+            assert "secret of the other account" not in somebody.get(path + query).text
+    assert rows_of(somebody.get("/decisions")) == ROWS
+    assert somebody.post("/exports", query="", format="csv").status_code == 403
+
+
+def test_what_users_wrote_is_text(lead: Visitor) -> None:
+    """In cells, chips, links and inputs."""
+    shown = lead.get(f"/decisions?rule={quote(HOSTILE)}")
+
+    assert rows_of(shown) == 1
+    assert "<script>alert" not in shown.text
+    assert "onclick='x'" not in shown.text
+    assert "{{7*7}}" in unescape(shown.text)
+
+
+def test_lists_and_searches_are_logged_and_a_followed_list_once_a_minute(
+    database_url: str, lead: Visitor
+) -> None:
+    """With the filters, and whether text was searched."""
+    before = len(logged(database_url, "list"))
+    lead.get("/decisions?account=acme")
+    lead.get("/decisions?text=secret")
+    for _ in range(3):
+        lead.get("/decisions?live=1&author=followed")
+
+    lists = [line["detail"]["query"] for line in logged(database_url, "list")][before:]
+    assert lists == ["account=acme", "author=followed"]
+    assert logged(database_url, "search")[-1]["detail"]["query"] == "text=secret"
+
+
+def test_a_followed_list_shows_what_came_also_when_it_was_committed_late(
+    database_url: str, lead: Visitor
+) -> None:
+    """It is drawn anew each time, so nothing depends on what was there before."""
+    newest = decided(author_id="live")
+    store(database_url, [newest])
+    assert rows_of(lead.get("/decisions?live=1&author=live")) == 1
+
+    store(database_url, [decided(at=newest.decided_at.replace(microsecond=0), author_id="live")])
+    shown = lead.get("/decisions?live=1&author=live")
+    assert rows_of(shown) == 2
+    assert 'hx-trigger="every 2s"' in shown.text
+    assert ">Pause</a>" in shown.text
+
+
+def test_views_are_kept_shared_renamed_and_deleted(
+    database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
+) -> None:
+    """By their owner; others use what is shared and cannot change it."""
+    lead.get("/decisions")
+    assert lead.post("/views", name=" Blocked  today ", query="reason=FLAGGED_RULE").status_code == 303
+    view_id = re.search(r'action="/views/([0-9a-f-]{36})"', lead.get("/views").text)
+    assert view_id is not None
+    other = signed_in(visitor, add_person(database_url, Role.VIEWER))
+
+    assert "Blocked today" not in other.get("/decisions").text
+    assert lead.post(f"/views/{view_id[1]}", name="Shared one", shared="1").status_code == 303
+
+    shown = other.get("/decisions")
+    assert "Shared one" in shown.text
+    assert 'href="/decisions?reason=FLAGGED_RULE"' in shown.text
+    assert other.post(f"/views/{view_id[1]}", name="Mine").status_code == 404
+    assert other.post(f"/views/{view_id[1]}/delete").status_code == 404
+    assert lead.post(f"/views/{view_id[1]}/delete").status_code == 303
+    assert "Shared one" not in other.get("/decisions").text
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 81, "\u202e"])
+def test_a_view_needs_a_name(lead: Visitor, name: str) -> None:
+    """One that can be read."""
+    lead.get("/decisions")
+    refused = lead.post("/views", name=name, query="")
+
+    assert (refused.status_code, "expected 1 to 80 characters" in refused.text) == (400, True)
+
+
+def test_a_name_is_used_once(lead: Visitor) -> None:
+    """By one person."""
+    lead.get("/decisions")
+    assert lead.post("/views", name="Twice", query="").status_code == 303
+    assert lead.post("/views", name="Twice", query="").status_code == 400
+
+
+def exported(visitor: Visitor, query: str, **form: str) -> str:
+    """Ask for an export and wait for its end; the job's address."""
+    visitor.get("/decisions")
+    started = visitor.post("/exports", query=query, **form)
+    assert started.status_code == 303, started.text
+    address = str(started.headers["location"])
+    for _ in range(400):
+        if ">done<" in (page := visitor.get(address)).text:
+            return address
+        assert ">failed<" not in page.text
+    pytest.fail("the export did not end")
+
+
+def test_an_export_is_written_in_the_background_and_fetched(database_url: str, lead: Visitor) -> None:
+    """CSV with permalinks, whole, as the list shows it; asking and fetching are logged."""
+    address = exported(lead, "account=acme&since=7d", format="csv", bom="1")
+    got = lead.get(f"{address}/file")
+    rows = list(csv.DictReader(io.StringIO(got.content.decode("utf-8-sig"), newline="")))
+
+    assert got.content.startswith(b"\xef\xbb\xbf")
+    assert 'attachment; filename="decisions-' in got.headers["content-disposition"]
+    assert len(rows) == ROWS + 1
+    assert rows[0]["permalink"] == f"https://127.0.0.1/decisions/{rows[0]['id']}"
+    assert [logged(database_url, each)[-1]["detail"]["job"] for each in ("export", "download")] == [
+        address.rsplit("/", 1)[1]
+    ] * 2
+
+
+def test_an_export_can_be_ndjson_and_travels_packed_or_plain(lead: Visitor) -> None:
+    """As the client takes it."""
+    address = exported(lead, "account=other", format="ndjson")
+    plain = lead.get(f"{address}/file", headers={"Accept-Encoding": "identity"})
+    packed = lead.get(f"{address}/file", headers={"Accept-Encoding": "gzip"})
+    rows = [json.loads(line) for line in plain.text.splitlines()]
+
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.content == plain.content
+    assert {row["message_text"] for row in rows} == {"secret of the other account", HOSTILE}
+
+
+def test_an_export_belongs_to_who_asked_for_it_while_they_may(
+    database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
+) -> None:
+    """Another lead gets nothing; who lost an account does not get its decisions any more."""
+    person = add_person(database_url, Role.LEAD, account="acme")
+
+    async def more(connection: Any) -> None:
+        wanted = Grant(user_id="other", role=Role.LEAD)
+        await grant(connection, person.person_id, wanted, granted_by="test")
+
+    stored(database_url, more)
+    theirs = signed_in(visitor, person)
+    address = exported(theirs, "", format="csv")
+
+    assert lead.get(f"{address}/file").status_code == lead.get(address).status_code == 404
+    assert lead.post(f"{address}/cancel").status_code == 404
+    assert theirs.get(f"{address}/file").status_code == 200
+
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "DELETE FROM person_roles WHERE person_id = %s AND user_id = 'other'", (person.person_id,)
+        )
+    assert theirs.get(f"{address}/file").status_code == 403
+
+
+def test_the_json_face_has_the_same_lists(lead: Visitor) -> None:
+    """Page by page, and one decision whole."""
+    first = lead.get("/api/v1/decisions?account=acme&since=7d&limit=4").json()
+    second = lead.get(f"/api/v1/decisions?account=acme&since=7d&limit=4&cursor={first['older']}").json()
+    one = lead.get(f"/api/v1/decisions/{first['decisions'][0]['id']}").json()
+
+    assert [len(each["decisions"]) for each in (first, second)] == [4, 2]
+    assert (first["newer"], second["older"]) == (None, None)
+    assert one["snapshot_json"]["rules_version"] == 1
+    assert one["review"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/v1/decisions?limit=501", 400),
+        ("/api/v1/decisions?cursor=x", 400),
+        ("/api/v1/decisions?decision=x", 400),
+        ("/api/v1/decisions/x", 404),
+        ("/api/v1/decisions/018f0000-0000-7000-8000-000000000000", 404),
+    ],
+)
+def test_the_json_face_refuses_in_json(lead: Visitor, path: str, status: int) -> None:
+    """As problem details."""
+    refused = lead.get(path)
+
+    assert (refused.status_code, refused.json()["status"]) == (status, status)
+    assert gzip.compress(refused.content)
