@@ -263,7 +263,7 @@ Sample: TypeAlias = Callable[[World, UUID], object]
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
     "decision_id": lambda world, _: world.decision.decision_id,
-    "document_id": document,
+    "document": document,
     "item_id": item,
     "review_id": review,
     "version": version,
