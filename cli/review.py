@@ -221,11 +221,8 @@ async def _fitting(connection: AsyncConnection, line: Line) -> Remedy:
     """What ``restore`` means here: a draft that the author never read stays sealed."""
     if line.remedy is not Remedy.RESTORE:
         return line.remedy
-    subject = await exchanges.subject(connection, line.decision_id)
-    if subject is None:
-        return line.remedy
-    place = await exchanges.exchange(connection, subject, datetime.now(UTC))
-    return next(iter(exchanges.offered(subject, line.ruling, place)), line.remedy)
+    proposed = await exchanges.proposed(connection, line.decision_id, line.ruling, datetime.now(UTC))
+    return line.remedy if proposed is Remedy.NONE else proposed
 
 
 async def _take_back(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any]:

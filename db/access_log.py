@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -87,3 +88,66 @@ async def append(connection: Connection, entry: Entry) -> None:
         "address": entry.address,
     }
     await connection.execute(APPEND, values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line as it is read."""
+
+    number: int
+    at: datetime
+    person: str
+    action: str
+    user_id: str | None
+    decision_id: UUID | None
+    detail: Mapping[str, Any]
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which lines; what is None or empty asks for nothing.
+
+    Attributes:
+        accounts: those the reader may see; None for all, and then also lines without an account.
+        person: a login, as it was at that time.
+        before: only lines older than the one with this number, which is on the page before.
+    """
+
+    accounts: tuple[str, ...] | None
+    since: datetime
+    until: datetime
+    person: str = ""
+    action: str = ""
+    user_id: str = ""
+    decision_id: UUID | None = None
+    before: tuple[datetime, int] | None = None
+
+
+async def lines(connection: AsyncConnection, wanted: Wanted, *, limit: int) -> tuple[Line, ...]:
+    """The newest lines that are wanted, newest first."""
+    column = access_log.c
+    conditions = [column.at >= wanted.since, column.at <= wanted.until]
+    if wanted.accounts is not None:
+        conditions.append(column.user_id.in_(wanted.accounts))
+    for name in ("person", "action", "user_id", "decision_id"):
+        if value := getattr(wanted, name):
+            conditions.append(column[name] == value)
+    if wanted.before is not None:
+        at, number = wanted.before
+        conditions += [column.at <= at, sa.tuple_(column.at, column.id) < sa.tuple_(at, number)]
+    query = sa.select(access_log).where(*conditions).order_by(column.at.desc(), column.id.desc()).limit(limit)
+    return tuple(_line(row) for row in await connection.execute(query))
+
+
+def _line(row: Any) -> Line:  # noqa: ANN401  # a row of SQLAlchemy
+    return Line(
+        number=row.id,
+        at=row.at,
+        person=row.person,
+        action=row.action,
+        user_id=row.user_id,
+        decision_id=row.decision_id,
+        detail=row.detail,
+        address=row.address,
+    )

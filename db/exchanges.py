@@ -131,3 +131,11 @@ async def exchange(connection: AsyncConnection, decided: Subject, now: datetime)
     """Where the exchange is at this moment."""
     row = (await connection.execute(PLACE, {**decided.keys(), "now": now})).mappings().one()
     return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
+
+
+async def proposed(connection: AsyncConnection, decision_id: UUID, ruling: Ruling, now: datetime) -> Remedy:
+    """The remedy to propose beside a ruling, a draft that nobody has read left out; none where none fits."""
+    decided = await subject(connection, decision_id)
+    if decided is None:
+        return Remedy.NONE
+    return next(iter(offered(decided, ruling, await exchange(connection, decided, now))), Remedy.NONE)

@@ -344,6 +344,7 @@ access_log: Final = Table(
     Column("address", Text, nullable=False, server_default=""),
     Index("ix_access_log_at", "at", "id"),
     Index("ix_access_log_person", "person_id", "at"),
+    Index("ix_access_log_account", "user_id", "at"),
     Index("ix_access_log_decision", "decision_id", "at"),
     comment="who read, searched, exported, revealed and changed what: append-only",
 )

@@ -93,6 +93,7 @@ def build(settings: ReviewSettings) -> Starlette:
         lifespan=lifespan,
     )
     app.state.site = site
+    app.state.pages = PAGES
     app.state.forms = frozenset(
         page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
     )
@@ -130,6 +131,8 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         except StorageUnavailable as error:
             log.warning("review_storage_unavailable", kind=error.kind)
             response = await _refusal(visit, page, AWAY)
+        finally:
+            await visit.form.close()
         if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response

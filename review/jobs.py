@@ -14,7 +14,7 @@ import structlog
 from db import jobs, people
 from db.jobs import Job, JobKind, JobLost, JobState, Step, Transaction
 from db.people import Person
-from review import exports
+from review import bulk, exports
 from review.access import Right, may_somewhere
 from review.exports import ExportRefused
 from review.web import Site
@@ -50,7 +50,10 @@ class Kind:
     step: Stepper
 
 
-KINDS: Final[tuple[Kind, ...]] = (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=exports.step),)
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=exports.step),
+    Kind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=bulk.step),
+)
 
 
 async def run(site: Site) -> None:

@@ -17,6 +17,7 @@ from worker.assessment.validators import ValidatorsPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
 
+LEAST_TELLING: Final = 0.01
 SUBJECTS: Final = {"moderation": "message", "moderation_reply": "draft"}
 
 
@@ -41,10 +42,15 @@ class Margin:
         """Whether the score is at or above the threshold."""
         return self.threshold is not None and self.score >= self.threshold
 
+    @property
+    def telling(self) -> bool:
+        """Whether it is worth a line: scores next to nought without a threshold are not."""
+        return self.threshold is not None or self.score >= LEAST_TELLING
+
     def told(self) -> str:
         """``0.62 of 0.70, 0.08 short``; three decimals where two would hide the difference."""
         if self.threshold is None:
-            return f"{self.score:.2f}, no threshold of the account's own"
+            return f"{self.score:.2f}"
         gap = self.score - self.threshold
         places = 2 if abs(gap) >= 0.005 or gap == 0 else 3 if abs(gap) >= 0.0005 else 6
         score, threshold, off = (f"{each:.{places}f}" for each in (self.score, self.threshold, abs(gap)))
@@ -59,7 +65,9 @@ def of_moderation(snapshot: Mapping[str, Any]) -> tuple[Margin, ...]:
             measure=category,
             score=each["score"],
             threshold=each["threshold"],
-            effect="stops it" if each["threshold"] is not None else "stops it when the model itself flags it",
+            effect="stops it"
+            if each["threshold"] is not None
+            else "none set: stops it when the model flags it",
         )
         for stage in snapshot.get("stages", ())
         if (subject := SUBJECTS.get(stage["stage"])) is not None
@@ -124,15 +132,15 @@ def _calibrated(
         least = noted.get(
             "reject_below", model.reject_below if policy.reject_below is None else policy.reject_below
         )
-        yield _draft("confidence from its words", cheap, send_at, "sent without a judge")
-        yield _draft("confidence from its words", cheap, least, "worth a judge; refused below")
+        yield _draft("confidence", cheap, send_at, "sent without a judge")
+        yield _draft("confidence", cheap, least, "worth a judge; refused below")
     percentiles = [
         each["percentile"] for each in snapshot.get("passages", ()) if each["percentile"] is not None
     ]
     if percentiles:
         yield Margin(
             subject="passages",
-            measure="nearest passage, percentile",
+            measure="nearness",
             score=max(percentiles),
             threshold=policy.min_percentile,
             effect="near enough to answer from",

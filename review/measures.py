@@ -33,7 +33,7 @@ class Kappa:
         observed: 0..1, share of pairs with the same verdict.
         expected: 0..1, the share that chance alone would give.
         value: -1..1; None where it is not defined, because both readings always said the same one thing.
-        low: lower bound of the 95 % interval.
+        low: lower bound of the 95 % interval; None where nothing differed, so that no interval follows.
         high: its upper bound.
     """
 
@@ -80,6 +80,8 @@ def kappa(pairs: Mapping[tuple[str, str], int]) -> Kappa | None:
     if math.isclose(expected, 1):
         return Kappa(readings=total, observed=observed, expected=1.0, value=None, low=None, high=None)
     value = (observed - expected) / (1 - expected)
+    if observed == 1:
+        return Kappa(readings=total, observed=1.0, expected=expected, value=value, low=None, high=None)
     half = Z * math.sqrt(observed * (1 - observed) / total) / (1 - expected)
     low, high = max(-1.0, value - half), min(1.0, value + half)
     return Kappa(readings=total, observed=observed, expected=expected, value=value, low=low, high=high)

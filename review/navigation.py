@@ -22,7 +22,11 @@ class Link:
 LINKS: Final[tuple[Link, ...]] = (
     Link(name="decisions", title="Decisions", path="/decisions", right=Right.VIEW),
     Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
+    Link(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
+    Link(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
     Link(name="accounts", title="Accounts", path="/accounts", right=Right.VIEW),
+    Link(name="people", title="People", path="/people", right=Right.ADMIN),
+    Link(name="access_log", title="Access log", path="/access-log", right=Right.AUDIT),
 )
 """One line per page that people go to; its path is the route's of the same name."""
 

@@ -13,23 +13,13 @@ from db.exchanges import Exchange, Subject
 from db.golden import Known
 from db.items import Held
 from db.queues import Kind, Queue
-from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Reviewer, Ruling
+from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Ruling
 from review.access import Right
+from review.drafts import Draft, who
 from review.web import Visit
 from worker.model import Verdict
 
 KEYS: Final[Mapping[Ruling, str]] = {Ruling.AGREE: "1", Ruling.OVERTURN: "2", Ruling.UNSURE: "3"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A review that is being written, as the form's fields; empty text for what was not chosen."""
-
-    verdict: str = ""
-    reason: str = ""
-    note: str = ""
-    corrected: str = ""
-    remedy: str = Remedy.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +131,3 @@ def _panel(
         now=visit.now,
         hand_queues=tuple(each for each in facts["hand_queues"] if each.kind is Kind.HAND),
     )
-
-
-def who(visit: Visit) -> Reviewer:
-    """The person as the one who rules."""
-    return Reviewer(person_id=visit.person.person_id, login=visit.person.login)

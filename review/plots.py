@@ -15,7 +15,7 @@ from typing import Final
 from markupsafe import Markup
 
 from review.scales import compact, duration, log_ticks, ticks
-from review.svg import pattern, share, swatch, tag
+from review.svg import pattern, share, stroke, swatch, tag
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""
@@ -88,7 +88,8 @@ def stacked(sheet: Sheet) -> Plot:
                 )
             )
             floor += value
-    return _drawn(sheet, marks, lambda mark: _up(mark, marks), compact, bars)
+    legend = tuple((swatch(sheet.key, number), each.name) for number, each in enumerate(sheet.series))
+    return _drawn(sheet, _Axis(marks=marks, place=lambda mark: _up(mark, marks), named=compact), bars, legend)
 
 
 def lines(sheet: Sheet) -> Plot:
@@ -118,7 +119,8 @@ def lines(sheet: Sheet) -> Plot:
             for step, value, point in zip(sheet.steps, each.values, points, strict=True)
             if point is not None and value is not None
         ]
-    return _drawn(sheet, marks, place, duration, drawn)
+    legend = tuple((stroke(number), each.name) for number, each in enumerate(sheet.series))
+    return _drawn(sheet, _Axis(marks=marks, place=place, named=duration), drawn, legend)
 
 
 def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Markup]:
@@ -137,14 +139,20 @@ def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Mar
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """Its marks, where each lies in percent from the top, and how it is written."""
+
+    marks: Sequence[float]
+    place: Callable[[float], float]
+    named: Callable[[float], str]
+
+
 def _drawn(
-    sheet: Sheet,
-    marks: Sequence[float],
-    place: Callable[[float], float],
-    named: Callable[[float], str],
-    inside: Sequence[Markup],
+    sheet: Sheet, axis: _Axis, inside: Sequence[Markup], legend: tuple[tuple[Markup, str], ...]
 ) -> Plot:
     numbers = range(len(sheet.series))
+    heights = {mark: share(axis.place(mark)) for mark in axis.marks}
     width = 100 / max(1, len(sheet.steps))
     named_steps = [
         tag("text", name, x=share((at + 0.5) * width), y="98%", class_=f"mark {_side(at, sheet)}")
@@ -155,28 +163,24 @@ def _drawn(
         tag("title", sheet.title, id=f"{sheet.key}-title"),
         tag("desc", sheet.text, id=f"{sheet.key}-text"),
         tag("defs", *(pattern(sheet.key, number) for number in numbers)),
-        *(
-            tag("line", x1="0", x2="100%", y1=share(place(mark)), y2=share(place(mark)), class_="rule")
-            for mark in marks
-        ),
+        *(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule") for y in heights.values()),
         *inside,
         *named_steps,
         role="img",
         aria_labelledby=f"{sheet.key}-title {sheet.key}-text",
         class_="area",
     )
-    axis = tag(
+    names = tag(
         "svg",
         *(
-            tag("text", named(mark), x="92%", y=share(place(mark)), dy="0.32em", class_="mark end")
-            for mark in marks
+            tag("text", axis.named(mark), x="92%", y=y, dy="0.32em", class_="mark end")
+            for mark, y in heights.items()
         ),
         class_="axis",
         aria_hidden="true",
         focusable="false",
     )
-    legend = tuple((swatch(sheet.key, number), sheet.series[number].name) for number in numbers)
-    return Plot(sheet=sheet, legend=legend, axis=axis, area=area)
+    return Plot(sheet=sheet, legend=legend, axis=names, area=area)
 
 
 def _side(at: int, sheet: Sheet) -> str:

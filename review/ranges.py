@@ -42,6 +42,14 @@ class Range:
     back: timedelta
 
     @property
+    def query(self) -> dict[str, str]:
+        """The values of a URL that mean it again; a named range moves on with the time."""
+        if self.name != "custom":
+            return {"range": self.name}
+        times = {"since": self.since, "until": self.until}
+        return {"range": self.name} | {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in times.items()}
+
+    @property
     def steps(self) -> tuple[datetime, ...]:
         """The start of every bar."""
         return tuple(

@@ -77,6 +77,17 @@ class Draft:
             return typed
         return {name: self._kept(account, name) + typed[name] for name in LISTS}
 
+    def merged(self, base: Account, stored: Account) -> Draft:
+        """The rules as stored meanwhile, with what was added and taken out here since ``base``."""
+        typed = self.changes(base)
+        texts = {}
+        for name in LISTS:
+            before, now = set(getattr(base, name)), getattr(stored, name)
+            gone = before.difference(typed[name])
+            added = [rule for rule in typed[name] if rule not in before and rule not in now]
+            texts[name] = "\n".join([*(rule for rule in now if rule not in gone), *added])
+        return Draft(version=stored.version, texts=texts)
+
     def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
         """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
         before = {name: 0 if self.whole else len(self._kept(account, name)) for name in LISTS}
@@ -93,7 +104,7 @@ class Draft:
             found.append(
                 Remark(level=problem.level, title=title, line=line, rule=problem.rule, text=problem.message)
             )
-        return tuple(sorted(found, key=lambda each: each.level is not ProblemLevel.ERROR))
+        return tuple(sorted(found, key=_order))
 
     def refusals(self, account: Account, error: AccountRejected) -> tuple[Remark, ...]:
         """What the settings themselves refuse, such as a rule of 2,000 characters."""
@@ -145,6 +156,11 @@ def found_in(account: Account, search: str) -> Sequence[tuple[str, str]]:
     """List and rule of every rule that holds these letters, whatever their case."""
     letters = search.casefold()
     return [(name, rule) for name in LISTS for rule in getattr(account, name) if letters in rule.casefold()]
+
+
+def _order(remark: Remark) -> tuple[bool, int, int]:
+    titles = [*LISTS.values(), "All rules"]
+    return remark.level is not ProblemLevel.ERROR, titles.index(remark.title), remark.line
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

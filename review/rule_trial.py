@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from review.care import cover
 from review.web import Refused
-from worker.account_settings import rule_problems
 from worker.model import Account
-from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules
+from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules, validate_rules
 
 Value = TypeVar("Value")
 TEXT_CHARS: Final = 10_000
@@ -73,7 +72,8 @@ class Trial:
 
 async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
     """What is wrong or doubtful about the rules, as the command line finds it."""
-    return await _threaded(partial(rule_problems, account, recent))
+    lists = (account.flagged_keywords, account.flagged_phrases, account.allowed)
+    return await _threaded(lambda: _problems(*lists, tuple(recent)))
 
 
 async def tried(account: Account, text: str, level: Level) -> Tried:
@@ -111,16 +111,21 @@ async def _threaded(work: Callable[[], Value]) -> Value:
 
 
 def _compiled_of(account: Account, level: Level) -> CompiledRules:
-    return _compiled(
-        account.flagged_keywords, account.flagged_phrases, account.allowed, account.version, level
-    )
+    return _compiled(account.flagged_keywords, account.flagged_phrases, account.allowed, level)
 
 
 @lru_cache(maxsize=4)
 def _compiled(
-    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], version: int, level: Level
+    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], level: Level
 ) -> CompiledRules:
-    return compile_rules(keywords, phrases, allow=allow, version=version, level=level)
+    return compile_rules(keywords, phrases, allow=allow, version=0, level=level)
+
+
+@lru_cache(maxsize=4)  # asked when saving, and again by the page that follows
+def _problems(
+    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], recent: tuple[str, ...]
+) -> tuple[RuleProblem, ...]:
+    return validate_rules(keywords, phrases, allow=allow, recent_messages=recent)
 
 
 def _tried(rules: CompiledRules, text: str, level: Level) -> Tried:

@@ -45,7 +45,8 @@ def duration(ms: float) -> str:
         limit = {"ms": 999.5, "s": 59_950.0, "min": 3_597_000.0, "h": 86_000_000.0}.get(unit, math.inf)
         if ms < limit:
             value = ms / size
-            return f"{value:.1f} {unit}" if value < 9.95 and value % 1 else f"{value:.0f} {unit}"
+            shown = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+            return f"{shown} {unit}"
     raise AssertionError(ms)
 
 

@@ -28,9 +28,10 @@ class Story:
     """Everything read from the database for one decision.
 
     Attributes:
-        revealed: the person asked to see covered texts.
         covered: categories that the person wants covered.
         seals_opened: the person may read what is sealed.
+        revealed: the person asked to see covered texts.
+        blind: what others made of the decision must not show.
     """
 
     row: Row
@@ -40,8 +41,9 @@ class Story:
     rules: RulesThen
     passages: Mapping[str, StoredPassage]
     covered: tuple[str, ...]
-    revealed: bool
     seals_opened: bool
+    revealed: bool = False
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ class Scene:
         cover: why the texts are covered; empty when they are shown.
         message: the message with its marks, whole where ``whole``.
         draft: the draft that was stopped, with its marks; None when there is none to be seen.
+        unread: sealed lines that are neither ``message`` nor ``draft``.
         waited_ms: before its turn.
         worked_ms: all stages together.
     """
@@ -100,6 +103,9 @@ class Scene:
     whole: bool
     draft: Markup | None
     sealed: Sealed
+    retractions: tuple[Retraction, ...]
+    blind: bool
+    unread: tuple[Line, ...]
     matches: tuple[Match, ...]
     before: tuple[Said, ...]
     after: tuple[Said, ...]
@@ -128,7 +134,10 @@ def scene(story: Story) -> Scene:
         message=Markup("") if covered else marks.marked(text, _of(spans, reply=False)),
         whole=whole,
         draft=None if draft is None else marks.marked(draft, _of(spans, reply=True)),
-        sealed=replace(story.sealed, lines=()) if covered else story.sealed,
+        sealed=replace(story.sealed, lines=()),
+        retractions=story.retractions,
+        blind=story.blind,
+        unread=() if covered else tuple(x for x in story.sealed.lines if x.text not in (text, draft)),
         matches=() if covered else tuple(_matches(snapshot["findings"], text, draft or "")),
         before=tuple(_said(story, each) for each in story.conversation.before),
         after=tuple(_said(story, each) for each in story.conversation.after),
@@ -138,6 +147,12 @@ def scene(story: Story) -> Scene:
         moderation=margins.of_moderation(snapshot),
         confidence=facts.margins,
     )
+
+
+def without_reviews(story: Story) -> Story:
+    """The story for a blind reading: whatever a reviewer did to the exchange is left out."""
+    row = story.row | {"reply_cancelled_at": None}
+    return replace(story, row=row, retractions=(), blind=True)
 
 
 def _facts(story: Story, *, hides_rule: bool) -> Facts:

@@ -86,7 +86,7 @@ def _flagged_rule(facts: Facts) -> str:
 
 
 def _reply_flagged_rule(facts: Facts) -> str:
-    return f"Nothing was sent: the drafted reply contains {_rule(facts)}, so it was stopped."
+    return f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
 
 
 def _moderation_flagged(facts: Facts) -> str:
@@ -95,7 +95,7 @@ def _moderation_flagged(facts: Facts) -> str:
 
 def _reply_moderation_flagged(facts: Facts) -> str:
     found = _category(facts, "moderation_reply")
-    return f"Nothing was sent: the moderation model found {found} in the drafted reply, so it was stopped."
+    return f"Nothing was sent: the drafted reply was stopped, as the moderation model found {found} in it."
 
 
 def _moderation_unavailable(facts: Facts) -> str:

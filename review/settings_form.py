@@ -69,13 +69,13 @@ class Typed:
 def of(account: Account) -> Typed:
     """The form as it opens."""
     fields = {name: "on" if getattr(account, name) else "" for name in SWITCHES}
-    fields |= {name: f"{getattr(account, name):.12g}" for name in NUMBERS}
+    fields |= {name: _number(getattr(account, name)) for name in NUMBERS}
     thresholds = account.moderation_thresholds
     fields |= {f"threshold_{name}": _number(thresholds.get(name)) for name in KNOWN}
     policy = dict(account.assessment_policy)
     fields |= {
         "other_thresholds": "\n".join(
-            f"{name} = {value:g}" for name, value in thresholds.items() if name not in KNOWN
+            f"{name} = {_number(value)}" for name, value in thresholds.items() if name not in KNOWN
         ),
         "moderation_failure": account.moderation_failure.value,
         "languages": ", ".join(account.languages),
@@ -101,7 +101,7 @@ def read(form: FormData) -> Typed:
 
 def applied(typed: Typed, current: Account) -> Account | None:
     """The account as it would be stored; None when fields are wrong, which ``typed.errors`` then names."""
-    changes = _changes(typed)
+    changes = _changes(typed, named="name" in current.assessment_policy)
     try:
         account = changed(current, changes)
     except AccountRejected as error:
@@ -133,7 +133,7 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _changes(typed: Typed) -> dict[str, Any]:
+def _changes(typed: Typed, *, named: bool) -> dict[str, Any]:
     fields = typed.fields
     changes: dict[str, Any] = {name: fields[name] == "on" for name in SWITCHES}
     changes |= {name: _float(typed, name, fields[name]) for name in NUMBERS}
@@ -141,7 +141,7 @@ def _changes(typed: Typed) -> dict[str, Any]:
     changes["moderation_failure"] = fields["moderation_failure"]
     changes["languages"] = [each.lower() for each in re.split(r"[,\s]+", fields["languages"]) if each]
     changes["prompt"] = fields["prompt"]
-    changes["assessment_policy"] = _policy(typed)
+    changes["assessment_policy"] = _policy(typed, named=named)
     changes["fallback_texts"] = _fallbacks(typed)
     return changes
 
@@ -153,7 +153,7 @@ def _thresholds(typed: Typed) -> dict[str, float]:
     return {name: _float(typed, where, value) for name, where, value in written if value.strip()}
 
 
-def _policy(typed: Typed) -> dict[str, Any]:
+def _policy(typed: Typed, *, named: bool) -> dict[str, Any]:
     name, text = typed.fields["policy_name"], typed.fields["policy_settings"].strip()
     try:
         settings = json.loads(text) if text else {}
@@ -163,7 +163,7 @@ def _policy(typed: Typed) -> dict[str, Any]:
     if not isinstance(settings, dict):
         typed.errors["policy_settings"] = f"expected a JSON object, got {type(settings).__name__}"
         return {}
-    if name == "calibrated":  # the default needs no name, so that opening and saving changes nothing
+    if name == "calibrated" and not named:  # the default needs no name: opening and storing changes nothing
         return settings
     return {"name": name} | settings
 
@@ -202,4 +202,4 @@ def _blame(typed: Typed, place: str, text: str) -> None:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
+    return "" if value is None else repr(value).removesuffix(".0")

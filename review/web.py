@@ -194,6 +194,14 @@ Handler: TypeAlias = Callable[[Visit], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a query, as the OpenAPI document tells it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One line of the route table.
 
@@ -202,6 +210,8 @@ class Page:
             any account, and then the handler looks at the very thing. None: everybody, signed in or not.
         api: True for the JSON face: it takes API tokens and refuses in JSON.
         csrf: False only for what browsers send by themselves.
+        summary: of the JSON face, for the OpenAPI document; so are ``query`` and ``response``.
+        response: the dataclass that says what the body holds.
         body_bytes: largest form; more than ``BODY_BYTES`` only for somebody who is signed in.
     """
 
@@ -212,6 +222,9 @@ class Page:
     methods: tuple[str, ...] = ("GET",)
     api: bool = False
     csrf: bool = True
+    summary: str = ""
+    query: tuple[Parameter, ...] = ()
+    response: type | None = None
     body_bytes: int = BODY_BYTES
 
 

@@ -51,13 +51,15 @@ def kind(outcome: str) -> str:
 
 
 def span_of(seconds: float) -> str:
-    """A length of time as people say it: ``90 s``, ``45 min``, ``3 h 20 min``, ``2 days``."""
+    """A length of time as people say it: ``12 ms``, ``90 s``, ``3 h 20 min``, ``2 days``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
     if seconds < 120:
         return f"{seconds:.3g} s"
     minutes = round(seconds / 60)
-    if minutes < 120:
+    if minutes < 120 and minutes != 60:
         return f"{minutes} min"
-    if minutes % 1440 == 0 or minutes > 4 * 1440:
+    if (minutes % 1440 == 0 and minutes > 1440) or minutes > 4 * 1440:
         return f"{round(minutes / 1440)} days"
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest} min" if rest else f"{hours} h"

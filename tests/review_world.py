@@ -157,7 +157,7 @@ async def _record(url: str, made: Decision) -> None:
 def job(world: World, person_id: UUID) -> UUID:
     """A finished export of this person."""
     now, job_id = datetime.now(UTC), uuid7()
-    params = {"format": "ndjson", "query": f"account={world.account}", "kind": "ndjson"}
+    params = {"query": "", "form": "ndjson", "bom": False, "site": "", "accounts": []}
     world.add(
         "jobs",
         id=job_id,

@@ -78,4 +78,6 @@ def _limit(text: str) -> int:
 
 
 def _json(body: Mapping[str, Any]) -> Response:
-    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")
+    return Response(
+        orjson.dumps(body, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS), media_type="application/json"
+    )

@@ -74,7 +74,8 @@ async def _conflict(visit: Visit, stored: Version, typed: Typed) -> Response:
     """Somebody stored meanwhile: what they changed, and the form as it was typed, now on top of theirs."""
     version = version_in(visit.form)
     base = await account_versions.one(visit.store.pool, stored.account.user_id, version)
-    theirs = difference(base.account, stored.account) if base else None
+    before = base.account if base else Account(user_id=stored.account.user_id, version=0)
+    theirs = difference(before, stored.account)
     return _page(visit, stored, typed, theirs=theirs, made_from=version, status=409)
 
 

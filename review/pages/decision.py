@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,30 +14,14 @@ from db.access_log import Action
 from db.decision_page import Row
 from review.access import Right
 from review.panel import review_panel
-from review.scene import Story, scene
+from review.scene import Story, scene, without_reviews
 from review.similar import similar_decisions
+from review.walking import walk
 from review.web import Refused, Visit
 
 NOT_FOUND: Final = Refused(
     404, "No such decision", "There is no decision of this id, or it belongs to an account you may not see."
 )
-LONGEST_FROM: Final = 4000
-"""Characters of a list's filters that come along."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """The list that the person came from, and where it leads from here.
-
-    Attributes:
-        query: of the list's URL.
-        along: what a link to the next decision carries.
-    """
-
-    query: str
-    along: str
-    newer: UUID | None = None
-    older: UUID | None = None
 
 
 async def page(visit: Visit) -> Response:
@@ -67,12 +50,17 @@ async def similar(visit: Visit) -> Response:
 async def _whole(visit: Visit, action: Action) -> Response:
     row = await _row(visit)
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
+    panel = await review_panel(visit, row["id"])
+    if panel is None:  # erased between two looks
+        raise NOT_FOUND
     async with visit.store.reading() as connection:
-        story = await _story(visit, connection, row, revealed=action is Action.REVEAL)
-    values: dict[str, Any] = {"scene": scene(story), "story": story, "walk": _walk(visit)}
+        story = await _story(visit, connection, row)
+        values: dict[str, Any] = {"story": story, "walk": await walk(visit, connection, row)}
+    story = replace(story, revealed=action is Action.REVEAL)
+    values |= {"panel": panel, "scene": scene(without_reviews(story) if panel.hidden else story)}
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
-    return visit.render("decision/page.html", panel=await review_panel(visit, row["id"]), **values)
+    return visit.render("decision/page.html", **values)
 
 
 async def _row(visit: Visit) -> Row:
@@ -95,7 +83,7 @@ async def _row(visit: Visit) -> Row:
     raise Refused(410, "This decision is not kept any more", _farewell(left))
 
 
-async def _story(visit: Visit, connection: AsyncConnection, row: Row, *, revealed: bool) -> Story:
+async def _story(visit: Visit, connection: AsyncConnection, row: Row) -> Story:
     snapshot, user_id = row["snapshot_json"], row["user_id"]
     opened = visit.may(Right.REVIEW, user_id)
     read_seal = decision_page.sealed_texts if opened else decision_page.sealed
@@ -109,7 +97,6 @@ async def _story(visit: Visit, connection: AsyncConnection, row: Row, *, reveale
             connection, user_id, [each["id"] for each in snapshot["passages"]]
         ),
         covered=visit.person.covered,
-        revealed=revealed,
         seals_opened=opened,
     )
 
@@ -122,10 +109,3 @@ def _farewell(left: gone.Trace) -> str:
         why = "It was erased since. What it said cannot be brought back."
     reviews = f"\n\n{left.reviews} reviews of it are kept, without its texts." if left.reviews else ""
     return f"{made}\n\n{why}{reviews}"
-
-
-def _walk(visit: Visit) -> Walk:
-    """The list the person came from; what is no list's query is left out."""
-    given = visit.request.query_params.get("from", "")
-    query = "" if len(given) > LONGEST_FROM else urlencode(parse_qsl(given)[:50])
-    return Walk(query=query, along=urlencode({"from": query}) if query else "")

@@ -129,7 +129,8 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: obje
     asked = visit.request.query_params.get("page", "1")
     last = max(1, -(-len(rows) // PAGE_DOCUMENTS))
     page = min(last, max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1))
-    empty: dict[str, object] = {"query": "", "found": None, "wrong": "", "typed": {}}
+    typed = {"title": "", "pasted": "", "kind": ""}
+    empty: dict[str, object] = {"query": "", "found": None, "wrong": "", "typed": typed}
     return visit.render(
         "documents.html",
         status=status,

@@ -14,8 +14,8 @@ from db.claims import ClaimLost
 from db.queues import Kind, Queue
 from db.reviews import GIVEN, DecisionGone, ReviewRejected, Ruling
 from review.access import Right
+from review.drafts import who
 from review.pages import reviewing
-from review.panel import who
 from review.web import Refused, Visit
 from worker.model import Verdict
 

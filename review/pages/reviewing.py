@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
 from starlette.responses import RedirectResponse, Response
@@ -13,13 +13,11 @@ from db import access_log, claims, exchanges, queues, reviewing, reviews
 from db.access_log import Action
 from db.remedies import RemedyImpossible, UndoTooLate
 from db.reviewing import Stale, Stored, Submission
-from db.reviews import GIVEN, Cause, DecisionGone, Remedy, ReviewRejected, Ruling
+from db.reviews import DecisionGone, Remedy, ReviewRejected
 from review.access import Right
-from review.panel import Draft, review_panel, who
+from review.drafts import Draft, draft_of, seen_by, submission, who
+from review.panel import review_panel
 from review.web import Refused, Visit
-from worker.model import Verdict
-
-Word = TypeVar("Word", Ruling, Cause, Verdict, Remedy)
 
 GONE: Final = (
     "It was erased, or was never there. Nothing was stored. This is what you typed, in case you need it:\n\n"
@@ -33,9 +31,9 @@ async def form(visit: Visit) -> Response:
 
 async def submit(visit: Visit) -> Response:
     """Store a review; on to the next item where it came from a queue."""
-    decision_id, draft = _decision_id(visit), _draft(visit)
+    decision_id, draft = _decision_id(visit), draft_of(visit)
     try:
-        given = _submission(visit, decision_id, draft)
+        given = submission(visit, decision_id, draft)
         stored = await _store(visit, given)
     except Stale as stale:
         return await _collided(visit, decision_id, draft, stale)
@@ -117,43 +115,6 @@ def _decision_id(visit: Visit) -> UUID:
     return identifier(visit, "decision_id")
 
 
-def _draft(visit: Visit) -> Draft:
-    fields = {name: str(visit.form.get(name, "")) for name in ("verdict", "reason", "note", "corrected")}
-    return Draft(**fields, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
-
-
-def _submission(visit: Visit, decision_id: UUID, draft: Draft) -> Submission:
-    seen = str(visit.form.get("seen", ""))
-    ruling = _word(Ruling, "verdict", draft.verdict, GIVEN)
-    if ruling is None:
-        raise ReviewRejected(f"verdict: expected {', '.join(GIVEN)}, got nothing")
-    return Submission(
-        decision_id=decision_id,
-        reviewer=who(visit),
-        ruling=ruling,
-        cause=_word(Cause, "reason", draft.reason, tuple(Cause)),
-        note=draft.note.replace("\r\n", "\n"),
-        corrected=_word(Verdict, "corrected decision", draft.corrected, tuple(Verdict)),
-        remedy=_word(Remedy, "remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
-        seen=_seen(seen),
-    )
-
-
-def _seen(text: str) -> UUID | None:
-    try:
-        return UUID(text) if text else None
-    except ValueError as error:
-        raise ReviewRejected("seen: expected what the page sent, got something else; reload it") from error
-
-
-def _word(kind: type[Word], name: str, text: str, known: tuple[Word, ...]) -> Word | None:
-    if not text:
-        return None
-    if text not in known:
-        raise ReviewRejected(f"{name}: expected {', '.join(known)}, got {text[:60]!r}")
-    return kind(text)
-
-
 async def _store(visit: Visit, given: Submission) -> Stored:
     async with visit.store.writing() as connection:
         subject = await exchanges.subject(connection, given.decision_id)
@@ -191,7 +152,7 @@ async def _collided(visit: Visit, decision_id: UUID, draft: Draft, stale: Stale)
     panel = await review_panel(visit, decision_id)
     if panel is None:
         raise Refused(410, "The decision is gone", GONE + draft.note)
-    seen = _seen(str(visit.form.get("seen", "")))
+    seen = seen_by(visit)
     known = [each.id for each in stale.reviews]
     news = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
     panel = replace(panel, draft=draft)

@@ -63,6 +63,9 @@ async def check(visit: Visit) -> Response:
             return visit.render("rule_remarks.html", remarks=None, trial=None)
         _, remarks = await checked(visit, stored, draft)
         return visit.render("rule_remarks.html", remarks=remarks, trial=None)
+    if made_from := str(visit.form.get("merge", "")):
+        base = await version_named(visit, stored.account.user_id, made_from)
+        draft = draft.merged(base.account, stored.account)
     account, remarks = await checked(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
     return _page(visit, stored, draft=draft, remarks=remarks, trial=trial)
@@ -170,10 +173,9 @@ async def _opened(visit: Visit) -> tuple[Version, Draft]:
 async def _after_saving(visit: Visit, stored: Version) -> dict[str, Any]:
     recent = await accounts.recent_messages(visit.store.pool, stored.account.user_id, RECENT)
     problems = await rule_trial.problems_of(stored.account, recent)
-    draft = Draft.of(stored.account)
     return {
         "saved": True,
-        "remarks": draft.remarks(stored.account, problems) if draft.whole else (),
+        "remarks": Draft.of(stored.account).remarks(stored.account, problems),
         "trial": await _trial(visit, stored.account),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import items, queues, reviewing, single_keys
+from review.pages import bulk, items, queues, reviewing, single_keys
 from review.web import Page
 
 REVIEWING: Final = (
@@ -94,4 +94,6 @@ REVIEWING: Final = (
         right=Right.LEAD,
         methods=("POST",),
     ),
+    Page(path="/bulk", name="bulk", handler=bulk.form, right=Right.LEAD),
+    Page(path="/bulk", name="bulk_start", handler=bulk.start, right=Right.LEAD, methods=("POST",)),
 )

@@ -15,6 +15,8 @@
   const current = () => one("[data-row][aria-current=true]");
 
   function move(step) {
+    const along = one(step > 0 ? "[data-next]" : "[data-prev]");
+    if (along || one("[data-walk]")) { along?.click(); return; }
     const list = rows();
     if (!list.length) return;
     const at = list.indexOf(current());
@@ -92,7 +94,7 @@
   };
   const PLACES = { "d": "/decisions", "q": "/queues" };
   const KEYS = [
-    ["j, k", "down and up in a list"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
+    ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
     ["n", "write the note"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
     ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search"], ["g d, g q", "decisions, queues"],
     ["?", "this help"],

@@ -5,15 +5,17 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 
 from db.people import Role
 from sandbox.server import SandboxHandle
 from tests.integration.running import Running, running
-from tests.integration.test_outcomes import HOURS, OUTCOMES, Outcome
-from tests.reviewing import add_person, site
+from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
+from tests.reviewing import Visitor, add_person, site
 
 TAGS = re.compile(r"<[^>]*>")
 HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
@@ -38,11 +40,21 @@ def headline(text: str) -> str:
     return read(found[1])
 
 
-def visited(url: str, row: dict[str, Any], *roles: Role, **options: Any) -> str:
-    """The page of a decision as somebody with these roles sees it."""
+@contextmanager
+def reading(url: str, *roles: Role, covered: tuple[str, ...] = (), account: str = "*") -> Iterator[Visitor]:
+    """Somebody signed in with these roles who wants these categories covered."""
+    person = add_person(url, *roles, account=account)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE people SET covered = %s WHERE id = %s", (list(covered), person.person_id))
     with site(url) as visitor:
         someone = visitor()
-        someone.sign_in(add_person(url, *(roles or (Role.REVIEWER,)), **options))
+        someone.sign_in(person)
+        yield someone
+
+
+def visited(url: str, row: dict[str, Any], *roles: Role, **options: Any) -> str:
+    """The page of a decision as somebody with these roles sees it."""
+    with reading(url, *(roles or (Role.REVIEWER,)), **options) as someone:
         response = someone.get(f"/decisions/{row['id']}")
         assert response.status_code == 200, response.text
         return str(response.text)
@@ -63,3 +75,170 @@ def test_every_ending_has_a_page_that_says_why(engine: Running, wanted: Outcome)
     )
     assert wanted.text in read(page)
     assert page.count('class="waterfall"') == len(row["snapshot_json"]["stages"])
+
+
+KILL = "I will kill you when you are open"
+AFTER = "And when are you open on weekdays?"
+
+
+@pytest.fixture
+def flagged(engine: Running) -> dict[str, Any]:
+    """A conversation of a harmless question, a threat, and another question."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, "When are you open on Sunday?", conversation_id="talk")
+    row = engine.decide(user_id, KILL, conversation_id="talk")
+    engine.decide(user_id, AFTER, conversation_id="talk")
+    return row
+
+
+def logged(engine: Running, row: dict[str, Any]) -> list[str]:
+    """What was done with a decision, by the access log."""
+    query = "SELECT action FROM access_log WHERE decision_id = %s ORDER BY id"
+    return [each["action"] for each in engine.rows(query, row["id"])]
+
+
+def test_the_conversation_stands_around_the_message(engine: Running, flagged: dict[str, Any]) -> None:
+    """Before and after, with replies; and that the history no longer holds the threat."""
+    page = visited(engine.url, flagged)
+    said = read(page)
+
+    assert said.index("When are you open on Sunday?") < said.index("This message") < said.index(AFTER)
+    assert "On Sunday the shop is closed." in said
+    assert "is not in the stored history" in said
+    assert "2 lines" not in said
+    assert "sealed until" in said
+    assert logged(engine, flagged) == ["read"]
+
+
+def test_a_covered_text_is_not_in_the_page_until_asked_for(engine: Running, flagged: dict[str, Any]) -> None:
+    """Neither message nor conversation, rule or quarantine; asking shows them and is logged."""
+    with reading(engine.url, Role.REVIEWER, covered=("violence",)) as someone:
+        covered = someone.get(f"/decisions/{flagged['id']}").text
+        piece = someone.client.post(
+            f"/decisions/{flagged['id']}/reveal",
+            data={"csrf": someone.csrf, "part": "story"},
+            headers={"HX-Request": "true", "Sec-Fetch-Site": "same-origin"},
+        ).text
+        whole = someone.post(f"/decisions/{flagged['id']}/reveal", part="story").text
+        line = someone.client.post(
+            f"/decisions/{flagged['id']}/reveal",
+            data={"csrf": someone.csrf, "part": "line"},
+            headers={"HX-Request": "true", "Sec-Fetch-Site": "same-origin"},
+        ).text
+
+    assert "kill" not in covered
+    assert "When are you open" not in covered
+    assert "Covered: violence" in covered
+    assert "data-reveal" in covered
+    assert KILL in read(piece)
+    assert "<html" not in piece
+    assert KILL in read(whole)
+    assert "<html" in whole
+    assert read(line).strip() == KILL
+    assert logged(engine, flagged) == ["read", "reveal", "reveal", "reveal"]
+
+
+def test_a_neighbour_has_a_cover_of_its_own(engine: Running, flagged: dict[str, Any]) -> None:
+    """The page of a harmless question does not show the threat beside it."""
+    harmless = engine.row(
+        "SELECT * FROM ai_decisions WHERE message_text = %s ORDER BY id DESC LIMIT 1", AFTER
+    )
+    assert harmless is not None
+    page = visited(engine.url, harmless, covered=("violence",))
+
+    assert AFTER in read(page)
+    assert "kill" not in page
+    assert f"/decisions/{flagged['id']}/reveal" in page
+
+
+def test_a_covered_rule_is_not_named(engine: Running) -> None:
+    """Its word is what the cover hides."""
+    row = engine.decide(engine.account(flagged_keywords=["crumpet"]), "You old crumpet")
+    covered = visited(engine.url, row, covered=("flagged_rule",))
+
+    assert "crumpet" not in covered
+    assert "a blocked word of the account" in headline(covered)
+    assert "crumpet" in visited(engine.url, row)
+
+
+def test_quarantine_is_for_those_who_may_review(engine: Running) -> None:
+    """A viewer reads the first 500 characters and no draft; a reviewer reads it all, marked."""
+    text = "When are you open? " + "x" * 600 + " tail"
+    user_id = engine.account(documents=HOURS, flagged_keywords=["nine", "tail"])
+    long, stopped = engine.decide(user_id, text), engine.decide(user_id, QUESTION)
+    viewer = [visited(engine.url, row, Role.VIEWER) for row in (long, stopped)]
+    reviewer = [visited(engine.url, row, Role.REVIEWER) for row in (long, stopped)]
+
+    assert "beyond the part that is kept" in viewer[0]
+    assert "<mark" not in viewer[0]
+    assert '<mark class="once" data-ends="1">tail</mark>' in reviewer[0]
+    assert "We are open from" not in read(viewer[1]).split("Passages")[0]
+    assert 'We are open from <mark class="once" data-ends="1">nine</mark>' in reviewer[1]
+
+
+def test_a_decision_of_another_account_is_not_there(engine: Running) -> None:
+    """The same page as for an id that never was, and nothing is logged as read."""
+    row = engine.decide(engine.account(), QUESTION)
+    with reading(engine.url, Role.LEAD, account="somebody-else") as someone:
+        answers = [
+            someone.get(f"/decisions/{row['id']}"),
+            someone.get("/decisions/01a200f1-eb34-702a-9ae9-4ec957455f4a"),
+            someone.get("/decisions/not-an-id"),
+            someone.get(f"/decisions/{row['id']}/similar"),
+            someone.post(f"/decisions/{row['id']}/reveal", part="line"),
+        ]
+
+    assert [each.status_code for each in answers] == [404] * 5
+    assert all(QUESTION not in each.text for each in answers)
+    assert logged(engine, row) == []
+
+
+def test_a_decision_that_was_erased_says_so(engine: Running) -> None:
+    """To who might have read it; to everybody else it was never there."""
+    row = engine.decide(engine.account(), QUESTION)
+    engine.database.execute("SET session_replication_role = replica")
+    engine.database.execute("DELETE FROM ai_decisions WHERE id = %s", (row["id"],))
+    engine.database.execute("SET session_replication_role = origin")
+    with reading(engine.url, Role.VIEWER) as someone:
+        gone = someone.get(f"/decisions/{row['id']}")
+    with reading(engine.url, Role.VIEWER, account="somebody-else") as someone:
+        unknown = someone.get(f"/decisions/{row['id']}")
+
+    assert (gone.status_code, unknown.status_code) == (410, 404)
+    assert "was erased since" in gone.text
+    assert row["user_id"] in gone.text
+
+
+def test_the_list_can_be_walked(engine: Running) -> None:
+    """Links to the decisions beside this one in the list it was opened from, by its filters."""
+    user_id = engine.account(documents=HOURS)
+    rows = [engine.decide(user_id, f"{QUESTION} {number}") for number in range(3)]
+    with reading(engine.url, Role.VIEWER) as someone:
+        page = someone.get(f"/decisions/{rows[1]['id']}?from=account%3D{user_id}").text
+        last = someone.get(f"/decisions/{rows[0]['id']}?from=account%3D{user_id}").text
+        direct = someone.get(f"/decisions/{rows[1]['id']}").text
+        wrong = someone.get(f"/decisions/{rows[1]['id']}?from=nonsense%3D1").text
+
+    assert re.search(rf'href="/decisions/{rows[2]["id"]}\?from=[^"]*" data-prev', page)
+    assert re.search(rf'href="/decisions/{rows[0]["id"]}\?from=[^"]*" data-next', page)
+    assert f'href="/decisions?account={user_id}"' in page
+    assert "data-prev" in last
+    assert "data-next" not in last
+    assert "data-prev" not in direct + wrong
+
+
+def test_the_rules_are_those_of_the_decision(engine: Running) -> None:
+    """A threshold in force then, and that it is another one today."""
+    user_id = engine.account(moderation_thresholds={"violence": 0.4})
+    row = engine.decide(user_id, KILL)
+    engine.database.execute(
+        "INSERT INTO ai_rules (user_id, ai_control_enabled, moderation_thresholds, changed_by)"
+        " VALUES (%s, true, %s, 'kim')",
+        (user_id, '{"violence": 0.95}'),
+    )
+    said = read(visited(engine.url, row))
+
+    assert "Version 1, by test" in said
+    assert "Today version 2 is in force, by kim" in said
+    assert "flagged from a score of 0.40; today from 0.95" in said
+    assert "0.40, 0.5" in said

@@ -81,6 +81,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_access_log_at", "access_log", ["at", "id"], unique=False)
     op.create_index("ix_access_log_decision", "access_log", ["decision_id", "at"], unique=False)
+    op.create_index("ix_access_log_account", "access_log", ["user_id", "at"], unique=False)
     op.create_index("ix_access_log_person", "access_log", ["person_id", "at"], unique=False)
     op.create_table(
         "golden_items",
@@ -595,6 +596,7 @@ def downgrade() -> None:
     op.drop_table("people")
     op.drop_table("oidc_states")
     op.drop_table("golden_items")
+    op.drop_index("ix_access_log_account", table_name="access_log")
     op.drop_index("ix_access_log_person", table_name="access_log")
     op.drop_index("ix_access_log_decision", table_name="access_log")
     op.drop_index("ix_access_log_at", table_name="access_log")

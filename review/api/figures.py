@@ -1,0 +1,105 @@
+"""Dashboard and agreement as JSON: the same numbers as on the pages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from db.access_log import Action
+from db.dashboard import Figures
+from db.histograms import Kind
+from review.agreement_view import Line
+from review.measures import Kappa
+from review.pages import agreement as agreement_page
+from review.pages import dashboard
+from review.ranges import BadRange
+from review.summary import Summary, summary, times
+from review.web import Refused, Visit
+
+
+async def figures(visit: Visit) -> Response:
+    """The figures of the dashboard as numbers: times in ms, shares 0..1.
+
+    Raises:
+        Refused: 400, the range or the scope cannot be used.
+    """
+    try:
+        chosen, question = dashboard.asked(visit)
+    except BadRange as bad:
+        raise Refused(400, "Not a range", str(bad)) from bad
+    found = await dashboard.figures(visit, question)
+    await visit.log(Action.FIGURES, user_id=question.account, detail=dashboard.logged(chosen))
+    return JSONResponse(
+        {
+            "since": chosen.since.isoformat(),
+            "until": chosen.until.isoformat(),
+            "step_s": chosen.step.total_seconds(),
+            "account": question.account,
+            "scope": question.scope,
+            "uncounted_hours": found.missing,
+            "totals": _numbers(summary(found.counts)),
+            "times_ms": {kind: times(found.spreads, kind) for kind in (Kind.TOTAL, Kind.WORK, Kind.WAITING)},
+            "steps": _steps(found),
+            "before": {
+                "uncounted_hours": found.missing_before,
+                "totals": _numbers(summary(found.before)),
+                "compared_with": _numbers(summary(row for row in found.counts if not row["open"])),
+            },
+        }
+    )
+
+
+async def agreement(visit: Visit) -> Response:
+    """Agreement as numbers: shares 0..1 with the bounds of their 95 % intervals.
+
+    Raises:
+        Refused: 400, a value cannot be used.
+    """
+    try:
+        chosen, readings, basis, sort = agreement_page.asked(visit)
+    except BadRange as bad:
+        raise Refused(400, "Cannot be used", str(bad)) from bad
+    counted, basis, found = await agreement_page.found_in(visit, readings, basis, sort)
+    await visit.log(Action.FIGURES, user_id=readings.account, detail={"agreement": basis})
+    return JSONResponse(
+        {
+            "since": chosen.since.isoformat(),
+            "until": chosen.until.isoformat(),
+            "account": readings.account,
+            "basis": basis,
+            "reviews_by_basis": counted,
+            "rules": [_line(line) for line in found.rules],
+            "reasons": [_line(line) for line in found.reasons],
+            "reviewers": [_line(line) for line in found.readers],
+            "second_readings": _kappa(found.second),
+        }
+    )
+
+
+def _numbers(found: Summary) -> dict[str, Any]:
+    return asdict(found) | {"improvement": found.improvement, "tokens": found.tokens}
+
+
+def _steps(found: Figures) -> list[dict[str, Any]]:
+    """Events per step, decision and reason."""
+    return [
+        {
+            "start": row["step"].isoformat(),
+            "decision": row["decision"],
+            "reason_code": row["reason_code"],
+            "decisions": row["events"],
+            "open": row["open"],
+        }
+        for row in found.counts
+    ]
+
+
+def _line(line: Line) -> dict[str, Any]:
+    values = asdict(line)
+    return values | {"second": _kappa(line.second)}
+
+
+def _kappa(found: Kappa | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found) | {"enough": found.enough}

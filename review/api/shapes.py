@@ -1,0 +1,91 @@
+"""What the bodies of the JSON face hold; the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A refusal (RFC 9457)."""
+
+    title: str
+    status: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionLine:
+    """A decision as lists show it; ``review`` is where it stands with its reviewers."""
+
+    id: UUID
+    created_at: datetime
+    user_id: str
+    event_id: str
+    message_id: str
+    conversation_id: str
+    author_id: str
+    scope: str
+    decision: str
+    confidence: float
+    reason_code: str
+    reason: str
+    matched_rule: str | None
+    message_text: str
+    degraded: bool
+    review: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """A page of decisions, newest first; ``newer`` and ``older`` are cursors, null at the ends."""
+
+    decisions: tuple[DecisionLine, ...]
+    newer: str | None
+    older: str | None
+    searched_to: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeDecision(DecisionLine):
+    """A decision with its trace."""
+
+    snapshot_json: Mapping[str, Any]
+    reply_text: str | None
+    reply_delivered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """A line of the access log."""
+
+    number: int
+    at: datetime
+    person: str
+    action: str
+    user_id: str | None
+    decision_id: UUID | None
+    detail: Mapping[str, Any]
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessLog:
+    """A page of the access log, newest first; ``older`` is a cursor, null at the end."""
+
+    lines: tuple[LogLine, ...]
+    older: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """An OpenAPI 3.1 document."""
+
+    openapi: str
+    info: Mapping[str, Any]
+    paths: Mapping[str, Any]
+    components: Mapping[str, Any]

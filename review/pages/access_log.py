@@ -1,0 +1,43 @@
+"""Who read and did what, for auditors; reading this is written down too."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+import orjson
+from starlette.responses import Response
+
+from db import access_log
+from db.access_log import Action, Line
+from review import log_filters
+from review.web import Visit
+
+PAGE: Final = 100
+
+
+async def listed(visit: Visit) -> Response:
+    """The newest lines, by filter."""
+    lines, more = await lines_of(visit)
+    query = {name: visit.request.query_params.get(name, "") for name in log_filters.FIELDS}
+    kept = {name: value for name, value in query.items() if value}
+    older = urlencode(kept | {"cursor": log_filters.cursor(lines[-1])}) if more else ""
+    return visit.render(
+        "access_log.html",
+        lines=[(line, orjson.dumps(line.detail).decode() if line.detail else "") for line in lines],
+        query=query,
+        actions=tuple(Action),
+        older=older,
+    )
+
+
+async def lines_of(visit: Visit) -> tuple[tuple[Line, ...], bool]:
+    """A page of lines and whether there are older ones; in the log from now on."""
+    wanted = log_filters.wanted(visit)
+    async with visit.store.writing() as connection:
+        found = await access_log.lines(connection, wanted, limit=PAGE + 1)
+        asked = {name: visit.request.query_params.get(name) for name in log_filters.FIELDS}
+        detail = {name: value for name, value in asked.items() if value} | {"lines": min(len(found), PAGE)}
+        entry = visit.entry(Action.AUDIT, user_id=wanted.user_id or None, detail=detail)
+        await access_log.add(connection, entry)
+    return found[:PAGE], len(found) > PAGE

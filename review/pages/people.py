@@ -1,0 +1,219 @@
+"""Who may do what where: people and their roles, for administrators."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+from starlette.responses import Response
+from uuid_utils.compat import uuid7
+
+from db import access_log, people, people_changes, sessions, sign_ins
+from db.access_log import Action
+from db.people import EVERY_ACCOUNT, Grant, Person, Role
+from review import granting, passwords
+from review.access import Right
+from review.web import Refused, Visit
+
+LOGIN_CHARS: Final = 200
+NAME_CHARS: Final = 100
+Deed: TypeAlias = Callable[[Visit, AsyncConnection, Person], Awaitable[dict[str, Any]]]
+
+
+async def listed(visit: Visit) -> Response:
+    """The people of the administrator's accounts."""
+    return await _list(visit)
+
+
+async def show(visit: Visit) -> Response:
+    """One person."""
+    async with visit.store.reading() as connection:
+        person = await _person(visit, connection)
+    return _one(visit, person)
+
+
+async def add(visit: Visit) -> Response:
+    """Add somebody with a role, or give the role to somebody who is there.
+
+    Raises:
+        Refused: 400 or 403.
+    """
+    login, name = _login(visit), str(visit.form.get("name", "")).strip()
+    wanted = _grant(visit)
+    if len(name) > NAME_CHARS or not name.isprintable():
+        raise Refused(400, "Name", f"Expected at most {NAME_CHARS} printable characters.")
+    first = None if visit.form.get("no_password") else secrets.token_urlsafe(12)
+    stored = await passwords.hashed(first) if first else None
+    async with visit.store.writing() as connection:
+        new = await people.add(
+            connection,
+            uuid7(),
+            login=login,
+            name=name,
+            password_hash=stored,
+            must_change_password=first is not None,
+            created_by=visit.person.login,
+        )
+        found = await people.by_login(connection, login)
+        if found is None:
+            raise Refused(400, "Login", "Expected one that the database keeps as it is.")
+        await people.grant(connection, found.person.person_id, wanted, granted_by=visit.person.login)
+        detail = {"changed": "added" if new else "granted", "login": login, "role": wanted.role.value}
+        await access_log.add(connection, visit.entry(Action.PEOPLE, user_id=wanted.user_id, detail=detail))
+    return await _list(visit, login=login, password=first if new else None, added=True)
+
+
+async def grant(visit: Visit) -> Response:
+    """Give a role."""
+    async with visit.store.writing() as connection:
+        person, wanted = await _person(visit, connection), _grant(visit)
+        await people.grant(connection, person.person_id, wanted, granted_by=visit.person.login)
+        detail = {"changed": "granted", "login": person.login, "role": wanted.role.value}
+        await access_log.add(connection, visit.entry(Action.PEOPLE, user_id=wanted.user_id, detail=detail))
+    return visit.redirect("person", "saved=1", person_id=person.person_id)
+
+
+async def revoke(visit: Visit) -> Response:
+    """Take a role away; the last administrator of every account keeps theirs."""
+    async with visit.store.writing() as connection:
+        person, unwanted = await _person(visit, connection), _grant(visit)
+        if unwanted.user_id == EVERY_ACCOUNT and unwanted.role is Role.ACCOUNT_ADMIN:
+            await _not_the_last(connection, person)
+        if not await people_changes.revoke(connection, person.person_id, unwanted):
+            raise Refused(409, "No such role", "It was taken away already.")
+        detail = {"changed": "revoked", "login": person.login, "role": unwanted.role.value}
+        await access_log.add(connection, visit.entry(Action.PEOPLE, user_id=unwanted.user_id, detail=detail))
+        left = await people.by_id(connection, person.person_id)
+    if left is None or not granting.sees(visit.person, left):
+        return visit.redirect("people")
+    return visit.redirect("person", "saved=1", person_id=person.person_id)
+
+
+async def manage(visit: Visit) -> Response:
+    """Disable, enable, sign out everywhere, unlock, or give a new first password.
+
+    Raises:
+        Refused: 400, 403, 404 or 409.
+    """
+    what, password = str(visit.form.get("what", "")), ""
+    async with visit.store.writing() as connection:
+        person = await _person(visit, connection)
+        if not granting.may_manage(visit.person, person):
+            raise Refused(
+                403, "Not allowed", "This person has roles beyond the accounts that you administer."
+            )
+        if what == "password":
+            password = secrets.token_urlsafe(12)
+            detail = await _new_password(connection, person, password)
+        elif (deed := DEEDS.get(what)) is not None:
+            detail = await deed(visit, connection, person)
+        else:
+            raise Refused(400, "What to do", f"Expected one of {', '.join([*DEEDS, 'password'])}.")
+        await access_log.add(connection, visit.entry(Action.PEOPLE, detail=detail | {"login": person.login}))
+        after = await people.by_id(connection, person.person_id)
+    if password and after is not None:
+        return _one(visit, after, password=password)
+    return visit.redirect("person", "saved=1", person_id=person.person_id)
+
+
+async def _disable(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    if person.person_id == visit.person.person_id:
+        raise Refused(409, "That is you", "Somebody else has to disable you.")
+    await _not_the_last(connection, person)
+    await people_changes.disable(connection, person.person_id, now=visit.now)
+    return {"changed": "disabled", "sessions_ended": await sessions.end_all(connection, person.person_id)}
+
+
+async def _enable(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    await people_changes.enable(connection, person.person_id)
+    return {"changed": "enabled"}
+
+
+async def _sign_out(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    return {"changed": "signed out", "sessions_ended": await sessions.end_all(connection, person.person_id)}
+
+
+async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
+
+
+async def _new_password(connection: AsyncConnection, person: Person, password: str) -> dict[str, Any]:
+    stored = await passwords.hashed(password)
+    await people_changes.set_password(connection, person.person_id, stored, must_change=True)
+    await sign_ins.forget_tries(connection, person.login)
+    ended = await sessions.end_all(connection, person.person_id)
+    return {"changed": "password reset", "sessions_ended": ended}
+
+
+DEEDS: Final[dict[str, Deed]] = {
+    "disable": _disable,
+    "enable": _enable,
+    "sign_out": _sign_out,
+    "unlock": _unlock,
+}
+
+
+async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
+    if await people_changes.hold_admins(connection) == (person.person_id,):
+        raise Refused(
+            409,
+            "The last administrator",
+            f"{person.login} is the last one who administers every account. Make another one first.",
+        )
+
+
+async def _person(visit: Visit, connection: AsyncConnection) -> Person:
+    nobody = Refused(404, "Not found", "There is nobody like that on your accounts.")
+    try:
+        person_id = UUID(visit.request.path_params["person_id"])
+    except ValueError:
+        raise nobody from None
+    person = await people.by_id(connection, person_id)
+    if person is None or not granting.sees(visit.person, person):
+        raise nobody
+    return person
+
+
+def _grant(visit: Visit) -> Grant:
+    user_id, role = str(visit.form.get("account", "")).strip(), str(visit.form.get("role", ""))
+    if role not in set(Role) or not user_id:
+        raise Refused(400, "Role", f"Expected an account and one of {', '.join(Role)}.")
+    if not granting.may_grant(visit.person, user_id):
+        raise Refused(403, "Not allowed", "You administer other accounts than this one.")
+    return Grant(user_id=user_id, role=Role(role))
+
+
+def _login(visit: Visit) -> str:
+    login = str(visit.form.get("login", "")).strip().lower()
+    if not login or len(login) > LOGIN_CHARS or not login.isprintable():
+        raise Refused(400, "Login", f"Expected 1 to {LOGIN_CHARS} printable characters.")
+    return login
+
+
+async def _list(
+    visit: Visit, *, login: str = "", password: str | None = None, added: bool = False
+) -> Response:
+    mine = visit.accounts(Right.ADMIN)
+    async with visit.store.reading() as connection:
+        found = await people.listed(connection, mine)
+    rows = [(each, granting.shown(visit.person, each)) for each in found]
+    return visit.render(
+        "people.html", rows=rows, mine=mine, roles=tuple(Role), login=login, password=password, added=added
+    )
+
+
+def _one(visit: Visit, person: Person, *, password: str = "") -> Response:
+    return visit.render(
+        "person.html",
+        person=person,
+        grants=granting.shown(visit.person, person),
+        mine=visit.accounts(Right.ADMIN),
+        roles=tuple(Role),
+        may_manage=granting.may_manage(visit.person, person),
+        may_grant=lambda user_id: granting.may_grant(visit.person, user_id),
+        password=password,
+        saved=visit.request.query_params.get("saved", "") != "",
+    )

@@ -1,0 +1,178 @@
+"""The figures at the top of the dashboard, each beside what it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from review.scales import compact, duration
+from review.summary import Summary
+from review.templating import amount, percent
+
+Times = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A figure and the one before it, over the same whole hours, in words."""
+
+    arrow: str
+    text: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One figure.
+
+    Attributes:
+        note: what it is a share of, or how it was counted.
+        filters: of the decisions behind it; None where no filter of the list finds just these.
+    """
+
+    title: str
+    value: str
+    note: str
+    change: Change | None
+    filters: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The figures of a range, and of the whole hours in it beside those of the range before it.
+
+    Attributes:
+        whole: without the hour that is not over.
+        before: None where hours are missing or nothing was decided.
+    """
+
+    now: Summary
+    whole: Summary
+    before: Summary | None
+
+    def count(self, name: str, title: str, filters: Mapping[str, str] | None, note: str = "") -> Tile:
+        """A count of decisions, with its share of them."""
+        share = percent(self.now.share(name))
+        return Tile(
+            title=title,
+            value=amount(getattr(self.now, name)),
+            note=note or f"{share} of the decisions",
+            change=relative(
+                getattr(self.whole, name), None if self.before is None else getattr(self.before, name)
+            ),
+            filters=filters,
+        )
+
+    def rate(self, title: str, measure: Callable[[Summary], float | None], note: str) -> Tile:
+        """A share, with the change in percentage points."""
+        now = measure(self.now)
+        before = None if self.before is None else measure(self.before)
+        return Tile(title=title, value=percent(now), note=note, change=points(measure(self.whole), before))
+
+
+def relative(now: float, before: float | None) -> Change | None:
+    """How much more or less than before, in percent."""
+    if before is None:
+        return None
+    if not before:
+        return None if not now else Change(arrow="▲", text="none before", before="0")
+    share = now / before - 1
+    if abs(share) < 0.0005:
+        return Change(arrow="=", text="as before", before=amount(before))
+    text = f"{'up' if share > 0 else 'down'} {percent(abs(share))}"
+    return Change(arrow=_arrow(share), text=text, before=amount(before))
+
+
+def points(now: float | None, before: float | None) -> Change | None:
+    """How many percentage points more or less than before."""
+    if now is None or before is None:
+        return None
+    by = round((now - before) * 100, 1)
+    if not by:
+        return Change(arrow="=", text="as before", before=percent(before))
+    words = f"{'up' if by > 0 else 'down'} {abs(by):.1f} points"
+    return Change(arrow=_arrow(by), text=words, before=percent(before))
+
+
+def decided(found: Compared) -> tuple[Tile, ...]:
+    """What was decided."""
+    return (
+        found.count("decisions", "Decisions", {}, note="every accepted event is one"),
+        found.count("replies", "Replies", {"decision": "respond"}),
+        found.count("silent", "Silent", {"decision": "ignore"}),
+        found.count("escalated", "Escalated", {"decision": "escalate"}),
+        found.count("blocked", "Blocked", None),
+        found.count("failed", "Silent failures", None),
+        found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),
+        found.count("degraded", "Degraded", {"degraded": "yes"}),
+    )
+
+
+def ran(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
+    """How it ran; times are those now and those before."""
+    now = found.now
+    each = now.tokens / now.replies if now.replies else None
+    tokens = "" if each is None else f"{amount(round(each))} a reply"
+    return (
+        found.rate("Retried", lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"),
+        found.rate(
+            "Rechecked", lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts written again"
+        ),
+        found.rate("Improved by it", lambda s: s.improvement, f"{amount(now.improved)} surer afterwards"),
+        _confidence(found),
+        found.count("attempts", "Calls", None, note=_calls(now)),
+        _time("Time to a decision", *total, found),
+        _time("Waiting before it", *waiting, found),
+        Tile(
+            title="Tokens",
+            value=_short(now.tokens),
+            note=tokens,
+            change=_tokens(found),
+        ),
+    )
+
+
+def _confidence(found: Compared) -> Tile:
+    """The mean of the replies, on its own scale of 0 to 1."""
+    now, whole = found.now.mean_confidence, found.whole.mean_confidence
+    before = None if found.before is None else found.before.mean_confidence
+    change = None
+    if whole is not None and before is not None:
+        by = round(whole - before, 3)
+        text = f"{'up' if by > 0 else 'down'} {abs(by):.3f}" if by else "as before"
+        change = Change(arrow=_arrow(by), text=text, before=f"{before:.2f}")
+    value = "–" if now is None else f"{now:.2f}"
+    return Tile(title="Mean confidence", value=value, note="of the replies, 0 to 1", change=change)
+
+
+def _tokens(found: Compared) -> Change | None:
+    change = relative(found.whole.tokens, None if found.before is None else found.before.tokens)
+    if change is None or found.before is None:
+        return None
+    return replace(change, before=_short(found.before.tokens))
+
+
+def _short(number: int) -> str:
+    return compact(float(f"{number:.3g}"))
+
+
+def _arrow(by: float) -> str:
+    return "=" if not by else "▲" if by > 0 else "▼"
+
+
+def _calls(now: Summary) -> str:
+    """How many calls a decision takes."""
+    share = now.share("attempts")
+    return "to models and moderation" if share is None else f"{share:.2f} noted for each decision"
+
+
+def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
+    value, earlier = now["p95"], before["p95"] if found.before else None
+    note = " · ".join(
+        f"{name} {duration(ms)}" for name, ms in now.items() if ms is not None and name != "p95"
+    )
+    change = None if value is None or earlier is None else relative(value, earlier)
+    if change is not None and earlier is not None:
+        change = replace(change, before=duration(earlier))
+    shown = "–" if value is None else duration(value)
+    return Tile(title=f"{title}, p95", value=shown, note=note or "nothing measured", change=change)

@@ -1,0 +1,70 @@
+"""The page of one decision in a browser: covers lifted by a key, a list walked by keys, read by everybody."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import faults
+from tests.browser.desk import Desk, picture
+
+ENDINGS = ("MODERATION_FLAGGED", "REPLY_FLAGGED_RULE", "FALLBACK_SENT", "LLM_ERROR", "NO_EVIDENCE")
+
+
+@pytest.fixture
+def careful(desk: Desk) -> Desk:
+    """The desk, where Carl wants violence covered."""
+    with psycopg.connect(desk.world.url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE people SET covered = '{violence}' WHERE id = %s",
+            (desk.world.people["covered"].person_id,),
+        )
+    return desk
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_kind_of_decision_can_be_read_by_everybody(desk: Desk, ending: str) -> None:
+    """Marks, bars, tables and the panel, in light and in dark."""
+    found = {}
+    for scheme in ("light", "dark"):
+        page = desk.sit("everything", color_scheme=scheme)
+        page.goto(f"/decisions/{desk.world.endings[ending]}")
+        picture(page, f"decision-{ending.lower()}-{scheme}")
+        found[scheme] = faults(page)
+
+    assert found == {"light": [], "dark": []}
+
+
+def test_a_cover_is_lifted_by_a_key_and_nothing_typed_is_lost(careful: Desk) -> None:
+    """The texts take the cover's place; a note that was begun stands where it stood."""
+    page = careful.sit("covered")
+    page.goto(f"/decisions/{careful.world.endings['MODERATION_FLAGGED']}")
+    page.locator("#note").fill("looks like a joke")
+    page.locator("h1").click()
+    covered = page.content()
+    picture(page, "decision-covered")
+    found = faults(page)
+    page.keyboard.press("r")
+    expect(page.get_by_text("I will kill you")).to_be_visible()
+
+    assert "kill" not in covered
+    assert found == []
+    assert page.locator("#note").input_value() == "looks like a joke"
+    assert page.evaluate("document.activeElement.id") == "story"
+
+
+def test_a_list_is_walked_by_keys(desk: Desk) -> None:
+    """From one decision to the older one and back, the list's filters along."""
+    page = desk.sit("everything")
+    page.goto("/decisions?account=corner-shop")
+    page.locator("[data-open]").first.click()
+    first = page.url
+    page.keyboard.press("j")
+    expect(page.locator("[data-prev]")).to_be_visible()
+    second = page.url
+    page.keyboard.press("k")
+    expect(page).to_have_url(first)
+
+    assert second != first
+    assert "from=account%3Dcorner-shop" in second

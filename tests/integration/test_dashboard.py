@@ -1,0 +1,210 @@
+"""Dashboard and agreement as somebody sees them, on a real site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+from httpx2 import Response
+
+from cli.stack import Stack
+from db.hourly import fill_next
+from db.people import Role
+from tests.conftest import create_database, database_at
+from tests.review_rows import NUMBERS, decided, store
+from tests.reviewing import Visitor, add_person, site, stored
+
+HOSTILE = "<script>alert(1)</script>"
+RULE = 'flagged_keyword:"><img src=x onerror=alert(1)>'
+NOW = datetime.now(UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def url(stack: Stack, template: str) -> str:
+    """A database with three accounts, one with a hostile name, and a review of each kind."""
+    name = f"hushgate_dashboard_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
+    made = database_at(stack.database_url, name)
+    rows = [
+        decided(NOW - 2 * HOUR, user_id="acme", decision="respond", reason_code="REPLIED", confidence=0.8),
+        decided(NOW - 2 * HOUR, user_id="acme", reason_code="FLAGGED_RULE", matched_rule=RULE),
+        decided(NOW - 3 * HOUR, user_id="other", decision="escalate", reason_code="MODEL_ESCALATED"),
+        decided(NOW - 3 * HOUR, user_id="other", reason_code="LLM_ERROR", confidence=0.0),
+        decided(NOW - 4 * HOUR, user_id=HOSTILE),
+        decided(NOW - 27 * HOUR, user_id="acme", decision="respond", reason_code="REPLIED", confidence=0.7),
+    ]
+    store(made, rows)
+    with psycopg.connect(made, autocommit=True) as connection:
+        for number, (row, verdict) in enumerate(zip(rows[:3], ("agree", "overturn", "unsure"), strict=True)):
+            connection.execute(
+                "INSERT INTO decision_reviews"
+                " (id, decision_id, decision_at, user_id, person, verdict, source)"
+                " VALUES (gen_random_uuid(), %s, %s, %s, %s, %s, 'page')",
+                (row["id"], row["created_at"], row["user_id"], f"<i>reader {number}</i>", verdict),
+            )
+    while stored(made, lambda connection: fill_next(connection, now=datetime.now(UTC))) is not None:
+        pass
+    return made
+
+
+@pytest.fixture(scope="module")
+def visitor(url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site."""
+    with site(url) as running:
+        yield running
+
+
+@pytest.fixture
+def lead(url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """Somebody who leads every account."""
+    somebody = visitor()
+    somebody.sign_in(add_person(url, Role.LEAD))
+    return somebody
+
+
+def figure(response: Response, title: str) -> str:
+    """The value of a tile."""
+    found = re.search(rf"<dt>{title}</dt>\s*<dd class=\"value\">(?:<a [^>]*>)?([^<]*)", response.text)
+    assert found is not None, title
+    return unescape(found[1])
+
+
+def test_the_page_shows_what_was_decided(lead: Visitor) -> None:
+    """Counts, shares, and the change against the day before."""
+    page = lead.get("/dashboard")
+
+    assert page.status_code == 200
+    assert [figure(page, each) for each in ("Decisions", "Replies", "Blocked", "Silent failures")] == [
+        "5",
+        "1",
+        "1",
+        "1",
+    ]
+    assert figure(page, "Mean confidence") == "0.80"
+    assert "up 400 %" in page.text
+    assert "still being counted" not in page.text
+
+
+def test_figures_lead_to_their_decisions(lead: Visitor) -> None:
+    """With the range, the filters and the figure's own."""
+    page = lead.get("/dashboard?account=acme&scope=chat")
+    found = re.search(r'<dt>Replies</dt>\s*<dd class="value"><a href="([^"]+)"', page.text)
+    assert found is not None
+    query = parse_qs(urlsplit(unescape(found[1])).query)
+    listed = lead.get(unescape(found[1]))
+
+    assert (query["account"], query["scope"], query["decision"]) == (["acme"], ["chat"], ["respond"])
+    assert listed.status_code == 200
+    assert "REPLIED" in listed.text
+
+
+def test_every_link_to_decisions_is_understood_there(lead: Visitor) -> None:
+    """No figure leads to a complaint about a filter."""
+    page = lead.get("/dashboard?range=7d")
+    links = sorted({unescape(each) for each in re.findall(r'href="(/decisions[^"]+)"', page.text)})
+
+    assert len(links) > 10
+    assert {lead.get(each).status_code for each in links[:: max(1, len(links) // 12)]} == {200}
+
+
+def test_hostile_names_are_text(lead: Visitor) -> None:
+    """Of accounts, rules and readers, on both pages, filtered by or not."""
+    for path in (
+        "/dashboard",
+        f"/dashboard?account={HOSTILE}",
+        "/agreement",
+        f"/agreement?account={HOSTILE}",
+    ):
+        page = lead.get(path)
+        assert page.status_code == 200, path
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+        assert "<i>reader" not in page.text
+        assert 'style="' not in page.text
+    assert "&lt;script&gt;" in lead.get("/dashboard").text
+
+
+def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Callable[[], Visitor]) -> None:
+    """Another account does not exist for them, and agreement is not theirs to see."""
+    somebody = visitor()
+    somebody.sign_in(add_person(url, Role.VIEWER, account="acme"))
+    page = somebody.get("/dashboard")
+
+    assert figure(page, "Decisions") == "2"
+    assert "other" not in re.findall(r'<option value="([^"]*)"></option>', page.text)
+    assert "MODEL_" not in page.text
+    assert somebody.get("/dashboard?account=other").status_code == 404
+    assert somebody.get("/api/v1/figures?account=other").status_code == 404
+    assert somebody.get("/agreement").status_code == 403
+    assert somebody.get("/api/v1/agreement").status_code == 403
+
+
+def test_a_lead_of_one_account_sees_its_reviews_only(url: str, visitor: Callable[[], Visitor]) -> None:
+    """Also through the JSON face, and although they may look at another account."""
+    somebody = visitor()
+    somebody.sign_in(add_person(url, Role.LEAD, account="acme"))
+    found = somebody.get("/api/v1/agreement").json()
+
+    assert {each["key"] for each in found["reasons"]} == {"REPLIED", "FLAGGED_RULE"}
+    assert somebody.get("/agreement?account=other").status_code == 404
+
+
+def test_the_json_face_gives_the_same_numbers(lead: Visitor) -> None:
+    """Totals, times, steps and the range before."""
+    found = lead.get("/api/v1/figures").json()
+
+    assert (found["totals"]["decisions"], found["totals"]["by_reason"]["REPLIED"]) == (5, 1)
+    assert sum(each["decisions"] for each in found["steps"]) == 5
+    assert found["times_ms"]["total_ms"]["p50"] == pytest.approx(500, rel=0.045)
+    assert found["before"]["totals"]["decisions"] == 1
+    assert found["uncounted_hours"] == 0
+
+
+def test_agreement_says_what_it_counts(lead: Visitor) -> None:
+    """The first basis that has reviews, its name, and the others as links."""
+    page = lead.get("/agreement")
+    found = lead.get("/api/v1/agreement?basis=chosen&sort=precision").json()
+    by_reason = {each["key"]: each for each in found["reasons"]}
+
+    assert "Chosen: 3 reviews" in page.text
+    assert "No reviews of this kind yet" in lead.get("/agreement?basis=sampled").text
+    assert by_reason["REPLIED"]["precision"]["share"] == 1
+    assert by_reason["FLAGGED_RULE"]["overturned"] == 1
+    assert by_reason["MODEL_ESCALATED"]["precision"] is None
+    assert found["reasons"][0]["key"] == "FLAGGED_RULE"
+
+
+@pytest.mark.parametrize("path", ["/dashboard", "/agreement"])
+@pytest.mark.parametrize("query", ["range=never", "since=x", "scope=mail&basis=best", "since=2027-01-01"])
+def test_what_cannot_be_used_is_said_on_the_page(lead: Visitor, path: str, query: str) -> None:
+    """And figures are shown all the same; the JSON face refuses."""
+    page = lead.get(f"{path}?{query}")
+    api = lead.get(f"/api/v1/{'figures' if path == '/dashboard' else 'agreement'}?{query}")
+
+    assert (page.status_code, api.status_code) == (400, 400)
+    assert "expected" in page.text
+    assert "expected" in api.json()["detail"]
+    assert "<h2" in page.text
+
+
+def test_no_decisions_and_no_reviews_are_explained(lead: Visitor) -> None:
+    """An empty page says what would fill it."""
+    assert "No decisions in this range with these filters" in lead.get("/dashboard?scope=comment").text
+    assert "No reviews yet" in lead.get("/agreement?since=2026-01-01&until=2026-01-02").text
+
+
+def test_looking_at_figures_is_on_record(url: str, lead: Visitor) -> None:
+    """Who looked, at which account."""
+    lead.get("/dashboard?account=acme")
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT action, user_id FROM access_log WHERE action = 'figures' ORDER BY id DESC LIMIT 1"
+        ).fetchone()
+
+    assert row == ("figures", "acme")

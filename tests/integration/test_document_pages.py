@@ -1,0 +1,186 @@
+"""The documents of an account as people keep them: added, searched, removed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from httpx2 import Response
+
+from db.people import Role
+from review.pages.documents import MOST_BYTES
+from sandbox.server import SandboxHandle
+from tests.integration.library import add as add_directly
+from tests.integration.library import embedding, opened
+from tests.reviewing import ADDRESS, Visitor, add_person, site
+
+FILES = Path(__file__).parents[1] / "fixtures" / "documents"
+NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site, without an embedding model."""
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def account() -> str:
+    """An account without documents."""
+    return f"docs-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """Somebody who may change documents."""
+    somebody = visitor()
+    somebody.sign_in(add_person(database_url, Role.RULE_EDITOR))
+    return somebody
+
+
+def add(visitor: Visitor, user_id: str, file: tuple[str, bytes] | None = None, **fields: str) -> Response:
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
+    return visitor.client.post(
+        f"/accounts/{user_id}/documents",
+        data={"csrf": visitor.csrf} | fields,
+        files={"file": file} if file else {"file": ("", b"")},
+        headers=headers,
+        follow_redirects=False,
+    )
+
+
+def test_documents_are_added_found_and_removed(database_url: str, editor: Visitor, account: str) -> None:
+    """A PDF is read in a process of its own; a search shows passages with their similarity."""
+    editor.get(f"/accounts/{account}/documents")
+    pdf = add(editor, account, ("handbook.pdf", (FILES / "handbook.pdf").read_bytes()), title="Handbook")
+    pasted = add(
+        editor, account, pasted="# Returns\n\nGoods may be returned within thirty days.", kind="markdown"
+    )
+    again = add(
+        editor, account, pasted="# Returns\n\nGoods may be returned within thirty days.", kind="markdown"
+    )
+    found = editor.get(f"/accounts/{account}/documents?q=returned+within+thirty+days")
+    link = found.text.partition("/remove")[0].rpartition("/")[2]
+    asked = editor.get(f"/accounts/{account}/documents/{link}/remove")
+    removed = editor.post(f"/accounts/{account}/documents/{link}/remove")
+    after = editor.get(removed.headers["location"])
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute(
+            "SELECT detail ->> 'outcome' FROM access_log WHERE user_id = %s AND action = 'documents'"
+            " ORDER BY id",
+            (account,),
+        ).fetchall()
+
+    assert [each.headers["location"].rpartition("=")[2] for each in (pdf, pasted, again)] == [
+        "added",
+        "added",
+        "unchanged",
+    ]
+    assert "Goods may be returned within thirty days." in found.text
+    assert "similarity" in found.text
+    assert "Remove this document?" in asked.text
+    assert "Returns" in asked.text
+    assert "1 document<" in after.text
+    assert [outcome for (outcome,) in rows] == ["added", "added", "unchanged", "removed"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("locked.pdf", (FILES / "locked.pdf").read_bytes(), "password"),
+        ("scan.pdf", (FILES / "scan.pdf").read_bytes(), "scan"),
+        ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf"),
+        ("latin.txt", b"caf\xe9", "is not utf-8"),
+        ("tool.exe", b"MZ", "is no document that can be read"),
+        ("empty.txt", b"\n \n", "holds no text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(
+    editor: Visitor, account: str, name: str, data: bytes, said: str
+) -> None:
+    """With the reason, and nothing is stored."""
+    editor.get(f"/accounts/{account}/documents")
+    refused = add(editor, account, (name, data))
+
+    assert refused.status_code == 422
+    assert said in refused.text
+    assert "Nothing was stored" in refused.text
+    assert "0 documents" in refused.text
+
+
+def test_a_file_that_is_too_large_ends_at_the_door(
+    editor: Visitor, visitor: Callable[[], Visitor], account: str
+) -> None:
+    """This page takes more than others; from a stranger it takes nothing at all."""
+    editor.get(f"/accounts/{account}/documents")
+    larger = add(editor, account, ("notes.txt", b"word " * 1_000_000))
+    too_large = add(editor, account, ("notes.txt", b"x" * (MOST_BYTES + 1)))
+    elsewhere = editor.post(f"/accounts/{account}/rules", version="0", flagged_keywords="x" * 5_000_000)
+    stranger = add(visitor(), account, ("notes.txt", b"text"))
+
+    assert larger.status_code == 303
+    assert (too_large.status_code, elsewhere.status_code, stranger.status_code) == (413, 413, 401)
+
+
+def test_nothing_handed_in_is_said_and_what_was_typed_stays(editor: Visitor, account: str) -> None:
+    """A title alone is no document."""
+    editor.get(f"/accounts/{account}/documents")
+    answer = add(editor, account, title="Hours & prices")
+
+    assert answer.status_code == 422
+    assert "Choose a file or paste a text." in answer.text
+    assert 'value="Hours &amp; prices"' in answer.text
+
+
+def test_who_may_only_look_sees_and_searches(
+    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+) -> None:
+    """Adding and removing are refused; another account's document is not there."""
+    editor.get(f"/accounts/{account}/documents")
+    add(editor, account, pasted="We open at nine.")
+    document = editor.get(f"/accounts/{account}/documents").text.partition("/remove")[0].rpartition("/")[2]
+    viewer = visitor()
+    viewer.sign_in(add_person(database_url, Role.VIEWER, account=account))
+    page = viewer.get(f"/accounts/{account}/documents?q=open")
+
+    assert "We open at nine." in page.text
+    assert "Add a document" not in page.text
+    assert add(viewer, account, pasted="mine").status_code == 403
+    assert viewer.post(f"/accounts/{account}/documents/{document}/remove").status_code == 403
+    assert viewer.get("/accounts/elsewhere/documents").status_code == 404
+    assert editor.get(f"/accounts/elsewhere/documents/{document}/remove").status_code == 404
+
+
+async def _started(url: str, sandbox: SandboxHandle) -> None:
+    async with opened(url) as source, embedding(sandbox) as model:
+        await add_directly(source, "# Hours\n\nWe open at nine.\n", user_id="first", model=model)
+
+
+def test_documents_get_vectors_of_the_model_in_use(
+    database_url: str, sandbox: SandboxHandle, account: str
+) -> None:
+    """The pages use the model that the command line started; another one is refused in words."""
+    asyncio.run(_started(database_url, sandbox))
+    person = add_person(database_url, Role.RULE_EDITOR)
+    answers = []
+    for model in ("hash", "another"):
+        settings = {"HUSHGATE_EMBEDDING_MODEL": model, "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url}
+        with site(database_url, **settings) as running:
+            somebody = running()
+            somebody.sign_in(person)
+            somebody.get(f"/accounts/{account}/documents")
+            answers.append(add(somebody, account, pasted=f"A text for {model}."))
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM chunk_embeddings WHERE user_id = %s", (account,)
+        ).fetchone()
+
+    assert [each.status_code for each in answers] == [303, 503]
+    assert row == (1,)
+    assert "cannot be compared" in answers[1].text
+    assert "A text for another." in answers[1].text

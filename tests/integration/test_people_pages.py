@@ -1,0 +1,200 @@
+"""People, their roles and the access log, as administrators and auditors use them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from uuid import UUID
+
+import pytest
+
+from db import people
+from db.people import EVERY_ACCOUNT, Person, Role
+from tests.review_world import World
+from tests.reviewing import Visitor, add_person, site, stored
+
+Visitors = Callable[[], Visitor]
+
+
+@pytest.fixture
+def visitor(database_url: str) -> Iterator[Visitors]:
+    """Visitors of one running site."""
+    with site(database_url) as running:
+        yield running
+
+
+def signed_in(visitor: Visitors, person: Person) -> Visitor:
+    """Somebody at the people page, or where they may be."""
+    somebody = visitor()
+    somebody.sign_in(person)
+    somebody.get("/profile")
+    return somebody
+
+
+def again(url: str, person: Person) -> Person:
+    """A person as they are stored now."""
+    found = stored(url, lambda each: people.by_id(each, person.person_id))
+    assert found is not None
+    return found
+
+
+def test_an_administrator_adds_somebody_who_then_signs_in(database_url: str, visitor: Visitors) -> None:
+    """With a first password that is shown once and has to be replaced."""
+    admin = signed_in(visitor, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-1"))
+    made = admin.post("/people", login="New@Example.org", name="Sam", role="reviewer", account="shop-1")
+    first = re.search(r"<code>([\w-]{16})</code>", made.text)
+    assert first is not None
+    sam = visitor()
+    sam.get("/sign-in")
+
+    assert sam.post("/sign-in", login="new@example.org", password=first[1]).status_code == 303
+    assert sam.get("/").headers["location"] == "/profile/password"
+    assert first[1] not in admin.get("/people").text
+
+
+def test_an_administrator_of_one_account_grants_nothing_elsewhere(
+    database_url: str, visitor: Visitors
+) -> None:
+    """Neither on another account nor on all, neither to somebody new nor to themselves."""
+    person = add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-1")
+    admin = signed_in(visitor, person)
+    for account in ("shop-2", EVERY_ACCOUNT):
+        fields = {"role": "viewer", "account": account}
+        assert admin.post("/people", login="x@example.org", **fields).status_code == 403
+        assert admin.post(f"/people/{person.person_id}/grant", **fields).status_code == 403
+        assert admin.post(f"/people/{person.person_id}/revoke", **fields).status_code == 403
+    assert admin.post(f"/people/{person.person_id}/grant", role="god", account="shop-1").status_code == 400
+
+    assert again(database_url, person).grants == person.grants
+
+
+def test_an_administrator_of_one_account_cannot_take_over_people_of_others(
+    database_url: str, visitor: Visitors
+) -> None:
+    """Whoever resets a password can sign in with it: only where every role is theirs to give."""
+    admin = signed_in(visitor, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-1"))
+    boss = add_person(database_url, Role.ACCOUNT_ADMIN)
+    both = add_person(database_url, Role.VIEWER, account="shop-1")
+    own = add_person(database_url, Role.VIEWER, account="shop-1")
+    other = add_person(database_url, Role.VIEWER, account="shop-2")
+    stored(
+        database_url,
+        lambda each: people.grant(
+            each, both.person_id, people.Grant(user_id="shop-2", role=Role.LEAD), granted_by="test"
+        ),
+    )
+    for what in ("password", "disable", "sign_out", "unlock", "enable"):
+        assert admin.post(f"/people/{boss.person_id}/manage", what=what).status_code == 403
+        assert admin.post(f"/people/{both.person_id}/manage", what=what).status_code == 403
+        assert admin.post(f"/people/{other.person_id}/manage", what=what).status_code == 404
+    listed = admin.get("/people").text
+
+    assert "shop-2" not in listed + admin.get(f"/people/{both.person_id}").text
+    assert other.login not in listed
+    assert admin.post(f"/people/{own.person_id}/manage", what="disable").status_code == 303
+    assert again(database_url, own).disabled
+
+
+def test_the_last_administrator_of_every_account_stays(stack_url: str) -> None:
+    """Neither their role nor their access can be taken, until there is another one."""
+    last = add_person(stack_url, Role.ACCOUNT_ADMIN)
+    with site(stack_url) as visitor:
+        admin = signed_in(visitor, last)
+        path = f"/people/{last.person_id}"
+        take = {"role": "account_admin", "account": EVERY_ACCOUNT}
+
+        assert admin.post(f"{path}/revoke", **take).status_code == 409
+        assert admin.post(f"{path}/manage", what="disable").status_code == 409
+
+        add_person(stack_url, Role.ACCOUNT_ADMIN)
+
+        assert admin.post(f"{path}/revoke", **take).status_code == 303
+    assert again(stack_url, last).grants == ()
+
+
+@pytest.fixture
+def stack_url(database_url: str) -> str:
+    """The module's database without administrators of every account."""
+    with World(database_url, "none") as world:
+        world._connection.execute("DELETE FROM person_roles WHERE user_id = '*'")
+    return database_url
+
+
+def test_losing_a_role_works_at_once(database_url: str, visitor: Visitors) -> None:
+    """The next page of a running session knows it."""
+    person = add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-3")
+    other = add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-3")
+    admin, somebody = signed_in(visitor, other), signed_in(visitor, person)
+    assert somebody.get("/people").status_code == 200
+    taken = admin.post(f"/people/{person.person_id}/revoke", role="account_admin", account="shop-3")
+
+    assert taken.status_code == 303
+    assert somebody.get("/people").status_code == 403
+
+
+def test_changes_and_reads_are_in_the_access_log_for_auditors_of_the_account(
+    database_url: str, visitor: Visitors
+) -> None:
+    """With who, what and whom; lines of other accounts and without one are for auditors of all."""
+    admin = signed_in(visitor, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-4"))
+    admin.post("/people", login="audited@example.org", role="viewer", account="shop-4")
+    auditor = signed_in(visitor, add_person(database_url, Role.AUDITOR, account="shop-4"))
+    everywhere = signed_in(visitor, add_person(database_url, Role.AUDITOR))
+    elsewhere = signed_in(visitor, add_person(database_url, Role.AUDITOR, account="shop-5"))
+    mine, all_of_it = auditor.get("/access-log").text, everywhere.get("/access-log").text
+
+    assert "audited@example.org" in mine
+    assert "sign_in" not in mine.replace("sign_in_refused", "").split("<tbody>")[1]
+    assert "sign in" in all_of_it.split("<tbody>")[1]
+    assert "audited@example.org" not in elsewhere.get("/access-log").text
+    assert "audited@example.org" not in elsewhere.get("/access-log?account=shop-4").text
+
+    everywhere.get("/access-log?person=somebody-asked-for")
+    assert "somebody-asked-for" in everywhere.get("/access-log?action=audit").text
+
+
+def test_the_access_log_is_paged_without_gaps(database_url: str, visitor: Visitors) -> None:
+    """Older pages go on exactly where the newer one ended, while new lines come."""
+    with World(database_url, "shop-6") as world:
+        for number in range(250):
+            world.add("access_log", action="read", person=f"reader-{number}", user_id="shop-6")
+    auditor = signed_in(visitor, add_person(database_url, Role.AUDITOR))
+    seen: list[str] = []
+    path: str | None = "/access-log?account=shop-6&action=read"
+    while path:
+        text = auditor.get(path).text
+        seen += re.findall(r"reader-\d+", text)
+        found = re.search(r'href="(/access-log\?[^"]*cursor[^"]*)"', text)
+        path = found[1].replace("&amp;", "&") if found else None
+
+    assert seen == [f"reader-{number}" for number in reversed(range(250))]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "action=fly",
+        "since=yesterday",
+        "decision=7",
+        "cursor=x",
+        "cursor=2026-01-01T00:00:00~1",
+        "cursor=2026-01-01T00:00:00%2B00:00~99999999999999999999",
+        f"person={'x' * 10_000}",
+        "account=%00",
+    ],
+)
+def test_a_filter_of_the_access_log_that_cannot_be_used_is_named(
+    database_url: str, visitor: Visitors, query: str
+) -> None:
+    """400 with what was expected, never 500."""
+    auditor = signed_in(visitor, add_person(database_url, Role.AUDITOR))
+
+    assert auditor.get(f"/access-log?{query}").status_code == 400
+
+
+def test_nobody_by_that_id_is_not_found(database_url: str, visitor: Visitors) -> None:
+    """Whether it is an id or not."""
+    admin = signed_in(visitor, add_person(database_url, Role.ACCOUNT_ADMIN, account="shop-7"))
+
+    assert admin.get(f"/people/{UUID(int=7)}").status_code == 404
+    assert admin.get("/people/7").status_code == 404

@@ -1,0 +1,429 @@
+"""The rules of an account as people edit them: checked, tried, stored, compared, taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import psycopg
+import pytest
+from httpx2 import Response
+from typer.testing import CliRunner
+
+from cli.accounts import app as accounts_command
+from db import accounts
+from db.people import Person, Role
+from db.pool import pool
+from tests.reviewing import ADDRESS, Visitor, add_person, site
+from worker.model import Account
+
+NUMBERS = count(1)
+HOSTILE = "</textarea><script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site."""
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def account() -> str:
+    """An account nobody has touched."""
+    return f"shop-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """Somebody who may edit the rules of every account."""
+    return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR))
+
+
+def signed_in(visitor: Visitor, person: Person) -> Visitor:
+    visitor.sign_in(person)
+    return visitor
+
+
+def store(url: str, user_id: str, **settings: object) -> int:
+    async def run() -> int:
+        async with pool(url, size=1, application="test", role=None) as source:
+            value = Account(user_id=user_id, version=0, **settings)  # type: ignore[arg-type]
+            return await accounts.store(source, value, changed_by="before")
+
+    return asyncio.run(run())
+
+
+def in_force(url: str, user_id: str) -> Account:
+    async def run() -> Account:
+        async with pool(url, size=1, application="test", role=None) as source:
+            return await accounts.newest(source, user_id)
+
+    return asyncio.run(run())
+
+
+def rules(user_id: str, page: str = "") -> str:
+    return f"/accounts/{user_id}/rules{page}"
+
+
+def save(visitor: Visitor, user_id: str, version: int, **texts: str) -> Response:
+    return visitor.post(rules(user_id), version=str(version), **texts)
+
+
+def upload(visitor: Visitor, path: str, file: tuple[str, bytes], **fields: str) -> Response:
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
+    body = {"csrf": visitor.csrf} | fields
+    return visitor.client.post(path, data=body, files={"file": file}, headers=headers, follow_redirects=False)
+
+
+def logged(url: str, user_id: str, action: str) -> list[dict[str, object]]:
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT detail FROM access_log WHERE user_id = %s AND action = %s ORDER BY id", (user_id, action)
+        ).fetchall()
+    return [detail for (detail,) in found]
+
+
+def test_rules_are_saved_as_a_version_of_the_person_who_saved_them(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """Lines are rules, empty lines are nothing, and the access log holds counts, never texts."""
+    page = editor.get(rules(account))
+    done = save(editor, account, 0, flagged_keywords="spam\r\n\r\n  casino ", flagged_phrases="buy now")
+    after = editor.get(done.headers["location"])
+    stored = in_force(database_url, account)
+
+    assert (page.status_code, done.status_code, after.status_code) == (200, 303, 200)
+    assert (stored.version, stored.flagged_keywords, stored.flagged_phrases) == (
+        1,
+        ("spam", "casino"),
+        ("buy now",),
+    )
+    assert "Saved as version 1" in after.text
+    assert "within about a second" in after.text
+    assert logged(database_url, account, "rules") == [
+        {"from": 0, "version": 1, "added": 3, "removed": 0, "settings": []}
+    ]
+
+
+def test_a_broken_rule_refuses_all_and_is_named_at_its_line(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """What was typed stays; a warning of another line is shown beside the error."""
+    editor.get(rules(account))
+    refused = save(editor, account, 0, flagged_keywords="spam\n\n/[/\nspam", flagged_phrases="x" * 300)
+
+    assert refused.status_code == 422
+    assert "Keywords, line 3:" in refused.text
+    assert "Phrases, line 1:" in refused.text
+    assert "Keywords, line 4:" in refused.text
+    assert "the same as &#39;spam&#39; after folding" in refused.text
+    assert "Not saved" in refused.text
+    assert "/[/" in refused.text
+    assert in_force(database_url, account).version == 0
+
+
+def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor, account: str) -> None:
+    """The settings' own limit comes before the matcher is asked."""
+    editor.get(rules(account))
+    refused = save(editor, account, 0, flagged_keywords="spam", flagged_phrases="fine words\n" + "y" * 1001)
+
+    assert refused.status_code == 422
+    assert "Phrases, line 2:" in refused.text
+
+
+def test_warnings_are_stored_and_shown(database_url: str, editor: Visitor, account: str) -> None:
+    """One letter is doubtful, not wrong."""
+    editor.get(rules(account))
+    done = save(editor, account, 0, flagged_keywords="x")
+    after = editor.get(done.headers["location"])
+
+    assert in_force(database_url, account).flagged_keywords == ("x",)
+    assert "one letter: it fires wherever that letter stands alone" in after.text
+
+
+def test_checking_while_typing_stores_nothing_and_answers_with_a_piece(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """A script gets the remarks alone; without one the button gives the page with what was typed."""
+    editor.get(rules(account))
+    fields = {"csrf": editor.csrf, "version": "0", "flagged_keywords": "a*"}
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
+    piece = editor.client.post(
+        rules(account, "/check"), data=fields, headers=headers | {"HX-Request": "true"}
+    )
+    whole = editor.post(rules(account, "/check"), version="0", flagged_keywords="a*")
+
+    assert "<html" not in piece.text
+    assert "one letter with * matches nearly every message" in piece.text
+    assert "<html" in whole.text
+    assert "one letter with * matches nearly every message" in whole.text
+    assert in_force(database_url, account).version == 0
+
+
+def test_the_test_box_says_what_matches_where_and_how(editor: Visitor, account: str) -> None:
+    """Numbers tie the marks to the rows; typed rules need not be stored; strict finds more."""
+    editor.get(rules(account))
+    typed = {
+        "version": "0",
+        "of": "typed",
+        "flagged_keywords": "viagra\nfucker",
+        "text": "buy v1@gr4, f*cker",
+    }
+    found = editor.post(rules(account, "/test"), **typed)
+    strict = editor.post(rules(account, "/test"), **typed, level="strict")
+    stored = editor.post(rules(account, "/test"), **typed | {"of": "stored"})
+
+    assert "<mark><sup>1</sup>v1@gr4</mark>" in found.text
+    assert "characters 5 to 10" in found.text
+    assert "digits or signs for letters (leet)" in found.text
+    assert "<sup>2</sup>" not in found.text
+    assert "letters masked (masked)" in strict.text
+    assert "Nothing matches" in stored.text
+
+
+def test_somebody_who_may_only_look_reads_and_tries_but_changes_nothing(
+    database_url: str, visitor: Callable[[], Visitor], account: str
+) -> None:
+    """Every change is refused on the server; another account is not even there."""
+    store(database_url, account, flagged_keywords=("spam",))
+    viewer = signed_in(visitor(), add_person(database_url, Role.VIEWER, account=account))
+    page = viewer.get(rules(account))
+    tried = viewer.post(rules(account, "/test"), version="1", of="typed", flagged_keywords="x", text="spam")
+    saved = save(viewer, account, 1, flagged_keywords="")
+
+    assert page.status_code == 200
+    assert '<textarea name="flagged_keywords"' not in page.text
+    assert "stored version 1" in tried.text
+    assert "<sup>1</sup>spam" in tried.text
+    assert (saved.status_code, viewer.post(rules(account, "/check"), version="1").status_code) == (403, 403)
+    assert viewer.get(rules(account, "/file")).status_code == 403
+    assert viewer.get(rules(account, "/restore/1")).status_code == 403
+    assert viewer.get(rules("another")).status_code == 404
+    assert in_force(database_url, account).version == 1
+
+
+def test_a_stale_save_shows_both_changes_and_can_go_on_top(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """Nothing is stored, nothing typed is lost, and the next save stores it as a new version."""
+    store(database_url, account, flagged_keywords=("spam",))
+    editor.get(rules(account))
+    store(database_url, account, flagged_keywords=("spam", "theirs"))
+    stale = save(editor, account, 1, flagged_keywords="spam\nmine")
+    both = editor.post(rules(account, "/check"), version="2", merge="1", flagged_keywords="spam\nmine")
+    on_top = save(editor, account, 2, flagged_keywords="spam\nmine")
+
+    assert stale.status_code == 409
+    assert "Somebody saved meanwhile" in stale.text
+    assert "theirs" in stale.text
+    assert "spam\nmine</textarea>" in stale.text
+    assert 'name="version" value="2"' in stale.text
+    assert "spam\ntheirs\nmine</textarea>" in both.text
+    assert on_top.status_code == 303
+    assert in_force(database_url, account).flagged_keywords == ("spam", "mine")
+
+
+def test_of_two_who_save_at_once_exactly_one_wins(
+    database_url: str, visitor: Callable[[], Visitor], account: str
+) -> None:
+    """The other gets the page with both versions."""
+    people = [signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR)) for _ in range(4)]
+    for each in people:
+        each.get(rules(account))
+    answers: list[int] = []
+
+    def run(each: Visitor, word: str) -> None:
+        answers.append(save(each, account, 0, flagged_keywords=word).status_code)
+
+    threads = [threading.Thread(target=run, args=(each, f"word{at}")) for at, each in enumerate(people)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(answers) == [303, 409, 409, 409]
+    assert in_force(database_url, account).version == 1
+
+
+def test_command_line_changes_race_without_losing_one_another(
+    database_url: str, account: str, monkeypatch: pytest.MonkeyPatch, redis_url: str
+) -> None:
+    """Each names other settings: all are in the last version, whoever came first."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    names = ["ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments"]
+
+    async def race() -> None:
+        from cli import saving
+
+        await asyncio.gather(*(saving.save(account, {name: True}) for name in names))
+
+    asyncio.run(race())
+    stored = in_force(database_url, account)
+    shown = CliRunner().invoke(accounts_command, ["show", account])
+
+    assert stored.version == 3
+    assert all(getattr(stored, name) for name in names)
+    assert json.loads(shown.stdout)["version"] == 3
+
+
+def test_history_names_who_changed_what_and_leads_to_the_difference(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """Rules as counts, settings by name, newest first."""
+    store(database_url, account, flagged_keywords=("a1", "b2"))
+    store(
+        database_url, account, flagged_keywords=("b2", "c3", "d4"), prompt="Be kind.", ai_control_enabled=True
+    )
+    history = editor.get(rules(account, "/history"))
+    compared = editor.get(rules(account, "/diff?from=1&to=2"))
+
+    assert "+2" in history.text
+    assert "−1" in history.text
+    assert "AI replies, Instructions" in " ".join(history.text.split())
+    assert "before" in history.text
+    assert (
+        '<span class="hidden-text">added: </span><span class="mono pre" dir="auto">c3</span>' in compared.text
+    )
+    assert (
+        '<span class="hidden-text">removed: </span><span class="mono pre" dir="auto">a1</span>'
+        in compared.text
+    )
+    assert "Be kind." in compared.text
+    assert editor.get(rules(account, "/diff?from=1&to=99")).status_code == 404
+    assert editor.get(rules(account, "/diff?from=x&to=")).status_code == 404
+
+
+def test_going_back_appends_the_old_rules_and_leaves_the_settings_to_admins(
+    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+) -> None:
+    """A rule editor gets the rules back; everything needs the right admin."""
+    store(database_url, account, flagged_keywords=("old",))
+    store(database_url, account, flagged_keywords=("new",), prompt="Be kind.")
+    asked = editor.get(rules(account, "/restore/1"))
+    refused = editor.post(rules(account, "/restore/1"), version="2", what="everything")
+    done = editor.post(rules(account, "/restore/1"), version="2", what="rules")
+    between = in_force(database_url, account)
+    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN))
+    admin.get(rules(account, "/restore/1"))
+    stale = admin.post(rules(account, "/restore/1"), version="2", what="everything")
+    admin.post(rules(account, "/restore/1"), version="3", what="everything")
+    last = in_force(database_url, account)
+
+    assert "old" in asked.text
+    assert (refused.status_code, done.status_code, stale.status_code) == (403, 303, 409)
+    assert (between.version, between.flagged_keywords, between.prompt) == (3, ("old",), "Be kind.")
+    assert (last.version, last.flagged_keywords, last.prompt) == (4, ("old",), "")
+    assert logged(database_url, account, "settings")[0]["restored"] == 1
+
+
+def test_hostile_rules_are_text_on_every_page(database_url: str, editor: Visitor) -> None:
+    """Also as an account's name, which publishers choose."""
+    name = "a/b?c#d<b>é"
+    store(database_url, name, flagged_keywords=(HOSTILE,), prompt=HOSTILE, fallback_texts={"en": HOSTILE})
+    listed = editor.get("/accounts?q=%3Cb%3E")
+    path = listed.text.partition('<td><a href="')[2].partition('"')[0]
+    pages = [editor.get(path), editor.get(f"{path}/history"), editor.get(f"{path}/diff?from=0&to=1")]
+    pages += [editor.get(path.removesuffix("rules") + page) for page in ("documents", "settings")]
+    pages.append(editor.post(f"{path}/test", version="1", of="stored", text=HOSTILE))
+
+    assert [page.status_code for page in pages] == [200] * 6
+    assert not any("<script>alert" in page.text or "<b>é" in page.text for page in pages)
+
+
+def test_a_hundred_thousand_rules_are_searched_changed_and_handed_in_as_a_file(
+    database_url: str, editor: Visitor, account: str
+) -> None:
+    """Too many for a text area: a file brings them, search finds them, ticks and added lines change them."""
+    words = [f"word{number:06d}q" for number in range(100_000)]
+    form = editor.get(rules(account, "/file"))
+    path = rules(account, "/file")
+    done = upload(
+        editor, path, ("rules.txt", "\n".join(words).encode()), version="0", format="list", mode="replace"
+    )
+    page = editor.get(rules(account, "?find=word099999"))
+    changed = editor.post(
+        rules(account), version="1", whole="no", flagged_keywords="oneMore", remove_flagged_keywords=words[7]
+    )
+    refused = editor.post(rules(account), version="2", whole="no", flagged_keywords="again")
+    tried = editor.post(rules(account, "/test"), version="2", of="stored", text="a word000008q and oneMore")
+    stored = in_force(database_url, account)
+
+    assert form.status_code == 200
+    assert done.status_code == 303, done.text[:2000]
+    assert "1 found" in page.text
+    assert len(page.content) < 100_000
+    assert changed.status_code == 303
+    assert (len(stored.flagged_keywords), stored.flagged_keywords[-1]) == (100_000, "oneMore")
+    assert words[7] not in stored.flagged_keywords
+    assert (refused.status_code, "at most 100000" in refused.text) == (422, True)
+    assert "<sup>2</sup>oneMore" in tried.text
+
+
+def test_a_file_is_checked_before_it_counts(database_url: str, editor: Visitor, account: str) -> None:
+    """Checking stores nothing; a file that is no file of its format is refused with the reason."""
+    editor.get(rules(account, "/file"))
+    path = rules(account, "/file")
+    csv = b"kind,rule\nkeyword,spam\nphrase,buy now\nother,thing\n"
+    checked = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="check")
+    broken = upload(editor, path, ("r.json", b"{"), version="0", format="json", mode="replace")
+    latin = upload(editor, path, ("r.txt", b"caf\xe9"), version="0", format="list", mode="replace")
+    done = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
+    stale = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
+    down = editor.get(rules(account, "/download?format=csv"))
+
+    assert "1 keywords, 1 phrases" in checked.text
+    assert "row 3: kind: expected keyword, phrase or allow" in checked.text
+    assert (broken.status_code, latin.status_code, stale.status_code) == (422, 422, 409)
+    assert "expected UTF-8" in latin.text
+    assert done.status_code == 303
+    assert down.text == "kind,rule\nkeyword,spam\nphrase,buy now\n"
+    assert "attachment" in down.headers["content-disposition"]
+    assert logged(database_url, account, "download")[0]["version"] == 1
+
+
+def test_accounts_are_listed_by_name_page_after_page_to_who_may_see_them(
+    database_url: str, visitor: Callable[[], Visitor], editor: Visitor
+) -> None:
+    """Each once, whatever its number of versions; others see theirs alone."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO ai_rules (user_id, version) SELECT 'many-' || to_char(n, 'FM000'), v"
+            " FROM generate_series(1, 120) n, generate_series(1, 3) v"
+        )
+    seen: list[str] = []
+    path = "/accounts?q=many-"
+    while path:
+        text = editor.get(path).text
+        seen += [part.partition("<")[0] for part in text.split("<bdi>many-")[1:]]
+        path = (
+            text.partition('<p class="pager"><a class="button" href="')[2]
+            .partition('"')[0]
+            .replace("&amp;", "&")
+        )
+    own = signed_in(visitor(), add_person(database_url, Role.VIEWER, account="many-007"))
+    text = own.get("/accounts").text
+
+    assert [each for each in dict.fromkeys(seen) if each.isdigit()] == [f"{n:03d}" for n in range(1, 121)]
+    assert "many-007" in text
+    assert "many-008" not in text
+
+
+def test_an_account_is_set_up_by_its_admin_with_everything_off(
+    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+) -> None:
+    """Others are refused; an account that exists stays as it is."""
+    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
+    admin.get("/accounts")
+    done = admin.post("/accounts", user_id=account)
+    again = admin.post("/accounts", user_id=account)
+    elsewhere = admin.post("/accounts", user_id="not-mine")
+
+    assert (done.status_code, again.status_code, elsewhere.status_code) == (303, 303, 403)
+    assert in_force(database_url, account) == Account(user_id=account, version=1)
+    assert editor.post("/accounts", user_id="other").status_code == 403
+    assert admin.post("/accounts", user_id="*").status_code == 400

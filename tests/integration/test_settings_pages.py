@@ -1,0 +1,157 @@
+"""The settings of an account as admins change them: checked at the field, looked over, then stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from db.people import Role
+from review import settings_form
+from tests.integration.test_rule_pages import in_force, logged, store
+from tests.reviewing import Visitor, add_person, site
+from worker.model import Account
+
+NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site."""
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def account() -> str:
+    """An account nobody has touched."""
+    return f"set-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def admin(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """Somebody who may change the settings of every account."""
+    somebody = visitor()
+    somebody.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
+    return somebody
+
+
+def form(version: object = 0, **changes: object) -> dict[str, object]:
+    """The form of an untouched account with these fields changed."""
+    typed = settings_form.of(Account(user_id="any", version=0))
+    return {"version": str(version)} | dict(typed.fields) | changes
+
+
+def test_changes_are_shown_in_words_before_they_are_stored(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """What is dangerous says so; storing takes a second press."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    changes = form(
+        ai_control_enabled="on", ai_enabled_for_comments="on", moderation_failure="allow",
+        threshold_hate="0,9", other_thresholds="rudeness = 0.5", fallback_language=["en"],
+        fallback_text=["We will be <back> soon."],
+    )  # fmt: skip
+    shown = admin.post(path, **changes)
+    before = in_force(database_url, account)
+    done = admin.post(path, **changes, action="store")
+    after = in_force(database_url, account)
+
+    assert shown.status_code == 200
+    assert "AI for comments" in shown.text
+    assert "AI is switched on where it was off" in shown.text
+    assert "answered without having been moderated" in shown.text
+    assert "hate: only scores from 0.9 on are stopped" in shown.text
+    assert "rudeness: no category of OpenAI" in shown.text
+    assert "We will be &lt;back&gt; soon." in shown.text
+    assert (before.version, done.status_code) == (0, 303)
+    assert after.moderation_thresholds == {"hate": 0.9, "rudeness": 0.5}
+    assert after.fallback_texts == {"en": "We will be <back> soon."}
+    assert (after.version, after.ai_control_enabled, after.moderation_failure) == (1, True, "allow")
+    assert logged(database_url, account, "settings")[0]["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("threshold_hate", "1.5", "expected less than or equal to 1, got 1.5"),
+        ("threshold_self-harm/intent", "high", "expected a number, got &#39;high&#39;"),
+        ("other_thresholds", "odd = x", "expected a number, got &#39;x&#39;"),
+        ("hold_max_s", "-1", "expected greater than or equal to 0, got -1.0"),
+        ("hold_max_s", "nan", "expected"),
+        ("reply_max_age_s", "", "expected a number, got &#39;&#39;"),
+        ("languages", "english", "expected to match pattern"),
+        ("moderation_failure", "pray", "expected"),
+        ("prompt", "x" * 20_001, "expected to have at most 20000 characters"),
+        ("policy_settings", "{", "expected a JSON object"),
+        ("policy_settings", "[]", "expected a JSON object, got list"),
+        ("policy_settings", '{"nonsense": 1}', "nonsense: there is no such field"),
+        ("policy_name", "nonsense", "name: expected one of"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(
+    database_url: str, admin: Visitor, account: str, *, field: str, value: str, said: str
+) -> None:
+    """Field, expectation, what came; what was typed stays and nothing is stored."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    answer = admin.post(path, **form(**{"languages": "", field: value}), action="store")
+
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert 'class="field-error"' in answer.text
+    assert value[:100].replace('"', "&#34;") in answer.text
+    assert in_force(database_url, account).version == 0
+
+
+def test_opening_and_storing_changes_nothing(database_url: str, admin: Visitor, account: str) -> None:
+    """What the form shows is what is stored, numbers and policy included."""
+    policy = {"name": "guardrail", "highThreshold": 0.9}
+    store(
+        database_url, account, moderation_thresholds={"hate": 0.123456789}, hold_max_s=0.5,
+        assessment_policy=policy, languages=("en", "de"), prompt="Two\nlines.",
+        fallback_texts={"de": "Bald."},
+    )  # fmt: skip
+    path = f"/accounts/{account}/settings"
+    page = admin.get(path)
+    typed = settings_form.of(in_force(database_url, account))
+    languages, texts = zip(*typed.fallbacks, strict=True)
+    same = admin.post(
+        path, **{"version": "1"} | typed.fields, fallback_language=languages, fallback_text=texts
+    )
+
+    assert "guardrail" in page.text
+    assert same.headers["location"].endswith("?same=1")
+    assert in_force(database_url, account).version == 1
+
+
+def test_a_stale_form_is_kept_and_shows_what_others_changed(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """Also when both press the last button."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    store(database_url, account, prompt="Theirs.")
+    stale = admin.post(path, **form(languages="fr"), action="store")
+
+    assert stale.status_code == 409
+    assert "Somebody saved meanwhile" in stale.text
+    assert "Theirs." in stale.text
+    assert 'value="fr"' in stale.text
+    assert in_force(database_url, account).languages == ()
+
+
+def test_settings_are_read_by_viewers_and_changed_by_admins_alone(
+    database_url: str, visitor: Callable[[], Visitor], account: str
+) -> None:
+    """A rule editor is no admin."""
+    path = f"/accounts/{account}/settings"
+    for role in (Role.VIEWER, Role.RULE_EDITOR, Role.AUDITOR):
+        somebody = visitor()
+        somebody.sign_in(add_person(database_url, role, account=account))
+
+        assert somebody.get(path).status_code == 200
+        assert somebody.post(path, **form(ai_control_enabled="on"), action="store").status_code == 403
+    assert in_force(database_url, account).version == 0

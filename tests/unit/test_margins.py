@@ -1,0 +1,117 @@
+"""How near a decision came to ending otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from review import margins
+from review.margins import Margin
+from worker.assessment.policies import DESIGNS
+
+
+def margin(score: float, threshold: float | None) -> Margin:
+    """One measure."""
+    return Margin(subject="draft", measure="confidence", score=score, threshold=threshold, effect="sent")
+
+
+def assessed(policy: str, confidence: float = 0.5, **more: Any) -> dict[str, Any]:
+    """A snapshot with an assessment."""
+    known = {"policy": f"{policy}@1", "confidence": confidence, "signals": {}, "diagnostics": {}}
+    return {"assessment": known | more, "passages": [{"similarity": 0.4, "percentile": 0.31}]}
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "told"),
+    [
+        (0.62, 0.7, "0.62 of 0.70, 0.08 short"),
+        (0.93, 0.7, "0.93 of 0.70, 0.23 over"),
+        (0.7, 0.7, "0.70 of 0.70, 0.00 over"),
+        (0.698, 0.7, "0.698 of 0.700, 0.002 short"),
+        (0.69999, 0.7, "0.699990 of 0.700000, 0.000010 short"),
+        (0.4, None, "0.40"),
+    ],
+)
+def test_a_margin_is_told_in_figures_that_add_up(score: float, threshold: float | None, told: str) -> None:
+    """A near miss is never rounded into a hit."""
+    assert margin(score, threshold).told() == told
+
+
+def test_moderation_scores_stand_nearest_to_their_threshold_first() -> None:
+    """Those without one come last, highest first."""
+    highest = {
+        "hate": {"score": 0.1, "threshold": 0.9},
+        "violence": {"score": 0.62, "threshold": 0.7},
+        "sexual": {"score": 0.3, "threshold": None},
+        "harassment": {"score": 0.4, "threshold": None},
+    }
+    stages = [
+        {"stage": "rules", "detail": {}},
+        {"stage": "moderation", "detail": {"highest": highest}},
+        {"stage": "moderation_reply", "detail": {"moderated": False}},
+    ]
+    found = margins.of_moderation({"stages": stages})
+
+    assert [each.measure for each in found] == ["violence", "hate", "harassment", "sexual"]
+    assert [each.subject for each in found] == ["message"] * 4
+    assert not found[0].reached
+
+
+@pytest.mark.parametrize(
+    ("settings", "snapshot", "told"),
+    [
+        (
+            {"name": "guardrail", "highThreshold": 0.9},
+            assessed("guardrail", 0.62),
+            ["0.62 of 0.90, 0.28 short", "0.62 of 0.50, 0.12 over"],
+        ),
+        ({"name": "failsafe"}, assessed("failsafe", 0.65), ["0.65 of 0.70, 0.05 short"]),
+        (
+            {"name": "validators", "evidence_threshold": 0.2},
+            assessed("validators", signals={"overlap": 0.15}),
+            ["0.15 of 0.20, 0.05 short"],
+        ),
+        (
+            {"name": "safety"},
+            assessed("safety", signals={"citations": 0.5}),
+            ["0.50 of 0.80, 0.30 short", "0.40 of 0.50, 0.10 short", "0.40 of 0.30, 0.10 over"],
+        ),
+        (
+            {},
+            assessed(
+                "calibrated",
+                signals={"judge_lowest": 0.3},
+                diagnostics={
+                    "cheap_confidence": 0.6,
+                    "evidence_kind": "question",
+                    "send_at": 0.84,
+                    "reject_below": 0.37,
+                    "judge_accepts": 0.5,
+                },
+            ),
+            [
+                "0.30 of 0.50, 0.20 short",
+                "0.60 of 0.84, 0.24 short",
+                "0.60 of 0.37, 0.23 over",
+                "0.31 of 0.50, 0.19 short",
+            ],
+        ),
+    ],
+)
+def test_each_policy_tells_its_own_thresholds(
+    settings: dict[str, Any], snapshot: dict[str, Any], told: list[str]
+) -> None:
+    """Of the version the decision used, and as the trace noted them where it did."""
+    assert told == [each.told() for each in margins.of_assessment(snapshot, settings)]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_an_assessment_of_another_policy_has_no_margins(design: str) -> None:
+    """Nothing is compared with a threshold that was not in force."""
+    other = next(name for name in DESIGNS if name != design)
+
+    assert margins.of_assessment(assessed(other), {"name": design}) == ()
+    assert margins.of_assessment(assessed(design), None) == ()
+    assert margins.of_assessment(assessed(design), {"name": "of a later release"}) == ()
+    assert margins.of_assessment({"assessment": None}, {"name": design}) == ()

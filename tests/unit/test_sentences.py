@@ -1,0 +1,208 @@
+"""Every ending is told in plain words, with the facts that decided."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from review import wording
+from review.margins import Margin
+from review.remarks import remarks
+from review.sentences import SENTENCES, Facts, sentence
+from worker.model import FailurePolicy
+from worker.policy import Reason
+from worker.rules.model import How
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+BEGINNINGS = ("Nothing was sent: ", "A reply was sent: ", "A prepared text was sent", "Handed to a person: ")
+
+
+def row(reason: str = "REPLIED", **more: Any) -> dict[str, Any]:
+    """A decision's row with an empty trace; further values go to the row or, known there, to the trace."""
+    snapshot: dict[str, Any] = {
+        "received_at": (NOW - timedelta(hours=25)).isoformat(),
+        "stages": [],
+        "findings": [],
+        "attempts": [],
+        "passages": [],
+        "assessment": None,
+        "rechecked": None,
+    }
+    given = {
+        "user_id": "corner-shop",
+        "reason_code": reason,
+        "decision": "respond" if reason == "REPLIED" else "ignore",
+        "matched_rule": None,
+        "confidence": 0.5,
+        "created_at": NOW,
+    }
+    known = {name: more.pop(name) for name in list(more) if name in snapshot}
+    return given | more | {"snapshot_json": snapshot | known}
+
+
+def stage(name: str, **detail: Any) -> dict[str, Any]:
+    """One stage of a trace."""
+    return {"stage": name, "outcome": "passed", "duration_ms": 1.0, "detail": detail}
+
+
+def attempt(name: str, number: int, outcome: str, waited_s: float = 0.0) -> dict[str, Any]:
+    """One attempt of a trace."""
+    return {"stage": name, "number": number, "outcome": outcome, "waited_s": waited_s, "detail": ""}
+
+
+def rule(written: str, how: str, kind: str = "keyword") -> dict[str, Any]:
+    """What a decision on a rule's hit carries."""
+    label = f"flagged_{kind}:{written}"
+    return {"matched_rule": label, "findings": [{"matched_rule": label, "how": how}]}
+
+
+def test_every_reason_has_a_sentence() -> None:
+    """A new ending without one fails here."""
+    assert set(SENTENCES) == set(Reason)
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
+    """Also where the trace is as bare as can be."""
+    told = sentence(Facts(row=row(reason)))
+
+    assert told.startswith(BEGINNINGS)
+    assert told.endswith(".")
+    assert reason not in told
+
+
+@pytest.mark.parametrize(
+    ("decision", "told"),
+    [
+        (
+            row("FLAGGED_RULE", **rule("spam", "leet+separated")),
+            "Nothing was sent: the message contains the account's blocked word “spam”, with digits or signs"
+            " for letters, with its letters set apart.",
+        ),
+        (
+            row("REPLY_FLAGGED_RULE", **rule("buy now", "exact", "phrase")),
+            "Nothing was sent: the drafted reply was stopped, as it contains the account's blocked phrase"
+            " “buy now”, written exactly so.",
+        ),
+        (
+            row(
+                "MODERATION_FLAGGED",
+                matched_rule="openai_moderation:hate",
+                stages=[stage("moderation", highest={"hate": {"score": 0.93, "threshold": 0.7}})],
+            ),
+            "Nothing was sent: the moderation model found hate (score 0.93, this account stops it from 0.70)"
+            " in the message.",
+        ),
+        (
+            row(
+                "MODERATION_UNAVAILABLE",
+                attempts=[
+                    attempt("moderation", 1, "timeout"),
+                    attempt("moderation", 2, "server_error"),
+                    attempt("moderation", 3, "timeout"),
+                ],
+            ),
+            "Nothing was sent: moderation gave no verdict on the message in 3 attempts (timed out, server"
+            " error), and this account wants silence while it is away.",
+        ),
+        (
+            row("LLM_ERROR", attempts=[attempt("generation", 1, "rate_limited")]),
+            "Nothing was sent: the language model gave no usable answer in one attempt (too many requests).",
+        ),
+        (
+            row(
+                "LOW_CONFIDENCE",
+                assessment={"failed_checks": ["invalid_citation"], "category": "invalid_citation"},
+                stages=[stage("generation")],
+            ),
+            "Nothing was sent: a reply was drafted but not trusted; its confidence is 0.50: it cites a"
+            " passage that does not exist.",
+        ),
+        (
+            row("NO_EVIDENCE", passages=[{}, {}]),
+            "Nothing was sent: none of the 2 passages found is near enough to the message to answer from, so"
+            " no reply was drafted.",
+        ),
+        (
+            row("REPLIED", assessment={"category": "greeting", "passed_checks": ["gate"]}),
+            "A reply was sent: it is a greeting, which states no fact that would need a check.",
+        ),
+    ],
+)
+def test_a_sentence_tells_the_facts_that_decided(decision: dict[str, Any], told: str) -> None:
+    """Words, scores, thresholds and attempts, not codes."""
+    assert sentence(Facts(row=decision)) == told
+
+
+def test_limits_of_the_account_are_named() -> None:
+    """Those of the version that the decision used."""
+    late = Facts(row=row("TOO_LATE"), reply_max_age_s=86_400.0)
+    held = Facts(row=row("MODERATION_TIMED_OUT"), hold_max_s=3600.0)
+    margin = Margin(subject="draft", measure="confidence", score=0.62, threshold=0.7, effect="sent")
+    short = Facts(row=row("LOW_CONFIDENCE", stages=[stage("generation")]), margins=(margin,))
+
+    assert "had waited 25 h, longer than the 24 h" in sentence(late)
+    assert "held for 1 h at most" in sentence(held)
+    assert "its confidence is 0.62 where 0.70 is needed" in sentence(short)
+
+
+def test_a_covered_decision_does_not_quote_the_rule() -> None:
+    """The blocked word stands in the message, and the message is covered."""
+    told = sentence(Facts(row=row("FLAGGED_RULE", **rule("knife", "exact")), hides_rule=True))
+
+    assert told == "Nothing was sent: the message contains a blocked word of the account."
+
+
+def test_a_reason_of_a_later_release_is_named_as_it_is() -> None:
+    """The pages may be older than the worker."""
+    assert "TELEPATHY" in sentence(Facts(row=row("TELEPATHY")))
+
+
+@pytest.mark.parametrize("how", How)
+def test_every_way_of_matching_has_words(how: How) -> None:
+    """None is shown by its code."""
+    assert wording.how(how) == wording.HOW[how]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0.0114, "11.4 ms"),
+        (1.5, "1.5 s"),
+        (90, "90 s"),
+        (2700, "45 min"),
+        (3600, "1 h"),
+        (12000, "3 h 20 min"),
+        (86400, "24 h"),
+        (90000, "25 h"),
+        (172800, "2 days"),
+        (700000, "8 days"),
+    ],
+)
+def test_lengths_of_time_read_as_people_say_them(seconds: float, told: str) -> None:
+    """No figure that nobody needs."""
+    assert wording.span_of(seconds) == told
+
+
+def test_remarks_tell_what_went_on_beside_it() -> None:
+    """Nobody moderated, the search was less, the judge was away, the model was asked again, a recheck."""
+    decision = row(
+        stages=[stage("moderation", moderated=False), stage("retrieval", degraded="timeout")],
+        attempts=[
+            attempt("generation", 1, "timeout", waited_s=2.0),
+            attempt("generation", 2, "completed"),
+            attempt("judge", 1, "connection"),
+        ],
+        rechecked=[0.61, 0.78],
+    )
+
+    assert remarks(Facts(row=decision, failure=FailurePolicy.ALLOW)) == (
+        "Nobody moderated the message: the moderation service was away, and this account goes on without it.",
+        "The documents were searched by words alone, the embedding model was away (timed out).",
+        "The judge of drafts did not answer (no connection).",
+        "The language model was asked 2 times, 2 s of waiting between.",
+        "Rechecked: confidence 0.61 before, 0.78 after; the second draft stands.",
+    )
+    assert remarks(Facts(row=row())) == ()
