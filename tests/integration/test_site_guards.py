@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
+import psycopg
 import pytest
 
+from cli.stack import Stack
 from db.people import Role
 from review.routes import PAGES
 from tasks.logs import secret_values
+from tests.conftest import create_database, database_at
 from tests.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
 
 Visitors = Callable[[], Visitor]
@@ -139,3 +142,24 @@ def test_a_provider_without_https_or_without_our_client_id_is_a_configuration_er
     ):
         with pytest.raises(ValueError, match="HUSHGATE_REVIEW_OIDC"):
             settings_at(database_url, **wrong)
+
+
+def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, template: str) -> None:
+    """503 with what was typed; sent again when the database is back, it works."""
+    create_database(stack.database_url, "guards_away", template)
+    url = database_at(stack.database_url, "guards_away")
+    with site(url) as running, psycopg.connect(stack.database_url, autocommit=True) as owner:
+        somebody = running()
+        somebody.sign_in(add_person(url, Role.VIEWER))
+        somebody.get("/profile")
+        owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS false")
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guards_away'")
+        away = somebody.post("/profile", name="Kim during an outage", keys_on="on")
+        elsewhere = somebody.client.post("/profile", data={"name": "not from here"})
+        owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS true")
+
+        assert (away.status_code, "Kim during an outage" in away.text) == (503, True)
+        assert (elsewhere.status_code, "not from here" in elsewhere.text) == (403, False)
+
+        assert somebody.post("/profile", name="Kim during an outage", keys_on="on").status_code == 303
+        assert "Kim during an outage" in somebody.get("/profile").text
