@@ -20,7 +20,11 @@ SAMPLES: Final[dict[str, Callable[[Desk], str]]] = {
 """What stands for a parameter of a path; a route with another one needs a line here."""
 QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2"}
 """What a page needs to show something, by name of its route."""
-OPENED: Final = tuple(page for page in PAGES if "GET" in page.methods and not page.api)
+OPENED: Final = tuple(
+    page
+    for page in PAGES
+    if "GET" in page.methods and not page.api and not page.name.startswith("oidc")  # those lead elsewhere
+)
 
 
 def parameters(page: Page) -> tuple[str, ...]:
