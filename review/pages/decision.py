@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from db import decision_page, gone, rules_then
 from db.access_log import Action
-from db.decision_page import Row, Sealed
+from db.decision_page import Connection, Row, Sealed
 from review.access import Right
 from review.panel import review_panel
 from review.scene import Story, scene, without_reviews
@@ -68,7 +67,7 @@ async def _row(visit: Visit) -> Row:
         return await _row_on(visit, connection)
 
 
-async def _row_on(visit: Visit, connection: AsyncConnection) -> Row:
+async def _row_on(visit: Visit, connection: Connection) -> Row:
     """The decision of the path.
 
     Raises:
@@ -87,7 +86,7 @@ async def _row_on(visit: Visit, connection: AsyncConnection) -> Row:
     raise Refused(410, "This decision is not kept any more", _farewell(left))
 
 
-async def _story(visit: Visit, connection: AsyncConnection, row: Row) -> Story:
+async def _story(visit: Visit, connection: Connection, row: Row) -> Story:
     snapshot, user_id = row["snapshot_json"], row["user_id"]
     opened = visit.may(Right.REVIEW, user_id)
     read_seal = decision_page.sealed_texts if opened else decision_page.sealed
