@@ -81,6 +81,10 @@ fix: $(READY) ## mend what format and lint can mend
 bench: $(READY) ## engine and pipeline beside plain Celery, in one run; JSON to out/
 	@$(BIN)/python -m bench.engine
 
+.PHONY: bench-audit
+bench-audit: $(READY) ## lists and pages over five million decisions; JSON to out/ (half an hour, 25 GB)
+	@$(BIN)/python -m bench.audit $(ARGS)
+
 .PHONY: bench-rules
 bench-rules: $(BENCH_READY) ## the rule matcher beside its peers, in one run; JSON to out/
 	@$(BIN)/python -m bench.rules

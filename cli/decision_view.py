@@ -19,6 +19,15 @@ COLUMNS: Final = {
     "user_id": 20,
 }
 """Columns of the list on a terminal with their greatest widths; what was written takes the rest."""
+REVIEW_COLUMNS: Final = (
+    "created_at",
+    "person",
+    "verdict",
+    "corrected_decision",
+    "reason_code",
+    "effect",
+    "note",
+)
 WIDE: Final = 150
 
 
@@ -42,7 +51,10 @@ def described(row: Mapping[str, Any]) -> list[Table | Text]:
     if (found := snapshot["assessment"]) is not None:
         parts.append(_assessment(found, snapshot["rechecked"]))
     noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
-    return [*parts, *(table(rows, list(rows[0]), title=name) for name, rows in noted)]
+    parts += [table(rows, list(rows[0]), title=name) for name, rows in noted]
+    if row.get("reviews"):
+        parts.append(table(row["reviews"], REVIEW_COLUMNS, title="reviews"))
+    return parts
 
 
 def listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:

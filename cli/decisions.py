@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -21,7 +21,7 @@ from cli.decision_filters import filtered
 from cli.decision_view import described, listed
 from cli.options import connected
 from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
-from db import audit
+from db import audit, reviews
 from db.audit import CursorRejected, Filters
 from review.export_layout import Form, Layout
 
@@ -74,7 +74,7 @@ def list_(
 
 @app.command()
 def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `list` prints it.")]) -> None:
-    """One decision whole: why it ended so, its stage trace, findings, attempts, passages and the reply.
+    """One decision whole: why it ended so, its stage trace, findings, attempts, passages, reply and reviews.
 
     For example:
 
@@ -161,12 +161,16 @@ async def _page(wanted: Filters, limit: int, cursor: str | None) -> audit.Page:
 
 async def _one(decision_id: UUID) -> audit.Row | None:
     async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        return await audit.one(connection, decision_id)
+        row = await audit.one(connection, decision_id)
+        if row is None:
+            return None
+        given = await reviews.of_decision(connection, decision_id)
+        return row | {"reviews": [asdict(each) for each in given]}
 
 
 async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
     async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        recent = replace(wanted, since=datetime.now(UTC) - timedelta(days=1))
+        recent = replace(wanted, since=wanted.since or datetime.now(UTC) - timedelta(days=1))
         page = await audit.page(connection, recent, limit=max(last, 1))
         rows = list(reversed(page.rows)) if last else []
         newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)

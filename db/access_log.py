@@ -130,9 +130,8 @@ async def lines(connection: AsyncConnection, wanted: Wanted, *, limit: int) -> t
     conditions = [column.at >= wanted.since, column.at <= wanted.until]
     if wanted.accounts is not None:
         conditions.append(column.user_id.in_(wanted.accounts))
-    for name in ("person", "action", "user_id", "decision_id"):
-        if value := getattr(wanted, name):
-            conditions.append(column[name] == value)
+    named = {name: getattr(wanted, name) for name in ("person", "action", "user_id", "decision_id")}
+    conditions += [column[name] == value for name, value in named.items() if value]
     if wanted.before is not None:
         at, number = wanted.before
         conditions += [column.at <= at, sa.tuple_(column.at, column.id) < sa.tuple_(at, number)]

@@ -25,7 +25,7 @@ ADDED: Final = """
         SELECT count(*) FROM (SELECT unnest({more}.{name}) EXCEPT ALL SELECT unnest({less}.{name})) AS one
     ) ELSE 0 END"""
 HISTORY: Final = f"""
-    SELECT new.version, new.changed_by, new.changed_at, old.version IS NULL AS first,
+    SELECT new.version, new.changed_by, new.changed_at, old.version AS follows,
            {" + ".join(ADDED.format(name=name, more="new", less="old") for name in sorted(RULES))} AS added,
            {" + ".join(ADDED.format(name=name, more="old", less="new") for name in sorted(RULES))} AS removed,
            array_remove(ARRAY[
@@ -86,7 +86,7 @@ class Change:
     """What one version changed.
 
     Attributes:
-        first: True when there is no version before it.
+        follows: the version before it; None for the first.
         added: rules and allowed texts that the version before did not have.
         settings: names of the other settings that differ.
     """
@@ -94,7 +94,7 @@ class Change:
     version: int
     changed_by: str
     changed_at: datetime
-    first: bool
+    follows: int | None
     added: int
     removed: int
     settings: tuple[str, ...]

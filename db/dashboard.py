@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figure_sql import COUNTS, SPREADS, SUMS, TOLD
+from db import figure_queries as queries
 from db.histograms import Kind
 from db.hourly import DAY, HOUR, Grain
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
@@ -110,80 +110,24 @@ class _Covered:
     missing: int
 
 
-_SPANS: Final = sa.text("""
-    SELECT grain, start, counted_to FROM figure_spans
-    WHERE start >= :day AND start < :until ORDER BY start
-""")
-_FIRST: Final = sa.text("SELECT date_trunc('hour', min(created_at), 'UTC') FROM ai_decisions")
-_WHERE: Final = """
-    user_id = ANY (:users) AND (CAST(:scope AS text) IS NULL OR scope = :scope)
-    AND (grain = 'hour' AND start = ANY (:hours) OR grain = 'day' AND start = ANY (:days))
-"""
-_COUNTED: Final = sa.text(f"""
-    SELECT date_bin(:step, start, :since) AS step, start >= :open AS open, decision, reason_code, {SUMS}
-    FROM figure_counts WHERE {_WHERE} GROUP BY 1, 2, 3, 4
-""")  # noqa: S608  # constants of ours
-_SPREAD: Final = sa.text(f"""
-    SELECT decision, kind, bin, sum(each.events)::bigint AS events
-    FROM figure_spreads, unnest(bins, counts) AS each (bin, events) WHERE {_WHERE} GROUP BY 1, 2, 3
-""")  # noqa: S608  # constants of ours
-_PACES: Final = sa.text(f"""
-    WITH binned AS (
-        SELECT date_bin(:step, start, :since) AS step, kind, bin, each.events
-        FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
-        WHERE kind IN ('{Kind.TOTAL}', '{Kind.WAITING}') AND {_WHERE}
-        UNION ALL
-        SELECT CAST(:newest AS timestamptz), kind, bin, events
-        FROM unnest(CAST(:kinds AS text[]), CAST(:bins AS int[]), CAST(:events AS bigint[]))
-            AS live (kind, bin, events)
-    ), summed AS (
-        SELECT step, kind, bin, sum(events) AS events FROM binned GROUP BY 1, 2, 3
-    ), running AS (
-        SELECT step, kind, bin, sum(events) OVER (PARTITION BY step, kind ORDER BY bin) AS reached,
-               sum(events) OVER (PARTITION BY step, kind) AS total FROM summed
-    )
-    SELECT step, kind, min(bin) FILTER (WHERE reached >= 0.5 * total) AS p50,
-           min(bin) FILTER (WHERE reached >= 0.95 * total) AS p95,
-           min(bin) FILTER (WHERE reached >= 0.99 * total) AS p99
-    FROM running GROUP BY 1, 2 ORDER BY 1, 2
-""")  # noqa: S608  # constants of ours
-_BLOCKED_DAYS: Final = sa.text(f"""
-    SELECT date_trunc('day', start, 'UTC') AS day, reason_code, sum(events)::bigint AS events
-    FROM figure_counts WHERE {_WHERE} AND reason_code = ANY (:reasons) GROUP BY 1, 2 ORDER BY 1, 2
-""")  # noqa: S608  # constants of ours
-_ACCOUNTS: Final = sa.text("""
-    SELECT user_id, sum(events)::bigint AS events,
-           coalesce(sum(events) FILTER (WHERE decision = 'respond'), 0)::bigint AS replies,
-           coalesce(sum(events) FILTER (WHERE decision = 'escalate'), 0)::bigint AS escalated,
-           coalesce(sum(events) FILTER (WHERE reason_code = ANY (:blocked)), 0)::bigint AS blocked,
-           coalesce(sum(events) FILTER (WHERE reason_code = ANY (:failed)), 0)::bigint AS failed
-    FROM figure_counts
-    WHERE user_id <> '' AND (CAST(:users AS text[]) IS NULL OR user_id = ANY (CAST(:users AS text[])))
-          AND (CAST(:scope AS text) IS NULL OR scope = :scope)
-          AND (grain = 'hour' AND start = ANY (:hours) OR grain = 'day' AND start = ANY (:days))
-    GROUP BY user_id ORDER BY events DESC, user_id LIMIT :most
-""")
-_LIVE_COUNTS: Final = sa.text(f"WITH {TOLD} {COUNTS}")
-_LIVE_SPREADS: Final = sa.text(f"WITH {TOLD} {SPREADS}")
-
-
 async def figures(connection: AsyncConnection, question: Question, *, now: datetime) -> Figures:
     """The figures of a range and of the one before it."""
     since, until = question.since, question.until
-    covered = await _covered(connection, since, until, question.grain)
-    whole = await _covered(connection, since, until, Grain.DAY)
+    first = (await connection.execute(queries.FIRST)).scalar()
+    covered = await _covered(connection, since, until, question.grain, first)
+    whole = await _covered(connection, since, until, Grain.DAY, first)
     back = question.back
-    before = await _covered(connection, since - back, min(until, _hour(now)) - back, Grain.DAY)
+    before = await _covered(connection, since - back, min(until, _hour(now)) - back, Grain.DAY, first)
     week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
-    days = await _covered(connection, week, until, Grain.DAY)
+    days = await _covered(connection, week, until, Grain.DAY, first)
     live = await _live(connection, question, covered, now)
     return Figures(
-        counts=await _rows(connection, _COUNTED, question, covered, open=_hour(now)) + live[0],
-        spreads=await _rows(connection, _SPREAD, question, whole) + live[1],
-        paces=await _rows(connection, _PACES, question, covered, **_columns(live[1], question, now)),
-        before=await _rows(connection, _COUNTED, question, before, open=_hour(now), step=100 * back),
-        before_spreads=await _rows(connection, _SPREAD, question, before),
-        days=await _rows(connection, _BLOCKED_DAYS, question, days, reasons=list(BLOCKED))
+        counts=await _rows(connection, queries.COUNTED, question, covered, open=_hour(now)) + live[0],
+        spreads=await _rows(connection, queries.SPREAD, question, whole) + live[1],
+        paces=await _rows(connection, queries.PACES, question, covered, **_columns(live[1], question, now)),
+        before=await _rows(connection, queries.COUNTED, question, before, open=_hour(now), step=100 * back),
+        before_spreads=await _rows(connection, queries.SPREAD, question, before),
+        days=await _rows(connection, queries.BLOCKED_DAYS, question, days, reasons=list(BLOCKED))
         + tuple(
             row | {"day": _hour(now).replace(hour=0)} for row in live[0] if row["reason_code"] in BLOCKED
         ),
@@ -194,10 +138,10 @@ async def figures(connection: AsyncConnection, question: Question, *, now: datet
 
 async def by_account(connection: AsyncConnection, question: Question, *, most: int = 20) -> tuple[Row, ...]:
     """The busiest accounts of the range, as far as they are counted."""
-    covered = await _covered(connection, question.since, question.until, Grain.DAY)
+    covered = await _covered(connection, question.since, question.until, Grain.DAY, None)
     users = None if question.users == [""] else question.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await _rows(connection, _ACCOUNTS, question, covered, users=users, **values)
+    return await _rows(connection, queries.ACCOUNTS, question, covered, users=users, **values)
 
 
 async def _rows(
@@ -220,10 +164,12 @@ async def _rows(
     return tuple(dict(row) for row in result.mappings())
 
 
-async def _covered(connection: AsyncConnection, since: datetime, until: datetime, longest: Grain) -> _Covered:
-    """Hours, or whole days where they are counted and hours elsewhere."""
+async def _covered(
+    connection: AsyncConnection, since: datetime, until: datetime, longest: Grain, first: datetime | None
+) -> _Covered:
+    """Hours, or whole days where they are counted; ``first`` is the hour in which the audit begins."""
     day = since.replace(hour=0)
-    spans = (await connection.execute(_SPANS, {"day": day, "until": until})).all()
+    spans = (await connection.execute(queries.SPANS, {"day": day, "until": until})).all()
     days, hours, counted_to = set(), [], since
     if longest is Grain.DAY:
         days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
@@ -232,7 +178,6 @@ async def _covered(connection: AsyncConnection, since: datetime, until: datetime
             counted_to = max(counted_to, reached)
             if start.astimezone(UTC).replace(hour=0) not in days:
                 hours.append(start)
-    first = (await connection.execute(_FIRST)).scalar()
     begin = until if first is None else max(since, first)
     wanted = max(0, -((begin - until) // HOUR))
     have = len({start for start in hours if start >= begin})
@@ -249,8 +194,8 @@ async def _live(
         return (), ()
     users = None if question.users == [""] else question.users
     values = {"since": since, "until": question.until, "accounts": users}
-    counts = (await connection.execute(_LIVE_COUNTS, values)).mappings()
-    spreads = (await connection.execute(_LIVE_SPREADS, values)).mappings()
+    counts = (await connection.execute(queries.LIVE_COUNTS, values)).mappings()
+    spreads = (await connection.execute(queries.LIVE_SPREADS, values)).mappings()
     newest, scopes = question.newest(now), (question.scope or "chat", question.scope or "comment")
     return (
         tuple(

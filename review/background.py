@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from review import counting, jobs
+from review import counting, jobs, sweeping
 from review.web import Site
 
-TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (jobs.run, counting.run)
+TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (jobs.run, counting.run, sweeping.run)
 """Loops that run as long as the server; each looks after its own errors."""
 
 

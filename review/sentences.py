@@ -9,23 +9,9 @@ from typing import Any, Final
 
 from review.care import CATEGORIES, MODERATION
 from review.margins import Margin
-from review.wording import how, kind, shortened, span_of
+from review.wording import ASPECTS, how, kind, shortened, span_of
 from worker.model import FailurePolicy
 from worker.policy import Reason
-
-ASPECTS: Final = {
-    "no_evidence": "no passage carries it",
-    "invalid_citation": "it cites a passage that does not exist",
-    "wrong_language": "it is in the wrong language",
-    "mixed_scripts": "its words mix look-alike letters of two scripts",
-    "moderation_hit": "moderation flagged it",
-    "empty_reply": "it was empty",
-    "citations_only": "it held nothing but citations",
-    "context_too_large": "its passages were too long to check",
-    "judge_unavailable": "the judge that should have decided did not answer",
-    "undecided": "its words alone did not settle it",
-    "ungrounded": "its facts are not in the passages",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

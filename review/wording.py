@@ -36,6 +36,20 @@ KINDS: Final[Mapping[str, str]] = {
     "detector": "its filter failed",
 }
 """How an attempt ended, as ``worker.adapters`` names it."""
+ASPECTS: Final[Mapping[str, str]] = {
+    "no_evidence": "no passage carries it",
+    "invalid_citation": "it cites a passage that does not exist",
+    "wrong_language": "it is in the wrong language",
+    "mixed_scripts": "its words mix look-alike letters of two scripts",
+    "moderation_hit": "moderation flagged it",
+    "empty_reply": "it was empty",
+    "citations_only": "it held nothing but citations",
+    "context_too_large": "its passages were too long to check",
+    "judge_unavailable": "the judge that should have decided did not answer",
+    "undecided": "its words alone did not settle it",
+    "ungrounded": "its facts are not in the passages",
+}
+"""What spoke against a draft, as policies name it."""
 MOST_WORDS: Final = 80
 
 

@@ -263,15 +263,16 @@ Sample: TypeAlias = Callable[[World, UUID], object]
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
     "decision_id": lambda world, _: world.decision.decision_id,
-    "document_id": document,
-    "item_id": item,
+    "document": document,
     "review_id": review,
     "version": version,
     "person_id": lambda world, _: world.person((world.account, "viewer"), name=world.text("name")),
 }
 """Path parameters that name something of one account: whoever may not see the account gets 404."""
-OWN: Final[dict[str, Sample]] = {"job_id": job, "view_id": view}
+OWN: Final[dict[str, Sample]] = {"job_id": job, "view_id": view, "item_id": item}
 """Path parameters that name something of one person."""
 SHARED: Final[dict[str, Sample]] = {"queue_id": queue}
 """Path parameters that name something of everybody."""
 SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
+QUERIES: Final = {"compare": "?from=1&to=1"}
+"""What pages need in their query to show anything, by their name."""

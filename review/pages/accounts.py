@@ -12,11 +12,11 @@ from db import accounts as stored_accounts
 from db.access_log import Action
 from db.people import EVERY_ACCOUNT
 from review.access import Right
+from review.pages.rules import NAME_CHARS
 from review.web import Refused, Visit
 from worker.model import Account
 
 PAGE_ACCOUNTS: Final = 50
-NAME_CHARS: Final = 255
 
 
 async def listed(visit: Visit) -> Response:

@@ -124,6 +124,10 @@ async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
     raise Refused(404, "No such document", f"{user_id} has no document {wanted[:40]}; it may be gone by now.")
 
 
+def _has_model(visit: Visit) -> bool:
+    return bool(visit.site.settings.embedding_model)
+
+
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: object) -> Response:
     rows = await documents.listed(visit.store.pool, user_id)
     asked = visit.request.query_params.get("page", "1")
@@ -137,6 +141,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: obje
         account=user_id,
         rows=rows[::-1][(page - 1) * PAGE_DOCUMENTS : page * PAGE_DOCUMENTS],
         total=len(rows),
+        wordless=sum(each["chunks"] - each["vectors"] for each in rows) if _has_model(visit) else 0,
         page=page,
         last=last,
         done=ENDED.get(visit.request.query_params.get("done", ""), ""),

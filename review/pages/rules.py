@@ -10,6 +10,7 @@ from starlette.responses import Response
 from db import account_versions, accounts
 from db.access_log import Action
 from db.account_versions import Version
+from db.people import EVERY_ACCOUNT
 from review import rule_trial
 from review.access import Right
 from review.account_changes import difference
@@ -20,6 +21,8 @@ from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import Level, ProblemLevel
 
+NAME_CHARS: Final = 255
+"""Longest name of an account, as ``worker.payload`` takes it."""
 PAGE_RULES: Final = 100
 MOST_SEARCH_CHARS: Final = 200
 
@@ -146,8 +149,15 @@ async def store(visit: Visit, before: Account, after: Account, action: Action, *
 
 
 def account_named(visit: Visit) -> str:
-    """The account in the page's address."""
-    return str(visit.request.path_params["account"])
+    """The account in the page's address.
+
+    Raises:
+        Refused: 404, no account can be called so.
+    """
+    user_id = str(visit.request.path_params["account"])
+    if not 0 < len(user_id) <= NAME_CHARS or user_id == EVERY_ACCOUNT:
+        raise Refused(404, "No such account", f"user_id: expected 1 to {NAME_CHARS} characters and not *.")
+    return user_id
 
 
 async def version_named(visit: Visit, user_id: str, version: str) -> Version:

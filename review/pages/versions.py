@@ -38,11 +38,12 @@ async def history(visit: Visit) -> Response:
 
 
 async def compare(visit: Visit) -> Response:
-    """What differs between two versions."""
+    """What differs between two versions; as it stands alone, all that is in force."""
     user_id = account_named(visit)
     asked = visit.request.query_params
-    before = await version_named(visit, user_id, asked.get("from", ""))
-    after = await version_named(visit, user_id, asked.get("to", ""))
+    newest = await account_versions.in_force(visit.store.pool, user_id)
+    after = await version_named(visit, user_id, asked["to"]) if asked.get("to") else newest
+    before = await version_named(visit, user_id, asked.get("from") or "0")
     return visit.render(
         "account_compare.html",
         account=user_id,

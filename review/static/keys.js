@@ -15,11 +15,11 @@
   const current = () => one("[data-row][aria-current=true]");
 
   function move(step) {
-    const along = one(step > 0 ? "[data-next]" : "[data-prev]");
-    if (along || one("[data-walk]")) { along?.click(); return; }
+    if (one("[data-walk]")) { one(step > 0 ? "[data-walk] [data-next]" : "[data-walk] [data-prev]")?.click(); return; }
     const list = rows();
     if (!list.length) return;
     const at = list.indexOf(current());
+    if (at >= 0 && !list[at + step]) { one(step > 0 ? "[data-next]" : "[data-prev]")?.click(); return; }
     const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : list.length - 1) : at + step))];
     current()?.removeAttribute("aria-current");
     next.setAttribute("aria-current", "true");
@@ -196,6 +196,17 @@
   }
 
   const whose = document.body.dataset.person || "";
+  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
+  function forget() {
+    const key = sessionStorage.getItem("hushgate:sent");
+    if (!key) return;
+    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
+    const back = all("form[action$='/review'] textarea").some((field) => field.value);
+    if (status >= 400 || back || one("input[type=password]")) return;
+    sessionStorage.removeItem("hushgate:sent");
+    keep(key, "");
+  }
+  forget();
   for (const field of all("textarea[data-draft]")) {
     const key = `hushgate:${whose}:${field.dataset.draft}`;
     const found = stored(key);
@@ -203,18 +214,6 @@
     field.addEventListener("input", () => keep(key, field.value));
     field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
   }
-
-  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
-  function forget() {
-    const key = sessionStorage.getItem("hushgate:sent");
-    if (!key) return;
-    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
-    const back = all("textarea").some((field) => field.value && (!field.dataset.draft || `hushgate:${whose}:${field.dataset.draft}` === key));
-    if (status >= 400 || back || one("input[type=password]")) return;
-    sessionStorage.removeItem("hushgate:sent");
-    keep(key, "");
-  }
-  forget();
   try {
     for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
       const found = stored(key);

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
 import signal
 import subprocess
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,19 +28,27 @@ from db import dead_letters, decisions
 from db.dead_letters import DeadLetter
 from db.pool import pool
 from sandbox.server import SandboxHandle
+from tests.auditing import assessed, reviewed, staged
 from tests.conftest import create_database, database_at
 from tests.integration.running import OPEN, running
 from tests.integration.terminal import HUSHGATE, STYLE, Ended, Shell
 from tests.seeding import seed_document
 from tests.unit.samples import event
 from worker.errors import PayloadRejected
-from worker.model import Decision, Verdict
+from worker.model import Decision, StageOutcome, Verdict
 from worker.policy import Reason
 
 NOWHERE = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
 LATEST = datetime.now(UTC).replace(microsecond=0)
 HOSTILE = "spam \x1b]0;owned\x07\x1b[2J \u202etxt.exe \x9b31m [bold]x[/bold]\nnext"
 ROWS = 25
+MANY = """
+    INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
+        scope, decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
+    SELECT now() - make_interval(secs => n / 100.0), gen_random_uuid(), 'many', n, n, 'c', 'a',
+        'chat', 'ignore', 1, 'AI_DISABLED', 'off', repeat('text ', 50), '{}', false
+    FROM generate_series(%(first)s::integer, %(last)s::integer - 1) AS n
+"""
 
 
 @pytest.fixture
@@ -99,7 +110,13 @@ def decided(number: int, **changes: Any) -> Decision:
 @pytest.fixture(scope="module")
 def audit(database_url: str) -> list[Decision]:
     """Decisions in the database of this module, newest last; two of them not like the others."""
-    made = [decided(number) for number in reversed(range(2, ROWS))]
+    unlike: dict[int, dict[str, Any]] = {
+        2: {"confidence": 0.45},
+        3: {"assessment": assessed("low")},
+        4: {"stages": staged("moderation", StageOutcome.FAILED)},
+        5: {"rules_version": 9},
+    }
+    made = [decided(number, **unlike.get(number, {})) for number in reversed(range(2, ROWS))]
     made.append(
         decided(
             1,
@@ -119,6 +136,7 @@ def audit(database_url: str) -> list[Decision]:
                 await decisions.record(source, each)
 
     asyncio.run(store())
+    reviewed(database_url, next(each for each in made if each.decision_id.int & 0xFFFF == 6), "overturn")
     return made
 
 
@@ -337,6 +355,18 @@ FILTERS: tuple[tuple[tuple[str, ...], set[int]], ...] = (
     (("--since", (LATEST - timedelta(seconds=1)).isoformat()), set(range(10))),
     (("--since", "7d"), set(range(ROWS))),
     (("--until", "7d"), set()),
+    (("--text", "[BOLD]"), {1}),
+    (("--text", "%"), set()),
+    (("--confidence-to", "0.5"), {2}),
+    (("--confidence-from", "0.4", "--confidence-to", "0.5"), {2}),
+    (("--tier", "LOW"), {3}),
+    (("--stage", "moderation:failed"), {4}),
+    (("--stage", "*:failed"), {4}),
+    (("--account", "user-1", "--version", "9"), {5}),
+    (("--review", "overturn"), {6}),
+    (("--review", "reviewed"), {6}),
+    (("--review", "open"), set(range(ROWS)) - {6}),
+    (("--assignee", "nobody"), set()),
 )
 
 
@@ -353,6 +383,48 @@ def test_filters_choose(
     }
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_an_export_holds_everything_that_matches(shell: Shell, audit: list[Decision], form: str) -> None:
+    """In a file that its name describes; text that a spreadsheet would run is text."""
+    ended = shell.run("decisions", "export", "--account", "user-1", "-o", f"out.{form}")
+    text = (shell.folder / f"out.{form}").read_text()
+    rows = list(csv.DictReader(io.StringIO(text))) if form == "csv" else [*map(json.loads, text.splitlines())]
+
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"{ROWS // 2} decisions written to out.{form}\n"
+    assert [row["id"] for row in rows] == [
+        str(each.decision_id) for each in in_order(audit) if each.event.user_id == "user-1"
+    ]
+
+
+def test_an_export_goes_into_a_pipe(shell: Shell, audit: list[Decision]) -> None:
+    """With the format named, as a pipe has no name that says it."""
+    ended = shell.spawn("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")
+    refused = shell.run("decisions", "export", "-o", "-")
+    nowhere = shell.run("decisions", "export", "-o", "no/such/folder.csv")
+
+    assert [row["event_id"] for row in ended.rows] == ["e7"]
+    assert (refused.code, refused.err.startswith("--format: expected csv or ndjson")) == (2, True)
+    assert (nowhere.code, "No such file" in nowhere.err) == (2, True)
+
+
+def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: str) -> None:
+    """Ten times the decisions, the same peak."""
+    peaks = []
+    for first, last in ((0, 1000), (1000, 12_000)):
+        with psycopg.connect(fresh_url) as connection:
+            connection.execute(MANY, {"first": first, "last": last})
+        tracemalloc.start()
+        ended = shell.run("decisions", "export", "-o", "many.csv", env={"DATABASE_URL": fresh_url})
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert ended.code == 0
+    written = (shell.folder / "many.csv").read_text().count("\n")
+
+    assert written == 12_001
+    assert peaks[1] < 3 * peaks[0]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -366,6 +438,9 @@ def test_filters_choose(
         (("--json", ","), "--json: expected 'all' or fields of author_id, "),
         (("--reason", "FLAGGED_RULES"), "did you mean FLAGGED_RULE?"),
         (("--reason", "zzz"), "they are UNKNOWN_ACCOUNT, "),
+        (("--version", "1"), "--version: expected --account beside it"),
+        (("--text", "x" * 501), "--text: expected 1 to 500 characters, got 501"),
+        (("--stage", "moderation"), "--stage: expected one of scope, rules, "),
         (("--account", "\udcff"), "arguments: expected UTF-8, got other bytes"),
     ],
 )

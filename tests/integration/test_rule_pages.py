@@ -295,7 +295,7 @@ def test_history_names_who_changed_what_and_leads_to_the_difference(
     )
     assert "Be kind." in compared.text
     assert editor.get(rules(account, "/diff?from=1&to=99")).status_code == 404
-    assert editor.get(rules(account, "/diff?from=x&to=")).status_code == 404
+    assert editor.get(rules(account, "/diff?from=x&to=1")).status_code == 404
 
 
 def test_going_back_appends_the_old_rules_and_leaves_the_settings_to_admins(

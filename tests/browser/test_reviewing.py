@@ -1,0 +1,153 @@
+"""Reviewing in a browser: by keyboard alone, two at once, in queues, with keys that keep out of the way."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import faults
+from tests.browser.desk import Desk, picture
+from tests.browser.world import SHOP
+
+REVIEWER = "second reviewer"
+
+
+def at_decision(page: Page, desk: Desk, reason: str) -> str:
+    """Open a decision that ended for a reason; its id."""
+    decision_id = desk.world.endings[reason]
+    page.goto(f"/decisions/{decision_id}")
+    return decision_id
+
+
+def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> None:
+    """And taken back with one key, while the page says how long that is possible."""
+    page = desk.sit(REVIEWER)
+    decision_id = at_decision(page, desk, "FLAGGED_RULE")
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    page.keyboard.type("they ask about 1 2 3 j k s u spam")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowDown")
+    page.get_by_label("Reason").focus()
+    page.keyboard.type("RULE_TOO")
+    picture(page, "review-filled")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("It can be taken back until")).to_be_visible()
+    stored = desk.world.running.row(
+        "SELECT verdict, note, effect FROM decision_reviews WHERE decision_id = %s", decision_id
+    )
+    inside = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
+    wrong = faults(page)
+    picture(page, "review-stored")
+    page.keyboard.press("u")
+    expect(page.get_by_text("took a review back")).to_be_visible()
+    after = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
+
+    assert stored == {
+        "verdict": "overturn",
+        "note": "they ask about 1 2 3 j k s u spam",
+        "effect": "restored",
+    }
+    assert inside == {"one": 1}
+    assert after is None
+    assert wrong == []
+
+
+def test_two_who_collide_see_both_versions(desk: Desk) -> None:
+    """The slower one keeps the note and decides."""
+    first, second = desk.sit(REVIEWER), desk.sit("lead")
+    for page in (first, second):
+        at_decision(page, desk, "LLM_ERROR")
+    first.get_by_role("radio", name="Agree").check()
+    first.get_by_role("button", name="Store review").click()
+    expect(first.get_by_text("It can be taken back until")).to_be_visible()
+    desk.expect(409)
+    second.get_by_role("radio", name="Unsure").check()
+    second.locator("#note").fill("I would wait")
+    second.get_by_role("button", name="Store review").click()
+    expect(second.get_by_role("heading", name="Somebody reviewed this decision meanwhile")).to_be_visible()
+    picture(second, "collision")
+    wrong = faults(second)
+    expect(second.locator("#note")).to_have_value("I would wait")
+    second.get_by_role("button", name="Store review").click()
+    expect(second.get_by_text("I would wait")).to_be_visible()
+
+    assert wrong == []
+
+
+def test_a_queue_is_worked_through(desk: Desk) -> None:
+    """From the list of queues to a decision and on to the next, holder and time shown."""
+    page = desk.sit(REVIEWER)
+    page.goto("/queues")
+    picture(page, "queues")
+    wrong = faults(page)
+    page.get_by_role("button", name="Next in Escalations").click()
+    expect(page.get_by_text("From the queue Escalations")).to_be_visible()
+    first = page.url
+    watching = desk.sit("lead")
+    watching.goto(first)
+    expect(watching.get_by_text(re.compile("Rolf is reading this decision"))).to_be_visible()
+    page.keyboard.press("s")
+    page.wait_for_url(lambda url: url != first and "item=" in url)
+    second = page.url
+    page.keyboard.press("1")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != second)
+    expect(page.get_by_text("It can be taken back until")).to_be_visible()
+
+    assert wrong == []
+
+
+def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
+    """Ignored while somebody types; the help says them all, and switches them off."""
+    page = desk.sit(REVIEWER)
+    page.goto(f"/decisions?account={SHOP}&since=7d")
+    page.keyboard.press("/")
+    page.keyboard.type("jj")
+    expect(page.locator("[data-row][aria-current=true]")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.evaluate("document.activeElement.blur()")
+    for key in "jjk":
+        page.keyboard.press(key)
+    marked = page.locator("[data-row][aria-current=true]")
+    expect(marked).to_have_count(1)
+    expect(page.locator("[data-row]").first).to_have_attribute("aria-current", "true")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    picture(page, "keys-help")
+    wrong = faults(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    page.wait_for_url("**/decisions/*")
+    page.keyboard.press("g")
+    page.keyboard.press("q")
+    page.wait_for_url("**/queues")
+    page.get_by_role("button", name="Keys").click()
+    with page.expect_response("**/profile/keys"):
+        page.get_by_label("Keys act").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Keys").click()
+    with page.expect_response("**/profile/keys"):
+        page.get_by_label("Keys act").check()
+
+    assert wrong == []
+
+
+def test_a_note_survives_a_closed_tab_and_not_its_own_storing(desk: Desk) -> None:
+    """It is kept in this browser, for this person, until it is stored."""
+    page = desk.sit(REVIEWER)
+    at_decision(page, desk, "TOOL_LOOP")
+    page.locator("#note").fill("half a thought")
+    page.goto("/queues")
+    at_decision(page, desk, "TOOL_LOOP")
+    expect(page.locator("#note")).to_have_value("half a thought")
+    page.get_by_role("radio", name="Agree").check()
+    page.get_by_role("button", name="Store review").click()
+    expect(page.get_by_text("It can be taken back until")).to_be_visible()
+    at_decision(page, desk, "TOOL_LOOP")
+    expect(page.locator("#note")).to_have_value("")

@@ -1,0 +1,103 @@
+"""Exports as jobs: whole after a crash, none of what came later, memory that does not grow."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator
+from urllib.parse import urlencode
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from db import jobs
+from db.identifiers import identifier
+from db.jobs import Job, JobKind, JobState, Step, Transaction
+from db.people import Person, Role
+from db.review_store import Store
+from review import exports
+from review.access import Right
+from review.export_layout import Form, Layout
+from review.jobs import KINDS, Kind, run_waiting
+from review.templating import Templates
+from review.web import Site
+from tests.auditing import ago, decided, store
+from tests.integration.test_cli import MANY
+from tests.reviewing import add_person, settings_at
+from worker.errors import StorageUnavailable
+
+
+@pytest.fixture
+async def site(database_url: str) -> AsyncIterator[Site]:
+    """What handlers and jobs share, without a server."""
+    async with Store(database_url) as opened:
+        yield Site(settings=settings_at(database_url), store=opened, templates=Templates())
+
+
+async def ordered(site: Site, person: Person, form: Form, **filters: str) -> UUID:
+    """An export that waits."""
+    job_id = identifier(site.now())
+    params = exports.ordered(urlencode({"since": "all"} | filters), Layout(form=form), None)
+    async with site.store.writing() as connection:
+        await jobs.add(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
+    return job_id
+
+
+async def written(site: Site, job_id: UUID) -> tuple[Job, str]:
+    """The job and its file."""
+    async with site.store.reading() as connection:
+        job = await jobs.one(connection, job_id)
+    assert job is not None
+    pieces = [piece async for piece in exports.pieces(site.store, job, packed=False)]
+    return job, b"".join(pieces).decode()
+
+
+async def test_an_export_is_whole_after_a_crash(
+    site: Site, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One head, every row once, none of those that came after it was asked for."""
+    monkeypatch.setattr(exports, "ROWS", 3)
+    made = [decided(at=ago(minutes=number), author_id="crash") for number in range(10)]
+    await asyncio.to_thread(store, database_url, made)
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    job_id = await ordered(site, person, Form.CSV, author="crash")
+
+    async def dying(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+        step = await exports.step(site, connection, job, person)
+        if job.done == 6:
+            raise StorageUnavailable("gone", kind="Test")
+        return step
+
+    with pytest.raises(StorageUnavailable):
+        await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=dying),))
+    await asyncio.to_thread(store, database_url, [decided(author_id="crash")])
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE jobs SET alive_at = now() - interval '5 min' WHERE id = %s", (job_id,))
+    assert await run_waiting(site, KINDS)
+
+    job, text = await written(site, job_id)
+    lines = text.splitlines()
+    assert (job.state, job.done, len(lines)) == (JobState.DONE, 10, 11)
+    assert [each.event.event_id in line for each, line in zip(made, lines[1:], strict=True)] == [True] * 10
+
+
+async def test_the_memory_of_an_export_does_not_grow_with_it(site: Site, database_url: str) -> None:
+    """Neither while it is written nor while it is fetched."""
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    peaks, sizes = [], []
+    for first, last in ((0, 2000), (2000, 16_000)):
+        with psycopg.connect(database_url) as connection:
+            connection.execute(MANY, {"first": first, "last": last})
+        job_id = await ordered(site, person, Form.NDJSON, account="many")
+        tracemalloc.start()
+        assert await run_waiting(site, KINDS)
+        async with site.store.reading() as connection_:
+            job = await jobs.one(connection_, job_id)
+        assert job is not None
+        sizes.append(sum([len(piece) async for piece in exports.pieces(site.store, job, packed=False)]))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert sizes[1] > 7 * sizes[0]
+    assert peaks[1] < 2 * peaks[0]

@@ -1,0 +1,86 @@
+"""Files of exports: what a spreadsheet must not run, and what a program must read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from review.export_layout import COLUMNS, Form, Layout, safe_cell
+
+ROW: dict[str, Any] = {
+    **dict.fromkeys(COLUMNS[:-1], ""),
+    "created_at": datetime(2026, 11, 21, 10, tzinfo=UTC),
+    "id": UUID(int=7),
+    "confidence": 0.5,
+    "degraded": False,
+    "matched_rule": None,
+}
+SITE = "https://review.example"
+
+
+@pytest.mark.parametrize(
+    "begins",
+    ["=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠", " =", "\t=", "\n@", "\u00a0="],
+)
+def test_a_cell_that_begins_like_a_formula_is_text(begins: str) -> None:
+    """An apostrophe before it; spaces before such a beginning do not hide it."""
+    assert safe_cell(f"{begins}cmd|' /C calc'!A0") == f"'{begins}cmd|' /C calc'!A0"
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("hello", "hello"),
+        ("", ""),
+        (" ", " "),
+        ("a=b", "a=b"),
+        (None, ""),
+        (True, "true"),
+        (-0.5, "-0.5"),
+        (datetime(2026, 11, 21, tzinfo=UTC), "2026-11-21T00:00:00+00:00"),
+        ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
+    ],
+)
+def test_other_cells_are_as_they_are(value: object, cell: str) -> None:
+    """Numbers of ours may begin with a minus sign."""
+    assert safe_cell(value) == cell
+
+
+@pytest.mark.parametrize("text", ['a "quoted", cell', "two\nlines", "semi;colon", "', =1", "\u2028x", "🙂"])
+def test_csv_is_read_back_as_it_was(text: str) -> None:
+    """Separators, quotes and line ends in a text stay in its cell."""
+    layout = Layout(form=Form.CSV, site=SITE)
+    written = layout.head() + layout.lines([{**ROW, "message_text": text}])
+    (row,) = csv.DictReader(io.StringIO(written, newline=""))
+
+    assert row["message_text"] == text
+    assert row["permalink"] == f"{SITE}/decisions/{UUID(int=7)}"
+    assert list(row) == list(COLUMNS)
+
+
+def test_a_byte_order_mark_stands_at_the_start_of_csv_only() -> None:
+    """And only when asked for."""
+    heads = [Layout(form=form, bom=bom).head()[:1] for form in Form for bom in (False, True)]
+
+    assert heads == ['"', "\ufeff", "", ""]
+
+
+def test_ndjson_keeps_every_value_as_it_is() -> None:
+    """No apostrophes: programs run no cells."""
+    written = Layout(form=Form.NDJSON, site=SITE).lines([{**ROW, "message_text": '=1+1\n"'}] * 2)
+    rows = [json.loads(line) for line in written.splitlines()]
+
+    assert [row["message_text"] for row in rows] == ['=1+1\n"'] * 2
+    assert rows[0]["confidence"] == 0.5
+    assert rows[0]["matched_rule"] is None
+
+
+def test_without_a_site_there_are_no_permalinks() -> None:
+    """The command line may not know the address of the pages."""
+    assert "permalink" not in Layout(form=Form.CSV).head()
