@@ -34,13 +34,19 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help="Port; default: that of HUSHGATE_REVIEW_URL.")
     ] = None,
+    any_interface: Annotated[
+        bool,
+        typer.Option(
+            help="Listen beyond this machine without https: in a container published on loopback only."
+        ),
+    ] = False,
 ) -> None:
     """Serve the review pages until Ctrl-C; with a subcommand, do that instead."""
     if context.invoked_subcommand is not None:
         return
     known = review_settings()
     url = urlsplit(known.review_url)
-    if host not in LOOPBACK and url.scheme != "https":
+    if host not in LOOPBACK and url.scheme != "https" and not any_interface:
         raise fail("--host: beyond this machine HUSHGATE_REVIEW_URL has to be https, as passwords pass by")
     configure("INFO", secret_values(known))
     uvicorn.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -42,6 +42,7 @@ __all__ = [
     "page",
     "reading",
     "standings",
+    "unread",
 ]
 
 MOST_COUNTED: Final = 1000
@@ -170,13 +171,25 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     return dict(row) if row else None
 
 
-async def standings(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, str]:
-    """Where those of these decisions stand that have been reviewed, by id."""
+async def standings(
+    connection: AsyncConnection, rows: Sequence[Row], *, hidden: Collection[UUID] = ()
+) -> dict[UUID, str]:
+    """Where those of these decisions stand that have been reviewed, by id.
+
+    ``hidden`` are left out: what the reader must not know yet, see ``db.items.hidden``.
+    """
     query = sa.select(review_states.c.decision_id, review_states.c.state).where(
         review_states.c.decision_id.in_([row["id"] for row in rows])
     )
     found = await connection.execute(query)
-    return {row.decision_id: row.state for row in found}
+    return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
+
+
+def unread(page: Page, filters: Filters, hidden: Collection[UUID]) -> Page:
+    """A page without the hidden decisions where the filter itself would say how they stand."""
+    if filters.review is None or not hidden:
+        return page
+    return replace(page, rows=tuple(row for row in page.rows if row["id"] not in hidden))
 
 
 async def hot(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ from db import people, sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
-from review import keys
+from review import carried, guards, keys
 from review.background import background
 from review.headers import SecurityHeaders
 from review.pages import oidc, sign_in
@@ -39,7 +39,6 @@ from review.web import (
     Refused,
     Site,
     Visit,
-    csrf_matches,
     new_token,
     refusal_json,
     set_cookie,
@@ -56,9 +55,7 @@ TITLES: Final = {
     405: ("Not possible", "This page does not take that kind of request."),
     413: ("Too large", "What was sent is larger than this page takes."),
 }
-AWAY: Final = Refused(
-    503, "The database does not answer", "Nothing was lost. Try again in a moment; what you typed is kept."
-)
+AWAY: Final = Refused(503, "The database does not answer", "Nothing was lost. Try again in a moment.")
 
 
 class FirstPassword(Refused):
@@ -130,7 +127,7 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
             response = await _refusal(visit, page, refused)
         except StorageUnavailable as error:
             log.warning("review_storage_unavailable", kind=error.kind)
-            response = await _refusal(visit, page, AWAY)
+            return await _without_database(visit, page)
         finally:
             await visit.form.close()
         if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
@@ -177,12 +174,12 @@ async def _admit(visit: Visit, page: Page) -> None:
     guarded = request.method in UNSAFE and page.csrf
     if guarded:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
-        _check_origin(visit)
-    _check_text(visit)
+        guards.check_origin(visit)
+    guards.check_text(visit)
     if visit.someone is None and page.right is not None:
         raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
     if guarded:
-        _check_token(visit)
+        guards.check_token(visit)
     if page.right is None:
         return
     if (user_id := request.path_params.get("account")) is not None:
@@ -199,47 +196,30 @@ async def _admit(visit: Visit, page: Page) -> None:
         )
 
 
-def _check_text(visit: Visit) -> None:
-    """Refuse NUL: Postgres cannot store it, and no person types it.
-
-    Raises:
-        Refused: 400.
-    """
+async def _without_database(visit: Visit, page: Page) -> Response:
+    """503; whoever sent a form gets back what they typed, to be sent again by them."""
     request = visit.request
-    texts = [*request.path_params.values(), *request.query_params.values(), *visit.form.values()]
-    if any(isinstance(text, str) and "\0" in text for text in texts):
-        raise Refused(400, "Not text", "A field holds the character U+0000, which nothing here can store.")
-
-
-def _check_origin(visit: Visit) -> None:
-    """Refuse what another site sent: browsers say where a form came from.
-
-    Raises:
-        Refused: 403.
-    """
-    headers = visit.request.headers
-    fetch_site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
-    ours = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
-    foreign = fetch_site not in (None, "same-origin") or (origin is not None and origin not in ours)
-    if foreign:
-        raise Refused(403, "Not from this site", "The form came from another site and was not used.")
-
-
-def _check_token(visit: Visit) -> None:
-    shown = visit.form.get("csrf") or visit.request.headers.get("X-CSRF-Token")
-    if not csrf_matches(visit.token, shown):
-        raise Refused(
-            403,
-            "The form is out of date",
-            "It belongs to another session. Go back, reload and send it again.",
-        )
+    if request.method not in UNSAFE or page.right is None:
+        return await _refusal(visit, page, AWAY)
+    visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
+    visit.token = visit.token or request.cookies.get(SESSION_COOKIE, "")
+    try:
+        guards.check_origin(visit)
+        guards.check_token(visit)
+    except Refused as refused:
+        return visit.render("refused.html", status=refused.status, refused=refused)
+    kept = carried.of_request(request, visit.form)
+    if kept is None:
+        return await _refusal(visit, page, AWAY)
+    return visit.render("carried.html", status=503, carried=kept, away=True)
 
 
 async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
     if isinstance(refused, FirstPassword) and not page.api:
         return visit.redirect("password")
     if visit.someone is not None and refused.status == 403:
-        await visit.log(Action.REFUSED, detail={"page": page.name, "title": refused.title})
+        with suppress(StorageUnavailable):  # refused all the same
+            await visit.log(Action.REFUSED, detail={"page": page.name, "title": refused.title})
     if page.api:
         response = refusal_json(refused)
         if refused.status == 401:

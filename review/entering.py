@@ -50,5 +50,5 @@ def local(target: str | None) -> str:
 
 def _landing(visit: Visit, next_page: str, carried: Carried | None) -> Response:
     if carried is not None:
-        return visit.render("carried.html", carried=carried)
+        return visit.render("carried.html", carried=carried, away=False)
     return RedirectResponse(local(next_page), status_code=303)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -183,8 +184,8 @@ class ReviewSettings(DocumentSettings):
     @field_validator("oidc_issuer")
     @classmethod
     def _issuer_is_safe(cls, issuer: str | None) -> str | None:
-        local = ("http://127.0.0.1", "http://localhost", "http://[::1]")
-        if issuer is not None and not issuer.startswith(("https://", *local)):
+        parts = urlsplit(issuer or "https://")
+        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
             raise ValueError("expected https")
         return issuer
 

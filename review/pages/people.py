@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
 from db import access_log, people, people_changes, sessions, sign_ins
 from db.access_log import Action
+from db.jobs import Transaction
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
 from review import granting, passwords
 from review.access import Right
@@ -20,7 +20,7 @@ from review.web import Refused, Visit
 
 LOGIN_CHARS: Final = 200
 NAME_CHARS: Final = 100
-Deed: TypeAlias = Callable[[Visit, AsyncConnection, Person], Awaitable[dict[str, Any]]]
+Deed: TypeAlias = Callable[[Visit, Transaction, Person], Awaitable[dict[str, Any]]]
 
 
 async def listed(visit: Visit) -> Response:
@@ -119,7 +119,7 @@ async def manage(visit: Visit) -> Response:
     return visit.redirect("person", "saved=1", person_id=person.person_id)
 
 
-async def _disable(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _disable(visit: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
     if person.person_id == visit.person.person_id:
         raise Refused(409, "That is you", "Somebody else has to disable you.")
     await _not_the_last(connection, person)
@@ -127,20 +127,20 @@ async def _disable(visit: Visit, connection: AsyncConnection, person: Person) ->
     return {"changed": "disabled", "sessions_ended": await sessions.end_all(connection, person.person_id)}
 
 
-async def _enable(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _enable(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
     await people_changes.enable(connection, person.person_id)
     return {"changed": "enabled"}
 
 
-async def _sign_out(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _sign_out(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
     return {"changed": "signed out", "sessions_ended": await sessions.end_all(connection, person.person_id)}
 
 
-async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+async def _unlock(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
 
-async def _new_password(connection: AsyncConnection, person: Person, password: str) -> dict[str, Any]:
+async def _new_password(connection: Transaction, person: Person, password: str) -> dict[str, Any]:
     stored = await passwords.hashed(password)
     await people_changes.set_password(connection, person.person_id, stored, must_change=True)
     await sign_ins.forget_tries(connection, person.login)
@@ -156,7 +156,7 @@ DEEDS: Final[dict[str, Deed]] = {
 }
 
 
-async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
+async def _not_the_last(connection: Transaction, person: Person) -> None:
     if await people_changes.hold_admins(connection) == (person.person_id,):
         raise Refused(
             409,
@@ -165,7 +165,7 @@ async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
         )
 
 
-async def _person(visit: Visit, connection: AsyncConnection) -> Person:
+async def _person(visit: Visit, connection: Transaction) -> Person:
     nobody = Refused(404, "Not found", "There is nobody like that on your accounts.")
     try:
         person_id = UUID(visit.request.path_params["person_id"])

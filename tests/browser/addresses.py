@@ -7,18 +7,19 @@ from typing import Final
 
 from review.routes import PAGES
 from review.web import Page
-from tests.browser.desk import Desk
-from tests.browser.world import SHOP
+from tests.browser.desk import Desk, export
+from tests.browser.world import CHANNEL, SHOP
 
-SAMPLES: Final[dict[str, Callable[[Desk], str]]] = {
-    "account": lambda _: SHOP,
-    "decision_id": lambda desk: desk.world.endings["MODERATION_FLAGGED"],
-    "document": lambda desk: str(_first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP)),
-    "job_id": lambda desk: str(_first(desk, "SELECT id FROM jobs WHERE state = 'done'")),
-    "version": lambda _: "1",
+SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
+    "account": lambda _desk, _who: SHOP,
+    "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
+    "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
+    "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
+    "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
+    "version": lambda _desk, _who: 1,
 }
-"""What stands for a parameter of a path; a route with another one needs a line here."""
-QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2"}
+"""What stands for a parameter of a path when somebody opens it; a new parameter needs a line here."""
+QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2", "bulk": f"?account={CHANNEL}"}
 """What a page needs to show something, by name of its route."""
 OPENED: Final = tuple(
     page
@@ -38,10 +39,20 @@ def _first(desk: Desk, query: str, *values: object) -> object:
     return next(iter(row.values()))
 
 
-def address(desk: Desk, page: Page) -> str:
-    """A path of this route that leads somewhere."""
+def _exported(desk: Desk, who: str) -> object:
+    """An export of this person's that is done."""
+    query = "SELECT id FROM jobs WHERE person_id = %s AND state = 'done'"
+    person_id = desk.world.people[who].person_id
+    if desk.world.running.row(query, person_id) is None:
+        export(desk.sit(who), f"/decisions?account={SHOP}")
+    return _first(desk, query, person_id)
+
+
+def address(desk: Desk, page: Page, who: str) -> str:
+    """A path of this route that leads somebody somewhere."""
     path = page.path
     for part in path.split("{")[1:]:
         placeholder = part.split("}")[0]
-        path = path.replace("{" + placeholder + "}", SAMPLES[placeholder.split(":")[0]](desk))
+        sample = SAMPLES[placeholder.split(":")[0]](desk, who)
+        path = path.replace("{" + placeholder + "}", str(sample))
     return path + QUERIES.get(page.name, "")

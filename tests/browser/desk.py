@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import Browser, Page, StorageState, expect
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from db.people import Person
 from tests.browser.watch import Watch
@@ -86,6 +86,16 @@ def sign_in(page: Page, person: Person) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+def export(page: Page, path: str) -> Locator:
+    """Ask for a CSV file of a list and wait until it is there; the link to it."""
+    page.goto(path)
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="Export what matches").click()
+    link = page.get_by_role("link", name="Download CSV")
+    expect(link).to_be_visible()
+    return link
 
 
 def picture(page: Page, name: str) -> None:

@@ -13,6 +13,11 @@ from tests.browser.axe import faults
 from tests.browser.desk import PHONE, Desk, picture
 
 EVERYBODY: Final = "everything"
+STATES: Final[tuple[tuple[str, str, dict[str, object]], ...]] = (
+    ("light", EVERYBODY, {}),
+    ("dark", EVERYBODY, {"color_scheme": "dark"}),
+    ("covered", "covered", {}),
+)
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 """Pixels of a page that lie beyond the right edge of the screen."""
 
@@ -27,24 +32,35 @@ def test_every_parameter_has_a_sample() -> None:
 @pytest.mark.parametrize("route", OPENED, ids=lambda route: route.name)
 def test_a_page_can_be_read_by_everybody(desk: Desk, route: Route) -> None:
     """axe-core finds nothing serious in light, in dark and with covered texts, and all fits a phone."""
-    path = address(desk, route)
-    if not _is_page(desk, path):
+    if not _is_page(desk, address(desk, route, EVERYBODY)):
         return
     found = {}
-    for state, who, options in (
-        ("light", EVERYBODY, {}),
-        ("dark", EVERYBODY, {"color_scheme": "dark"}),
-        ("covered", "covered", {}),
-    ):
-        page = _opened(desk, path, who, options)
+    for state, who, options in STATES:
+        page = _opened(desk, address(desk, route, who), who, options)
         found[state] = faults(page)
         picture(page, f"{route.name}-{state}")
-    phone = _opened(desk, path, EVERYBODY, {"viewport": PHONE})
+    phone = _opened(desk, address(desk, route, EVERYBODY), EVERYBODY, {"viewport": PHONE})
     picture(phone, f"{route.name}-phone")
 
     assert found == {"light": [], "dark": [], "covered": []}
     assert phone.evaluate(BESIDE) <= 0
     assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("path", ["/dashboard", "/agreement"])
+def test_what_a_plot_shows_stands_in_a_table_too(desk: Desk, path: str) -> None:
+    """For whoever cannot see it, and for whoever wants the numbers."""
+    page = desk.sit(EVERYBODY)
+    page.goto(path)
+
+    assert page.locator("main table").count() > 0
+    assert (
+        page.locator("main figure")
+        .filter(has=page.locator("svg"))
+        .filter(has_not=page.locator("table"))
+        .count()
+        == 0
+    )
 
 
 def _opened(desk: Desk, path: str, who: str, options: dict[str, object]) -> Page:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.desk import Desk
-from tests.browser.world import HOSTILE, SHOP
+from tests.browser.desk import Desk, export
+from tests.browser.world import CHANNEL, HOSTILE, SHOP
 
 
 def test_a_followed_list_shows_what_is_decided_meanwhile(desk: Desk) -> None:
@@ -42,7 +42,10 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
 def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) -> None:
     """A cell that begins with = is text in every spreadsheet."""
     page = desk.sit("everything")
-    saved = _export(page, "/decisions", tmp_path)
+    link, saved = export(page, "/decisions"), tmp_path / "decisions.csv"
+    with page.expect_download() as download:
+        link.click()
+    download.value.save_as(saved)
     with saved.open(encoding="utf-8", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     formula = next(text for text in HOSTILE if text.startswith("="))
@@ -51,12 +54,19 @@ def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) 
     assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
 
 
-def _export(page: Page, path: str, folder: Path) -> Path:
-    page.goto(path)
-    page.locator("summary", has_text="Export").click()
-    page.get_by_role("button", name="Export what matches").click()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Download CSV").click()
-    saved = folder / "decisions.csv"
-    download.value.save_as(saved)
-    return saved
+def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
+    """The count first, then one verdict with a reason, then a job that says how far it is."""
+    page = desk.sit("lead")
+    page.goto(f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel")
+    page.get_by_role("link", name="Review all of these").click()
+    count = page.locator("#count").inner_text()
+    page.get_by_role("radio", name="Agree").check()
+    page.get_by_label("Reason").select_option("OTHER")
+    page.get_by_role("button", name=f"Review {count} decision").click()
+    expect(page.locator("#job")).to_contain_text("done")
+    page.goto(
+        f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel&review=agree"
+    )
+
+    assert int(count) > 1
+    expect(page.locator("#rows")).to_contain_text("agree")

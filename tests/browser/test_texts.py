@@ -23,21 +23,19 @@ def test_a_covered_text_is_not_in_the_page_until_a_key_reveals_it(desk: Desk) ->
 
 @pytest.mark.parametrize("place", range(len(HOSTILE)))
 def test_a_hostile_text_stays_a_text(desk: Desk, place: int) -> None:
-    """In the list, at the decision, in the account's documents and settings; nothing of it runs or loads."""
+    """In the list, at the decision, in the account's documents; nothing of it runs or loads."""
     page = desk.sit("everything")
     row = desk.world.running.row("SELECT user_id FROM ai_decisions WHERE id = %s", desk.world.hostile[place])
     assert row is not None
     account = row["user_id"]
     for path in (
+        f"/accounts/{account}/documents",
         f"/decisions?account={account}",
         f"/decisions/{desk.world.hostile[place]}",
-        f"/accounts/{account}/documents",
-        f"/accounts/{account}/rules",
     ):
         page.goto(path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
 
         assert "owned" not in page.title()
         assert page.locator("iframe, [onload], [onerror], main svg[onload], main script").count() == 0
-    page.goto(f"/decisions/{desk.world.hostile[place]}")
     expect(page.locator(".said").first).to_contain_text(HOSTILE[place][:20])

@@ -20,7 +20,9 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import BusyLoadingError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
+from typer.testing import CliRunner
 
+from cli.main import app as hushgate
 from cli.stack import Stack
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
@@ -32,7 +34,7 @@ DOCKERFILE: Final = ROOT / "deploy" / "Dockerfile"
 SCHEMA: Final = ROOT / "tests" / "fixtures" / "compose" / "compose-spec.json"
 RUNBOOK: Final = ROOT / "deploy" / "runbook.md"
 VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
-OURS: Final = ("migrate", "worker", "beat", "sandbox")
+OURS: Final = ("migrate", "worker", "beat", "review", "sandbox")
 KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
 SERVERS: Final = ("redis", "postgres")
 AFTER_DRAIN_S: Final = 15
@@ -214,6 +216,7 @@ def test_nothing_starts_before_what_it_needs() -> None:
         "migrate": "service_completed_successfully",
         "sandbox": "service_healthy",
     }
+    assert needs["review"] == {"migrate": "service_completed_successfully"}
     assert services()["worker"]["depends_on"]["sandbox"]["required"] is False
     assert services()["sandbox"]["profiles"] == ["sandbox"]
 
@@ -246,13 +249,24 @@ def test_every_variable_is_a_setting_or_documented() -> None:
     assert documented <= names
 
 
-@pytest.mark.parametrize("name", ["migrate", "worker", "beat"])
+@pytest.mark.parametrize("name", ["migrate", "worker", "beat", "review"])
 def test_service_environment_is_made_of_settings(name: str) -> None:
     """A misspelt variable would be ignored in silence: every name is one that Settings reads."""
     service = services()[name]
 
     assert service["environment"].keys() <= set(ALIASES.values())
     assert {"DATABASE_URL", "REDIS_URL"} <= service["environment"].keys() & SECRETS
+
+
+def test_review_command_exists_and_is_asked_for_its_health_where_it_listens() -> None:
+    """The options are those of the command, and the port is the same everywhere."""
+    review = services()["review"]
+    shown = CliRunner().invoke(hushgate, [*review["command"], "--help"])
+
+    assert shown.exit_code == 0, shown.output
+    assert review["command"][-1] == "8085"
+    assert review["ports"][0].endswith(":8085")
+    assert "http://127.0.0.1:8085/healthz" in review["healthcheck"]["test"][-1]
 
 
 def test_sandbox_is_told_no_secret() -> None:
@@ -462,7 +476,9 @@ def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
 def test_runbook_explains_every_log_event() -> None:
     """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
     named = re.compile(r"\blog\.(?:info|warning|error|exception|critical)\(\s*\"(\w+)\"")
-    files = [file for package in ("worker", "tasks", "db") for file in (ROOT / package).rglob("*.py")]
+    files = [
+        file for package in ("worker", "tasks", "db", "review") for file in (ROOT / package).rglob("*.py")
+    ]
     logged = {name for file in files for name in named.findall(file.read_text())}
     section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]
     explained = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))

@@ -1,122 +1,87 @@
-"""``hushgate decisions review``: verdicts from a terminal and from a pipe."""
+"""``hushgate review``: people at the command line, for who has no page to open yet."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import re
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.integration.audited import blocked, history, ignored, record, replied, rows
-from tests.integration.terminal import Shell
+from cli.main import app
+from tests.reviewing import site
 
 
 @pytest.fixture
-def shell(database_url: str, tmp_path: Path) -> Shell:
-    """A shell that knows the database and no key."""
-    environment = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(tmp_path),
-        "LOGNAME": "ann",
-        "USER": "ann",
-        "DATABASE_URL": database_url,
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-    }
-    return Shell(environment=environment, folder=tmp_path)
+def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a command against the module's database: exit code, rows, everything that was printed."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("HUSHGATE_REVIEW_URL", "https://127.0.0.1")
+
+    def command(*words: str) -> tuple[int, list[dict[str, Any]], str]:
+        done = CliRunner().invoke(app, ["review", *words])
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return done.exit_code, rows, done.output
+
+    return command
 
 
-def review(shell: Shell, *words: str, stdin: bytes = b"") -> tuple[int, list[dict[str, str]], str]:
-    """Exit code, rows and what was said."""
-    done = shell.run("decisions", "review", *words, stdin=stdin)
-    return done.code, done.rows, done.err
+def test_the_first_admin_comes_in_with_what_the_command_printed(run: Any, database_url: str) -> None:
+    """And has to choose another password."""
+    code, rows, _ = run("add-person", "Kim@Example.org", "--role", "account_admin")
+    assert code == 0
+    with site(database_url) as visitor:
+        kim = visitor()
+        kim.get("/sign-in")
+        done = kim.post("/sign-in", login="kim@example.org", password=rows[0]["first_password"])
+
+        assert done.status_code == 303
+        assert kim.get("/people").headers["location"] == "/profile/password"
 
 
-def test_a_block_is_overturned_restored_and_undone(shell: Shell, database_url: str) -> None:
-    """A draft that nobody has read stays sealed."""
-    sealed = blocked(conversation_id="terminal", rejected_draft="Hm.")
-    record(database_url, sealed)
-    decision_id = str(sealed.decision_id)
-    words = ("--verdict", "overturn", "--reason", "RULE_TOO_BROAD", "--corrected", "respond", "--restore")
-    code, found, _ = review(shell, decision_id, *words, "--note", "about filters")
-    restored = history(database_url, "terminal")
-    undone, back, _ = review(shell, decision_id, "--undo")
-    query = "SELECT person, person_id, source, note FROM decision_reviews WHERE decision_id = %s"
-    kept = rows(database_url, f"{query} ORDER BY created_at", sealed.decision_id)
+def test_a_link_from_the_command_line_signs_in_once(run: Any, database_url: str) -> None:
+    """The address that is printed is the page with the button."""
+    run("add-person", "lee", "--role", "viewer", "--no-password")
+    _, rows, _ = run("sign-in-link", "lee")
+    path = rows[0]["link"].removeprefix("https://127.0.0.1")
+    token = re.sub(r".*token=", "", path)
+    with site(database_url) as visitor:
+        lee = visitor()
 
-    assert (code, undone) == (0, 0)
-    assert [found[0][name] for name in ("id", "verdict", "effect")] == [decision_id, "overturn", "restored"]
-    assert restored == [("user", "is this spam?")]
-    assert (back[0]["verdict"], back[0]["effect"]) == ("withdrawn", "removed")
-    assert history(database_url, "terminal") == []
-    assert kept[0] == {
-        "person": "ann (command line)",
-        "person_id": None,
-        "source": "cli",
-        "note": "about filters",
-    }
-    logged = rows(
-        database_url, "SELECT action FROM access_log WHERE decision_id = %s ORDER BY id", sealed.decision_id
-    )
-    assert [row["action"] for row in logged] == ["review", "undo"]
+        assert lee.get(path).status_code == 200
+        assert lee.post("/sign-in/link", token=token).status_code == 303
+        assert lee.get("/profile").status_code == 200
 
 
-def test_a_pipe_reviews_many(shell: Shell, database_url: str) -> None:
-    """What a line leaves out comes from the options; one that cannot be stored does not stop the others."""
-    made = [ignored(), ignored(), replied()]
-    record(database_url, *made)
-    lines = [
-        {"id": str(made[0].decision_id)},
-        {"id": str(made[1].decision_id), "verdict": "agree", "remedy": "restore"},
-        {"id": str(made[2].decision_id), "verdict": "overturn", "reason": "wrong_facts", "remedy": "remove"},
-    ]
-    stdin = "\n".join(json.dumps(line) for line in lines).encode() + b"\n\n"
-    code, found, said = review(shell, "-", "--verdict", "unsure", stdin=stdin)
+def test_roles_and_access_are_given_and_taken(run: Any) -> None:
+    """Each change is one line, and the list shows it."""
+    run("add-person", "sam", "--role", "viewer", "--account", "shop")
+    run("grant", "sam", "--role", "reviewer", "--account", "shop")
+    run("revoke", "sam", "--role", "viewer", "--account", "shop")
+    assert run("list", "--account", "shop")[1][-1]["roles"] == "reviewer on shop"
 
-    assert code == 1
-    assert [row.get("verdict") for row in found] == ["unsure", None, "overturn"]
-    assert found[1]["error"].startswith("restore: expected")
-    assert found[2]["effect"] == "removed"
-    assert "1 of 3 not done" in said
+    for command, state in (("disable", "disabled"), ("enable", "first password")):
+        assert run(command, "sam")[0] == 0
+        assert next(row for row in run("list")[1] if row["login"] == "sam")["state"] == state
+    for command in ("unlock", "sign-out", "reset-password"):
+        assert run(command, "sam")[0] == 0
+    assert "first_password" in run("reset-password", "sam")[1][0]
 
 
-@pytest.mark.parametrize(
-    ("words", "stdin", "message"),
-    [
-        (("no-id", "--verdict", "agree"), b"", "id: expected the id of a decision, got 'no-id'"),
-        (("{id}",), b"", "verdict: expected agree, overturn, unsure, got nothing"),
-        (("{id}", "--verdict", "overturn"), b"", "reason: expected one of RULE_TOO_BROAD"),
-        (("{id}", "--verdict", "overturn", "--reason", "NO"), b"", "reason: expected"),
-        (("{id}", "--restore", "--remove"), b"", "--restore, --remove: expected one of them"),
-        (("-", "--verdict", "agree"), b"", "standard input: expected one JSON object a line, got nothing"),
-        (("-", "--verdict", "agree"), b'{"id": "{id}"}\n[]\n', "line 2: expected one JSON object"),
-        (("-", "--verdict", "agree"), b'{"id": "{id}"}\n{"id": "x"}', "nothing was stored: 1 of 2"),
-        (("-",), b'{"id": "{id}", "verdict": 5}', "verdict: expected agree, overturn, unsure, got 5"),
-    ],
-)
-def test_what_is_no_review_is_refused_before_anything_is_stored(
-    shell: Shell, database_url: str, words: tuple[str, ...], stdin: bytes, message: str
-) -> None:
-    """With the line's number where there are several."""
-    decided = ignored()
-    record(database_url, decided)
-    known = str(decided.decision_id)
-    code, _, said = review(
-        shell, *(word.replace("{id}", known) for word in words), stdin=stdin.replace(b"{id}", known.encode())
-    )
-    stored = rows(database_url, "SELECT 1 FROM decision_reviews WHERE decision_id = %s", decided.decision_id)
-
-    assert code == 2
-    assert message in said
-    assert stored == []
+def test_the_last_administrator_is_not_taken_away(run: Any) -> None:
+    """The command says what to do instead, and changes nothing."""
+    run("add-person", "kim@example.org", "--role", "account_admin")
+    for words in (("disable",), ("revoke", "--role", "account_admin")):
+        code, _, output = run(words[0], "kim@example.org", *words[1:])
+        assert code != 0
+        assert "last administrator" in output
 
 
-def test_an_unknown_decision_and_a_missing_review_are_said(shell: Shell, database_url: str) -> None:
-    """Each is the row's error, and the exit code says that something was not done."""
-    decided = ignored()
-    record(database_url, decided)
-    unknown = "01a20047-0dfa-71d7-8e88-c1d4329d1fb5"
-    ends = [review(shell, unknown, "--verdict", "agree"), review(shell, str(decided.decision_id), "--undo")]
-
-    assert [code for code, _, _ in ends] == [1, 1]
-    assert ends[0][1][0]["error"].startswith("decision: expected the id of a stored one")
-    assert "got none" in ends[1][1][0]["error"]
+def test_somebody_who_is_not_there_is_named(run: Any) -> None:
+    """The login that was typed, and where to look."""
+    for command in ("disable", "unlock", "sign-in-link", "reset-password"):
+        code, _, output = run(command, "nobody")
+        assert code != 0
+        assert "nobody" in output

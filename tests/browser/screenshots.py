@@ -1,0 +1,98 @@
+"""``make screenshots``: the pictures of docs/review.md, taken of the world that the browser tests use."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import structlog
+from playwright.sync_api import Page
+
+from cli.stack import Stack
+from db import migrate
+from sandbox import server
+from tests.browser.chromium import chromium
+from tests.browser.desk import PHONE, Desk
+from tests.browser.serving import serving
+from tests.browser.world import CHANNEL, SHOP, world
+
+IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
+SCREEN: Final = {"width": 1200, "height": 860}
+DARK: Final[dict[str, object]] = {"color_scheme": "dark"}
+ON_A_PHONE: Final[dict[str, object]] = {"viewport": PHONE}
+
+
+def main() -> None:
+    """Write every picture anew."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("critical"))
+    IMAGES.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        servers = stack.enter_context(Stack())
+        migrate.upgrade(servers.database_url)
+        sandbox = stack.enter_context(server.start())
+        seeded = stack.enter_context(world(servers.database_url, servers.redis_url, sandbox))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        origin = stack.enter_context(serving(seeded.url, servers.redis_url, folder / "review.log"))
+        desk = Desk(
+            browser=stack.enter_context(chromium()), origin=origin, world=seeded, log=folder / "review.log"
+        )
+        for name, (path, options, prepare) in _pictures(desk).items():
+            page = desk.sit("everything", **{"viewport": SCREEN} | options)
+            page.goto(path)
+            prepare(page)
+            page.screenshot(path=IMAGES / f"{name}.png")
+            page.context.close()
+        _collision(desk)
+
+
+def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[Page], None]]]:
+    """Name -> page, how it is looked at, and what is done before the picture is taken."""
+    block = f"/decisions/{desk.world.decision(SHOP, 'FLAGGED_RULE')}"
+    reply = f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}"
+    shop = f"/decisions?account={SHOP}"
+    return {
+        "list": (shop, {}, _as_it_is),
+        "list-dark": (shop, DARK, _as_it_is),
+        "list-phone": (shop, ON_A_PHONE, _as_it_is),
+        "block": (block, {}, lambda page: page.keyboard.press("2")),
+        "block-phone": (block, ON_A_PHONE, _as_it_is),
+        "reply": (reply, {}, _as_it_is),
+        "queues": ("/queues", {}, _as_it_is),
+        "dashboard": ("/dashboard", {}, _as_it_is),
+        "dashboard-dark": ("/dashboard", DARK, _as_it_is),
+        "agreement": ("/agreement", {}, _as_it_is),
+        "rules": (f"/accounts/{SHOP}/rules", {}, _try_a_text),
+    }
+
+
+def _as_it_is(_: Page) -> None:
+    pass
+
+
+def _try_a_text(page: Page) -> None:
+    page.locator("textarea[name=text]").fill("Do you sell v.i.a.g.r.a here? c1ick here!")
+    page.locator("#hits mark").first.wait_for()
+    page.evaluate("scrollTo(0, 0)")
+
+
+def _collision(desk: Desk) -> None:
+    """Two people review the same decision; the slower one is shown both versions."""
+    path = f"/decisions/{desk.world.decision(CHANNEL, 'NO_EVIDENCE')}"
+    pages = [desk.sit(who, viewport=SCREEN) for who in ("reviewer", "second reviewer")]
+    for page in pages:
+        page.goto(path)
+    for page, verdict, note in zip(
+        pages, ("Agree", "Unsure"), ("Not in the documents.", "I would have asked back."), strict=True
+    ):
+        page.get_by_role("radio", name=verdict).check()
+        page.locator("#note").fill(note)
+        page.get_by_role("button", name="Store").click()
+        page.locator("[data-reviews]").first.wait_for()
+    pages[1].screenshot(path=IMAGES / "collision.png")
+
+
+if __name__ == "__main__":
+    main()

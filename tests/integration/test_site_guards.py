@@ -1,0 +1,165 @@
+"""What stands before every page: headers, host names, proxies, sizes, and what logs never hold."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from cli.stack import Stack
+from db.people import Role
+from review.routes import PAGES
+from tasks.logs import secret_values
+from tests.conftest import create_database, database_at
+from tests.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
+
+Visitors = Callable[[], Visitor]
+ALWAYS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Visitors]:
+    """Visitors of one running site."""
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/sign-in", "/profile", "/nowhere", "/api/v1/decisions"])
+def test_every_answer_has_the_security_headers(visitor: Visitors, path: str) -> None:
+    """Pages, redirects, refusals and JSON alike."""
+    answer = visitor().get(path)
+    policy = answer.headers["content-security-policy"]
+
+    assert {name: answer.headers.get(name) for name in ALWAYS} == ALWAYS
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["strict-transport-security"].startswith("max-age=")
+
+
+def test_another_host_name_is_refused(visitor: Visitors) -> None:
+    """DNS rebinding, and links built from a forged header, end here."""
+    client = visitor().client
+    for host in ("evil.example", "127.0.0.1.evil.example", "evil.example:443"):
+        assert client.get("/sign-in", headers={"Host": host}).status_code == 400, host
+    forwarded = {"X-Forwarded-Host": "evil.example", "X-Original-URL": "/people", "X-Rewrite-URL": "/people"}
+    answer = client.get("/profile", headers=forwarded, follow_redirects=False)
+
+    assert answer.headers["location"] == "/sign-in?next=%2Fprofile"
+    assert "evil.example" not in client.get("/sign-in", headers=forwarded).text
+
+
+def test_a_method_cannot_be_overridden(database_url: str, visitor: Visitors) -> None:
+    """A GET stays a GET, whatever its headers and fields say; unknown methods are refused."""
+    somebody = visitor()
+    somebody.sign_in(add_person(database_url, Role.VIEWER))
+    headers = {"X-HTTP-Method-Override": "POST", "X-Method-Override": "POST"}
+    for page in (page for page in PAGES if page.methods == ("POST",) and "{" not in page.path):
+        answer = somebody.client.get(f"{page.path}?_method=POST", headers=headers, follow_redirects=False)
+        assert answer.status_code in {200, 303, 403, 404, 405}
+    assert somebody.get("/profile").status_code == 200, "nothing signed us out"
+    for method in ("PUT", "DELETE", "PATCH", "TRACE"):
+        assert somebody.client.request(method, "/profile").status_code == 405
+
+
+def test_a_body_beyond_the_limit_is_refused(visitor: Visitors) -> None:
+    """413, before anything is done with it."""
+    answer = visitor().client.post("/sign-in", data={"login": "x" * 6_000_000})
+
+    assert answer.status_code == 413
+
+
+def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visitor: Visitors) -> None:
+    """NUL in a form, a query or a path is 400, not a fault of ours."""
+    somebody = visitor()
+    somebody.sign_in(add_person(database_url, Role.VIEWER))
+    somebody.get("/profile")
+
+    assert somebody.post("/profile", name="a\0b").status_code == 400
+    assert somebody.get("/profile?x=%00").status_code == 400
+    assert somebody.post("/sign-in", login="a\0b", password="x").status_code == 400
+
+
+def test_secrets_and_texts_stay_out_of_the_logs(
+    database_url: str,
+    visitor: Visitors,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Passwords, cookies, form tokens, notes and what was searched for."""
+    caplog.set_level(logging.DEBUG)
+    person = add_person(database_url, Role.VIEWER)
+    somebody = visitor()
+    somebody.get("/sign-in")
+    somebody.post("/sign-in", login=person.login, password="a wrong password")
+    somebody.sign_in(person)
+    somebody.get("/decisions?text=a+searched+text")
+    somebody.get("/profile")
+    somebody.post("/profile", name="a typed note")
+    cookies = [cookie.value or "" for cookie in somebody.client.cookies.jar]
+    logged = [record.getMessage() for record in caplog.records if not record.name.startswith("httpx")]
+    written = "\n".join(logged) + "".join(capsys.readouterr())
+    secrets = [PASSWORD, "a wrong password", "searched", "a typed note", somebody.csrf, *cookies]
+
+    assert len(cookies) >= 2
+    assert [secret for secret in secrets if secret and secret in written] == []
+
+
+def test_the_client_secret_is_masked_wherever_settings_are_shown(database_url: str) -> None:
+    """In reprs, and as a value that no log line may hold."""
+    settings = settings_at(
+        database_url,
+        HUSHGATE_REVIEW_OIDC_ISSUER="https://id.example.org",
+        HUSHGATE_REVIEW_OIDC_CLIENT_ID="hushgate",
+        HUSHGATE_REVIEW_OIDC_CLIENT_SECRET="the client secret",
+    )
+
+    assert "the client secret" not in repr(settings)
+    assert "the client secret" in secret_values(settings)
+    assert ADDRESS in settings.review_url
+
+
+def test_a_provider_without_https_or_without_our_client_id_is_a_configuration_error(
+    database_url: str,
+) -> None:
+    """Said when the server starts, by the variable's name."""
+    for wrong in (
+        {"HUSHGATE_REVIEW_OIDC_ISSUER": "http://id.example.org", "HUSHGATE_REVIEW_OIDC_CLIENT_ID": "x"},
+        {"HUSHGATE_REVIEW_OIDC_ISSUER": "https://id.example.org"},
+        {
+            "HUSHGATE_REVIEW_OIDC_ISSUER": "http://localhost.evil.example",
+            "HUSHGATE_REVIEW_OIDC_CLIENT_ID": "x",
+        },
+    ):
+        with pytest.raises(ValueError, match="HUSHGATE_REVIEW_OIDC"):
+            settings_at(database_url, **wrong)
+
+
+def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, template: str) -> None:
+    """503 with what was typed; sent again when the database is back, it works."""
+    create_database(stack.database_url, "guards_away", template)
+    url = database_at(stack.database_url, "guards_away")
+    with site(url) as running, psycopg.connect(stack.database_url, autocommit=True) as owner:
+        somebody = running()
+        somebody.sign_in(add_person(url, Role.VIEWER))
+        somebody.get("/profile")
+        owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS false")
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guards_away'")
+        away = somebody.post("/profile", name="Kim during an outage", keys_on="on")
+        elsewhere = somebody.client.post("/profile", data={"name": "not from here"})
+        owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS true")
+
+        assert (away.status_code, "Kim during an outage" in away.text) == (503, True)
+        assert (elsewhere.status_code, "not from here" in elsewhere.text) == (403, False)
+
+        assert somebody.post("/profile", name="Kim during an outage", keys_on="on").status_code == 303
+        assert "Kim during an outage" in somebody.get("/profile").text

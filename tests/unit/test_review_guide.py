@@ -1,0 +1,52 @@
+"""docs/review.md says what the pages do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from db.people import Role
+from review.access import RIGHTS, Right
+from review.templating import STATIC
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+
+
+def _rows(header: str) -> list[list[str]]:
+    lines = GUIDE[GUIDE.index(header) :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_its_keys_are_those_of_the_help() -> None:
+    """Word for word, in the same order."""
+    table = re.search(
+        r"const KEYS = \[(.*?)\n  \];", (STATIC / "keys.js").read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert table is not None
+    pairs = re.findall(r'\["([^"]+)", "([^"]+)"\]', table[1])
+
+    assert [[keys.replace("`", ""), text] for keys, text in _rows("| keys |")] == [
+        list(pair) for pair in pairs
+    ]
+
+
+def test_its_roles_are_those_of_the_server() -> None:
+    """Every role with every right it has, and no other."""
+    rights = [right for right in Right if right is not Right.SIGNED_IN]
+    wanted = [
+        [role.value.replace("_", " "), *("yes" if right in RIGHTS[role] else "" for right in rights)]
+        for role in Role
+    ]
+
+    assert _rows("| role |") == wanted
+
+
+def test_its_pictures_are_there_and_small() -> None:
+    """Made by ``make screenshots``."""
+    named = set(re.findall(r"\(images/([\w-]+\.png)\)", GUIDE))
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").glob("*.png")}
+
+    assert named == set(sizes)
+    assert max(sizes.values()) < 150_000
+    assert sum(sizes.values()) < 1_500_000
