@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from db import audit_search
+from db.audit_bounds import estimated, narrowed
 from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
 from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
 from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, matching, within
@@ -43,6 +42,7 @@ __all__ = [
     "page",
     "reading",
     "standings",
+    "unread",
 ]
 
 MOST_COUNTED: Final = 1000
@@ -115,9 +115,8 @@ async def page(
 
 async def counted(connection: AsyncConnection, filters: Filters) -> Count:
     """How many decisions there are: counted when they seem to be few, else as the planner estimates."""
-    query = matching(filters)
-    plan = (await connection.execute(_Explain(query))).scalar_one()
-    estimate = int(plan[0]["Plan"]["Plan Rows"])
+    query = matching(replace(await narrowed(connection, filters), walk=False))
+    estimate = await estimated(connection, query)
     if estimate > ESTIMATED_FROM:
         return Count(number=estimate, exact=False)
     some = sa.select(sa.func.count()).select_from(query.limit(MOST_COUNTED + 1).subquery())
@@ -172,13 +171,25 @@ async def one(connection: AsyncConnection, decision_id: UUID) -> Row | None:
     return dict(row) if row else None
 
 
-async def standings(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, str]:
-    """Where those of these decisions stand that have been reviewed, by id."""
+async def standings(
+    connection: AsyncConnection, rows: Sequence[Row], *, hidden: Collection[UUID] = ()
+) -> dict[UUID, str]:
+    """Where those of these decisions stand that have been reviewed, by id.
+
+    ``hidden`` are left out: what the reader must not know yet, see ``db.items.hidden``.
+    """
     query = sa.select(review_states.c.decision_id, review_states.c.state).where(
         review_states.c.decision_id.in_([row["id"] for row in rows])
     )
     found = await connection.execute(query)
-    return {row.decision_id: row.state for row in found}
+    return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
+
+
+def unread(page: Page, filters: Filters, hidden: Collection[UUID]) -> Page:
+    """A page without the hidden decisions where the filter itself would say how they stand."""
+    if filters.review is None or not hidden:
+        return page
+    return replace(page, rows=tuple(row for row in page.rows if row["id"] not in hidden))
 
 
 async def hot(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, list[str]]:
@@ -221,17 +232,3 @@ def _newer(rows: tuple[Row, ...], position: Position, *, more: bool, searched_to
 
 def _beside(row: Row, way: Way) -> str:
     return str(Position(way=way, at=row["created_at"], decision_id=row["id"]))
-
-
-class _Explain(sa.Executable, sa.ClauseElement):
-    """A query's plan instead of its rows."""
-
-    inherit_cache = False
-
-    def __init__(self, statement: sa.Select[Any]) -> None:
-        self.statement = statement
-
-
-@compiles(_Explain)
-def _explained(element: _Explain, compiler: SQLCompiler, **options: object) -> str:
-    return f"EXPLAIN (FORMAT JSON) {compiler.process(element.statement, **options)}"

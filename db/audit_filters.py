@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.review_tables import people, queue_items, review_states
-from db.tables import ai_decisions, ai_rules, event_keys
+from db.tables import ai_decisions, event_keys
 from worker.model import StageOutcome
 
 STAGES: Final = (
@@ -33,8 +33,6 @@ ANY_STAGE: Final = "*"
 Condition: TypeAlias = sa.ColumnElement[bool]
 MARKS: Final[sa.ColumnElement[list[str]]] = sa.literal_column("hushgate_marks(ai_decisions.snapshot_json)")
 """``stage:outcome`` of every stage that did not pass, and ``tier:low``; written as the index on it is."""
-LATEST_USE: Final = timedelta(days=1)
-"""How long after its successor a version may still decide, beside the account's longest hold."""
 
 
 class ReviewFilter(StrEnum):
@@ -70,6 +68,7 @@ class Filters:
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of who has it in a queue: assigned, or claimed and not run out.
         text: part of the message, in any case.
+        walk: look into each decision for its marks, not into their index; ``db.audit_bounds`` decides.
     """
 
     since: datetime | None = None
@@ -93,6 +92,7 @@ class Filters:
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
+    walk: bool = False
 
     def reaches(self) -> tuple[str, ...] | None:
         """The accounts it can find anything of; None: every account."""
@@ -187,16 +187,34 @@ def _texts(filters: Filters) -> Iterator[Condition]:
 def _trace(filters: Filters) -> Iterator[Condition]:
     if filters.rules_version is not None:
         yield ai_decisions.c.snapshot_json["rules_version"].as_integer() == filters.rules_version
-        yield from _while_in_force(filters.rules_version, filters.user_id)
-    if filters.tier is not None:
-        yield _marked(f"tier:{filters.tier}")
+    marks = marked(filters)
+    if marks is not None and not filters.walk:
+        yield marks
+    if filters.tier is not None and filters.walk:
+        yield ai_decisions.c.snapshot_json.contains({"assessment": {"tier": filters.tier.value}})
     if filters.stage_outcome is not None:
         stage, _, outcome = filters.stage_outcome.partition(":")
-        if outcome == StageOutcome.PASSED:
-            stages = [{"stage": stage, "outcome": outcome}]
-            yield ai_decisions.c.snapshot_json.contains({"stages": stages})
-        else:
-            yield _marked(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
+        wanted = {"outcome": outcome} | ({} if stage == ANY_STAGE else {"stage": stage})
+        if filters.walk or outcome == StageOutcome.PASSED:
+            yield ai_decisions.c.snapshot_json.contains({"stages": [wanted]})
+
+
+def marked(filters: Filters) -> Condition | None:
+    """The part of the filters that the index of marks knows; None when there is none."""
+    wanted = []
+    if filters.tier is not None:
+        wanted.append(_any_of(f"tier:{filters.tier}"))
+    if filters.stage_outcome is not None:
+        stage, _, outcome = filters.stage_outcome.partition(":")
+        if outcome != StageOutcome.PASSED:
+            wanted.append(
+                _any_of(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
+            )
+    return sa.and_(*wanted) if wanted else None
+
+
+def _any_of(*marks: str) -> Condition:
+    return MARKS.bool_op("&&")(sa.cast(list(marks), ARRAY(sa.Text)))
 
 
 def _event(filters: Filters) -> Iterator[Condition]:
@@ -210,26 +228,6 @@ def _event(filters: Filters) -> Iterator[Condition]:
     )
     yield ai_decisions.c.created_at >= sa.func.coalesce(known, sa.text("'-infinity'"))
     yield ai_decisions.c.created_at <= sa.func.coalesce(known, sa.text("'infinity'"))
-
-
-def _marked(*marks: str) -> Condition:
-    return MARKS.bool_op("&&")(sa.cast(list(marks), ARRAY(sa.Text)))
-
-
-def _while_in_force(version: int, user_id: str | None) -> Iterator[Condition]:
-    """The time in which a version can have decided: no index knows versions."""
-    if user_id is None:
-        return
-    rules = sa.select(ai_rules.c.changed_at).where(ai_rules.c.user_id == user_id)
-    began = rules.where(ai_rules.c.version == version).scalar_subquery()
-    hold = sa.func.make_interval(0, 0, 0, 0, 0, 0, ai_rules.c.hold_max_s)
-    ended = (
-        sa.select(ai_rules.c.changed_at + hold + LATEST_USE)
-        .where(ai_rules.c.user_id == user_id, ai_rules.c.version == version + 1)
-        .scalar_subquery()
-    )
-    yield ai_decisions.c.created_at >= sa.func.coalesce(began - timedelta(hours=1), sa.text("'-infinity'"))
-    yield ai_decisions.c.created_at <= sa.func.coalesce(ended, sa.text("'infinity'"))
 
 
 def _people(filters: Filters) -> Iterator[Condition]:

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.audit_bounds import narrowed
 from db.audit_cursor import MICROSECOND, NO_ID, Position, Way
 from db.audit_filters import Filters, conditions, of_accounts, of_reviews, only_accounts, wants_reviewed
 from db.review_tables import review_states
@@ -65,7 +66,10 @@ async def found(
     patience: Patience,
 ) -> Found:
     """The next decisions from a position on; None is above the newest."""
+    filters = await narrowed(connection, filters)
     start = position or Position(way=Way.OLDER, at=datetime.max.replace(tzinfo=UTC))
+    if filters.rules_version is not None:  # slices come to its time at once
+        return await _in_slices(connection, filters, start, limit, patience)
     query = _query(filters, start if position else None, start.way, limit)
     try:
         return Found(rows=await _rows(connection, query, patience.at_once_s))

@@ -11,7 +11,7 @@ from db.audit_cursor import Position, Way
 from db.audit_filters import Filters
 from db.audit_search import Patience, Row, found
 
-BRIEF: Final = Patience(at_once_s=0.02, slices_s=0.0)
+BRIEF: Final = Patience(at_once_s=0.05, slices_s=0.0)
 """A link to the next decision is worth no waiting: a search that takes longer gives none."""
 
 

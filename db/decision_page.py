@@ -16,6 +16,8 @@ from db.identifiers import bounds
 from db.tables import ai_decisions, outbox
 
 Row: TypeAlias = dict[str, Any]
+Connection: TypeAlias = AsyncConnection
+"""So that pages can say what they hand down."""
 NEAR: Final = timedelta(days=31)
 """How far a conversation is followed in either direction: a few partitions, never all of them."""
 NEIGHBOURS: Final = 6

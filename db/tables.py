@@ -139,6 +139,7 @@ ai_decisions: Final = Table(
     Index("ix_ai_decisions_account", "user_id", "created_at", "id"),
     Index("ix_ai_decisions_conversation", "user_id", "conversation_id", "created_at"),
     Index("ix_ai_decisions_reason", "reason_code", "created_at", "id"),
+    Index("ix_ai_decisions_account_reason", "user_id", "reason_code", "created_at", "id"),
     Index(
         "ix_ai_decisions_rule",
         "matched_rule",

@@ -7,10 +7,8 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from db import audit_walk
-from db.decision_page import Row
+from db.decision_page import Connection, Row
 from review.access import Right
 from review.filters import Asked, Asker, asked
 from review.web import Visit
@@ -34,7 +32,7 @@ class Walk:
     older: UUID | None = None
 
 
-async def walk(visit: Visit, connection: AsyncConnection, row: Row) -> Walk:
+async def walk(visit: Visit, connection: Connection, row: Row) -> Walk:
     """The way on from a decision, by the list's filters in ``?from=``."""
     if (given := visit.request.query_params.get("from")) is None:
         return Walk()

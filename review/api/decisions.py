@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 from starlette.responses import Response
 
-from db import audit
+from db import audit, items
 from db.access_log import Action
 from db.audit import CursorRejected
 from review.access import Right
@@ -39,7 +39,9 @@ async def listed(visit: Visit) -> Response:
             page = await audit.page(connection, wanted.filters, limit=limit, cursor=cursor)
         except CursorRejected as error:
             raise Refused(400, "The cursor cannot be used", str(error)) from error
-        standings = await audit.standings(connection, page.rows)
+        hidden = await items.hidden(connection, visit.person.person_id)
+        page = audit.unread(page, wanted.filters, hidden)
+        standings = await audit.standings(connection, page.rows, hidden=hidden)
     action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
     await visit.log(
         action,
@@ -62,7 +64,8 @@ async def one(visit: Visit) -> Response:
         row = await audit.one(connection, decision_id)
         if row is None or not visit.may(Right.VIEW, row["user_id"]):
             raise nothing
-        standings = await audit.standings(connection, [row])
+        hidden = await items.hidden(connection, visit.person.person_id)
+        standings = await audit.standings(connection, [row], hidden=hidden)
     await visit.log(Action.READ, user_id=row["user_id"], decision_id=decision_id, detail={"api": True})
     return _json(_plain(row) | {"review": standings.get(decision_id, "open")})
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.responses import Response
 
 from db import decision_page, gone, rules_then
 from db.access_log import Action
-from db.decision_page import Row
+from db.decision_page import Connection, Row, Sealed
 from review.access import Right
 from review.panel import review_panel
 from review.scene import Story, scene, without_reviews
@@ -19,6 +18,7 @@ from review.similar import similar_decisions
 from review.walking import walk
 from review.web import Refused, Visit
 
+NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)
 NOT_FOUND: Final = Refused(
     404, "No such decision", "There is no decision of this id, or it belongs to an account you may not see."
 )
@@ -48,15 +48,14 @@ async def similar(visit: Visit) -> Response:
 
 
 async def _whole(visit: Visit, action: Action) -> Response:
-    row = await _row(visit)
+    async with visit.store.reading() as connection:
+        row = await _row_on(visit, connection)
+        story = replace(await _story(visit, connection, row), revealed=action is Action.REVEAL)
+        values: dict[str, Any] = {"story": story, "walk": await walk(visit, connection, row)}
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
     panel = await review_panel(visit, row["id"])
     if panel is None:  # erased between two looks
         raise NOT_FOUND
-    async with visit.store.reading() as connection:
-        story = await _story(visit, connection, row)
-        values: dict[str, Any] = {"story": story, "walk": await walk(visit, connection, row)}
-    story = replace(story, revealed=action is Action.REVEAL)
     values |= {"panel": panel, "scene": scene(without_reviews(story) if panel.hidden else story)}
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
@@ -64,6 +63,11 @@ async def _whole(visit: Visit, action: Action) -> Response:
 
 
 async def _row(visit: Visit) -> Row:
+    async with visit.store.reading() as connection:
+        return await _row_on(visit, connection)
+
+
+async def _row_on(visit: Visit, connection: Connection) -> Row:
     """The decision of the path.
 
     Raises:
@@ -73,25 +77,27 @@ async def _row(visit: Visit) -> Row:
         decision_id = UUID(visit.request.path_params["decision_id"])
     except ValueError as error:
         raise NOT_FOUND from error
-    async with visit.store.reading() as connection:
-        row = await decision_page.decision(connection, decision_id)
-        if row is not None and visit.may(Right.VIEW, row["user_id"]):
-            return row
-        left = await gone.trace_of(connection, decision_id) if row is None else None
+    row = await decision_page.decision(connection, decision_id)
+    if row is not None and visit.may(Right.VIEW, row["user_id"]):
+        return row
+    left = await gone.trace_of(connection, decision_id) if row is None else None
     if left is None or not visit.may(Right.VIEW, left.user_id):
         raise NOT_FOUND
     raise Refused(410, "This decision is not kept any more", _farewell(left))
 
 
-async def _story(visit: Visit, connection: AsyncConnection, row: Row) -> Story:
+async def _story(visit: Visit, connection: Connection, row: Row) -> Story:
     snapshot, user_id = row["snapshot_json"], row["user_id"]
     opened = visit.may(Right.REVIEW, user_id)
     read_seal = decision_page.sealed_texts if opened else decision_page.sealed
+    taken_back = decision_page.retractions(connection, row["id"]) if row["reply_created_at"] else None
     return Story(
         row=row,
         conversation=await decision_page.conversation(connection, row),
-        sealed=await read_seal(connection, row["id"], visit.now),
-        retractions=await decision_page.retractions(connection, row["id"]),
+        sealed=await read_seal(connection, row["id"], visit.now)
+        if snapshot["quarantined"]
+        else NOTHING_SEALED,
+        retractions=await taken_back if taken_back else (),
         rules=await rules_then.pinned(connection, user_id, snapshot["rules_version"], row["matched_rule"]),
         passages=await decision_page.passages(
             connection, user_id, [each["id"] for each in snapshot["passages"]]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import audit, views
+from db import audit, items, views
 from db.access_log import Action
 from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
 from review.access import Right
@@ -83,7 +83,9 @@ async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
             count = Count(number=len(page.rows), exact=True)
         else:
             count = await audit.counted(connection, wanted.filters)
-        standings = await audit.standings(connection, page.rows)
+        hidden = await items.hidden(connection, visit.person.person_id)
+        page = audit.unread(page, wanted.filters, hidden)
+        standings = await audit.standings(connection, page.rows, hidden=hidden)
         hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
     covers = {
         row["id"]: cover(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})

@@ -21,8 +21,8 @@ from tests.browser.world import CHANNEL, SHOP, world
 
 IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
 SCREEN: Final = {"width": 1200, "height": 860}
-DARK: Final = {"color_scheme": "dark"}
-ON_A_PHONE: Final = {"viewport": PHONE}
+DARK: Final[dict[str, object]] = {"color_scheme": "dark"}
+ON_A_PHONE: Final[dict[str, object]] = {"viewport": PHONE}
 
 
 def main() -> None:
@@ -75,6 +75,7 @@ def _as_it_is(_: Page) -> None:
 def _try_a_text(page: Page) -> None:
     page.locator("textarea[name=text]").fill("Do you sell v.i.a.g.r.a here? c1ick here!")
     page.locator("#hits mark").first.wait_for()
+    page.evaluate("scrollTo(0, 0)")
 
 
 def _collision(desk: Desk) -> None:

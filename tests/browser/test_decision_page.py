@@ -59,9 +59,12 @@ def test_a_list_is_walked_by_keys(desk: Desk) -> None:
     page = desk.sit("everything")
     page.goto("/decisions?account=corner-shop")
     page.locator("[data-open]").first.click()
+    expect(page.locator("[data-next]")).to_be_visible()
+    page.wait_for_load_state()
     first = page.url
     page.keyboard.press("j")
     expect(page.locator("[data-prev]")).to_be_visible()
+    page.wait_for_load_state()
     second = page.url
     page.keyboard.press("k")
     expect(page).to_have_url(first)

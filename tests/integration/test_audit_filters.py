@@ -303,3 +303,11 @@ def test_a_tail_shows_a_row_that_was_committed_late(database_url: str) -> None:
 
     assert [row["event_id"] for row in rows] == [late.event.event_id, newest.event.event_id]
     assert datetime.now(UTC) > rows[0]["created_at"]
+
+
+@pytest.mark.parametrize("wanted", [each for each in ODD if {"tier", "stage_outcome"} & set(each)], ids=str)
+def test_marks_that_are_common_are_looked_for_in_each_decision(
+    database_url: str, odd: Decision, wanted: dict[str, Any]
+) -> None:
+    """With the same result as their index gives."""
+    assert found(database_url, Filters(**wanted, walk=True)) == [odd.event.event_id]

@@ -178,11 +178,13 @@ def test_a_followed_list_shows_what_came_also_when_it_was_committed_late(
     database_url: str, lead: Visitor
 ) -> None:
     """It is drawn anew each time, so nothing depends on what was there before."""
-    newest = decided(author_id="live")
+    newest = decided(author_id="live", user_id="live")
     store(database_url, [newest])
     assert rows_of(lead.get("/decisions?live=1&author=live")) == 1
 
-    store(database_url, [decided(at=newest.decided_at.replace(microsecond=0), author_id="live")])
+    store(
+        database_url, [decided(at=newest.decided_at.replace(microsecond=0), author_id="live", user_id="live")]
+    )
     shown = lead.get("/decisions?live=1&author=live")
     assert rows_of(shown) == 2
     assert 'hx-trigger="every 2s"' in shown.text

@@ -192,12 +192,19 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     readings = rows(database_url, "SELECT id FROM queues WHERE kind = 'second'")[0]["id"]
     second.post(f"/queues/{readings}/next")
     before = second.get(path(decided))
+    lists = [
+        second.get(f"/decisions?conversation={decided.event.conversation_id}&since=7d{more}").text
+        for more in ("", "&review=overturn")
+    ]
     send(second, decided, before, verdict="agree")
     after = second.get(path(decided))
 
     assert "SECRET" not in before.text
     assert "is shown after your answer" in before.text
     assert "State: <strong>" not in before.text
+    assert str(decided.decision_id) in lists[0]
+    assert 'data-label="Review">open<' in lists[0]
+    assert str(decided.decision_id) not in lists[1]
     assert "SECRET opinion" in after.text
     assert "disputed" in after.text
 

@@ -27,6 +27,7 @@ MARKS = """
 """
 INDEXES = {
     "reason": "(reason_code, created_at, id)",
+    "account_reason": "(user_id, reason_code, created_at, id)",
     "rule": "(matched_rule text_pattern_ops, created_at, id) WHERE matched_rule IS NOT NULL",
     "author": "(author_id, created_at, id)",
     "degraded": "(created_at, id) WHERE degraded",
