@@ -82,6 +82,37 @@ class AccessLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FiguresBody:
+    """The figures of the dashboard: times in ms, shares 0..1; ``before`` is the period before."""
+
+    since: datetime
+    until: datetime
+    step_s: float
+    account: str | None
+    scope: str | None
+    uncounted_hours: int
+    totals: Mapping[str, Any]
+    times_ms: Mapping[str, Any]
+    steps: tuple[Mapping[str, Any], ...]
+    before: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementBody:
+    """How far people agree with decisions and each other: shares 0..1 with their 95 % intervals."""
+
+    since: datetime
+    until: datetime
+    account: str | None
+    basis: str | None
+    reviews_by_basis: Any
+    rules: tuple[Mapping[str, Any], ...]
+    reasons: tuple[Mapping[str, Any], ...]
+    reviewers: tuple[Mapping[str, Any], ...]
+    second_readings: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """An OpenAPI 3.1 document."""
 

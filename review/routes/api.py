@@ -16,6 +16,15 @@ DECISION_FILTERS: Final = (
     Parameter(name="limit", text="1 to 500, 50 unless given"),
 )
 LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
+RANGE: Final = Parameter(name="range", text="24h, 7d, 30d and so on, as on the page; 24h unless given")
+FIGURE_FILTERS: Final = (
+    RANGE,
+    Parameter(name="since", text="Instead of a range: from this time"),
+    Parameter(name="until", text="and up to this one"),
+    Parameter(name="account", text="One account"),
+    Parameter(name="scope", text="chat or comment"),
+)
+BASIS: Final = Parameter(name="basis", text="Which reviews count, as on the page")
 
 API: Final = (
     Page(
@@ -56,8 +65,24 @@ API: Final = (
         summary="This document",
         response=shapes.Document,
     ),
-    Page(path="/api/v1/figures", name="api_figures", handler=figures.figures, right=Right.VIEW, api=True),
     Page(
-        path="/api/v1/agreement", name="api_agreement", handler=figures.agreement, right=Right.LEAD, api=True
+        path="/api/v1/figures",
+        name="api_figures",
+        handler=figures.figures,
+        right=Right.VIEW,
+        api=True,
+        summary="The figures of the dashboard",
+        query=FIGURE_FILTERS,
+        response=shapes.FiguresBody,
+    ),
+    Page(
+        path="/api/v1/agreement",
+        name="api_agreement",
+        handler=figures.agreement,
+        right=Right.LEAD,
+        api=True,
+        summary="Agreement of people with decisions and with each other",
+        query=(*(each for each in FIGURE_FILTERS if each.name != "scope"), BASIS),
+        response=shapes.AgreementBody,
     ),
 )

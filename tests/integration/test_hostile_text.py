@@ -51,6 +51,7 @@ CORPUS = (
     "<style>@import '//evil.example'</style>",
 )
 UNSEEN = {
+    "chunk",
     "chunk title",
     "event_id",
     "evidence",
@@ -136,8 +137,10 @@ def read(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Text without spaces, controls and case, as logins lose it."""
-    return "".join(each for each in text.casefold() if each.isprintable() and each != " ")
+    """Letters and digits alone, without case, which logins lose, and without what JSON escapes."""
+    return "".join(
+        each for each in re.sub(r"\\u[0-9a-f]{4}|\\[nrtbf]", "", text.casefold()) if each.isalnum()
+    )
 
 
 def check(text: str) -> None:
