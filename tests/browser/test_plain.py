@@ -17,7 +17,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     page.goto("/decisions")
     page.locator("summary", has_text="Filters").click()
     page.get_by_label("Account", exact=True).fill(CHANNEL)
-    page.get_by_label("Reason", exact=True).select_option("FLAGGED_RULE")
+    page.locator("select[name=reason]").select_option("FLAGGED_RULE")
     page.get_by_role("button", name="Filter", exact=True).click()
     page.locator("[data-open]").nth(3).click()
     page.get_by_role("radio", name="Agree").check()
