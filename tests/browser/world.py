@@ -58,10 +58,10 @@ class World:
         return self.running.url
 
     def decision(self, account: str, reason: str) -> str:
-        """Id of the newest decision of an account that ended for this reason."""
+        """Id of the newest decision of an account that ended for this reason without a fault asked for."""
         row = self.running.row(
             "SELECT id FROM ai_decisions WHERE user_id = %s AND reason_code = %s"
-            " ORDER BY created_at DESC LIMIT 1",
+            " AND message_text NOT LIKE '[[sandbox:%%' ORDER BY created_at DESC LIMIT 1",
             account,
             reason,
         )
