@@ -84,7 +84,7 @@ def _reasons(sketch: Sketch, compared: Compared) -> tuple[ReasonLine, ...]:
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=sparks.spark([counted[start, reason] for start in sketch.chosen.steps]),
+            spark=sparks.spark([counted[start, reason] for start in sketch.starts]),
             href=figure_links.of_range(sketch.chosen, **sketch.kept, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
