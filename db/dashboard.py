@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,7 +16,7 @@ from db.hourly import DAY, HOUR, Grain
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 Row: TypeAlias = dict[str, Any]
-_Spans: TypeAlias = Sequence[sa.Row[Any]]
+_Spans: TypeAlias = tuple[tuple[str, datetime, datetime], ...]
 
 BLOCKED: Final = (
     Reason.FLAGGED_RULE,
@@ -176,7 +175,9 @@ def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
 async def _spans(connection: AsyncConnection, since: datetime, until: datetime) -> _Spans:
     """What has been counted, from the day of ``since`` on."""
     values = {"day": since.replace(hour=0), "until": until}
-    return (await connection.execute(queries.SPANS, values)).all()
+    return tuple(
+        (row.grain, row.start, row.counted_to) for row in await connection.execute(queries.SPANS, values)
+    )
 
 
 def _covered(
