@@ -22,6 +22,7 @@ from db.access_log import Action, Entry
 from db.people import Person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
+from review.csp_reports import Reports
 from review.following import Followed
 from review.navigation import entries
 from review.templating import Templates
@@ -65,6 +66,7 @@ class Site:
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
     followed: Followed = field(default_factory=Followed)
+    csp_reports: Reports = field(default_factory=Reports)
 
 
 @dataclass(slots=True, kw_only=True)
