@@ -34,7 +34,7 @@ HOLDERS: Final = sa.text("""
 """)
 HIDDEN: Final = sa.text("""
     SELECT DISTINCT decision_id FROM queue_items
-    WHERE claimed_by = :person AND done_at IS NULL AND (golden OR first_review IS NOT NULL)
+    WHERE claimed_by = :person AND done_at IS NULL
 """)
 ANSWER: Final = sa.text("UPDATE queue_items SET done_at = :now, review_id = :review WHERE id = :item")
 SETTLE: Final = sa.text("""
@@ -53,7 +53,9 @@ SECOND: Final = sa.text("""
 """)
 REOPEN: Final = sa.text("""
     UPDATE queue_items i SET done_at = NULL, review_id = NULL,
-        claimed_until = CASE WHEN claimed_by IS NULL THEN NULL ELSE :now + q.lease_s * interval '1 second' END
+        claimed_by = CASE WHEN first_review IS NULL THEN claimed_by END,
+        claimed_until = CASE WHEN claimed_by IS NOT NULL AND first_review IS NULL
+                             THEN :now + q.lease_s * interval '1 second' END
     FROM queues q WHERE q.id = i.queue_id AND i.review_id = :review AND q.closed_at IS NULL
 """)
 NO_SECOND: Final = sa.text("""
@@ -117,7 +119,10 @@ async def holders(
 
 
 async def hidden(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:
-    """Decisions whose reviews and review states a person must not see yet, on any page."""
+    """Decisions whose reviews and review states a person must not see yet, on any page.
+
+    All that they hold: were it the blind and golden ones alone, what is hidden would tell which these are.
+    """
     rows = await connection.execute(HIDDEN, {"person": person_id})
     return frozenset(rows.scalars())
 
@@ -144,7 +149,10 @@ async def settle(
 
 
 async def reopen(connection: AsyncConnection, review_id: UUID, now: datetime) -> None:
-    """After an undo: items that the review closed are open again, its second reading is off."""
+    """After an undo: items that the review closed are open again, its second reading is off.
+
+    A blind one waits for somebody else: who answered it has seen the first reading since.
+    """
     await connection.execute(REOPEN, {"review": review_id, "now": now})
     await connection.execute(NO_SECOND, {"review": review_id, "now": now})
 

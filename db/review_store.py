@@ -33,6 +33,7 @@ class Store:
             max_overflow=0,
             pool_timeout=10,
             pool_pre_ping=True,
+            hide_parameters=True,  # an error's text goes to the log; notes and messages do not
             connect_args={"connect_timeout": 5, "application_name": "hushgate-review"},
         )
         sa.event.listen(self._engine.sync_engine, "connect", _prepare)

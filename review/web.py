@@ -24,6 +24,7 @@ from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
 from review.navigation import entries
 from review.templating import Templates
+from review.turns import Turns
 from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
@@ -63,6 +64,7 @@ class Site:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,9 +10,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import audit, items, views
+from db import audit, items
 from db.access_log import Action
 from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
+from review import shared_views
 from review.access import Right
 from review.care import cover
 from review.filters import FIELDS, Asked, Asker, asked
@@ -60,7 +61,7 @@ async def listed(visit: Visit) -> Response:
     return visit.render(
         "decisions.html",
         shown=shown,
-        views=() if visit.partial else await _views(visit),
+        views=() if visit.partial else await shared_views.seen_by(visit),
         live=live,
         **_form(visit, wanted),
     )
@@ -74,17 +75,17 @@ def asked_by(visit: Visit) -> Asked:
 
 async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
     async with visit.store.reading() as connection:
+        filters = await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
         try:
-            page = await audit.page(connection, wanted.filters, limit=ROWS, cursor=cursor)
+            page = await audit.page(connection, filters, limit=ROWS, cursor=cursor)
         except CursorRejected as error:
             title = "That page cannot be opened"
             raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
         if page.newer is None and page.older is None:
             count = Count(number=len(page.rows), exact=True)
         else:
-            count = await audit.counted(connection, wanted.filters)
+            count = await audit.counted(connection, filters)
         hidden = await items.hidden(connection, visit.person.person_id)
-        page = audit.unread(page, wanted.filters, hidden)
         standings = await audit.standings(connection, page.rows, hidden=hidden)
         hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
     covers = {
@@ -92,11 +93,6 @@ async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
         for row in page.rows
     }
     return Shown(page=page, count=count, standings=standings, covers=covers)
-
-
-async def _views(visit: Visit) -> tuple[views.View, ...]:
-    async with visit.store.reading() as connection:
-        return await views.seen_by(connection, visit.person.person_id)
 
 
 def _form_again(visit: Visit, wanted: Asked) -> Response:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from db import views
 from db.identifiers import identifier
 from db.views import ViewRefused
+from review import shared_views
 from review.access import Right
 from review.filters import Asker, asked
 from review.web import Refused, Visit
@@ -17,9 +18,7 @@ from review.web import Refused, Visit
 
 async def listed(visit: Visit) -> Response:
     """The person's views and those shared with them."""
-    async with visit.store.reading() as connection:
-        found = await views.seen_by(connection, visit.person.person_id)
-    return visit.render("views.html", views=found)
+    return visit.render("views.html", views=await shared_views.seen_by(visit))
 
 
 async def keep(visit: Visit) -> Response:
