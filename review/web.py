@@ -26,6 +26,7 @@ from review.csp_reports import Reports
 from review.following import Followed
 from review.navigation import entries
 from review.templating import Templates
+from review.turns import Turns
 from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
@@ -67,6 +68,7 @@ class Site:
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
     followed: Followed = field(default_factory=Followed)
     csp_reports: Reports = field(default_factory=Reports)
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(slots=True, kw_only=True)
