@@ -40,6 +40,7 @@ class Store:
             pool_size=size,
             max_overflow=0,
             pool_timeout=10,
+            hide_parameters=True,  # an error's text goes to the log; notes and messages do not
             connect_args=CONNECTING,
         )
         self._readers = self._engine.execution_options(postgresql_readonly=True)

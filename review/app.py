@@ -31,6 +31,7 @@ from review.pages import oidc, sign_in
 from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
+from review.turns import TooManyAtOnce
 from review.web import (
     BODY_BYTES,
     FORM_COOKIE,
@@ -121,8 +122,9 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         visit = Visit(site=site, request=request, someone=None, token="")
         try:
             await _identify(visit, page)
-            await _admit(visit, page)
-            response = await page.handler(visit)
+            async with _turn(visit):
+                await _admit(visit, page)
+                response = await page.handler(visit)
         except Refused as refused:
             response = await _refusal(visit, page, refused)
         except StorageUnavailable as error:
@@ -135,6 +137,20 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         return response
 
     return endpoint
+
+
+@asynccontextmanager
+async def _turn(visit: Visit) -> AsyncIterator[None]:
+    """What one person asks for, a few at a time, so that nobody alone holds up everybody."""
+    if visit.someone is None:
+        yield
+        return
+    try:
+        async with visit.site.turns.of(visit.someone.person_id):
+            yield
+    except TooManyAtOnce as error:
+        text = "You have more requests under way than are answered at once. Wait for them to end."
+        raise Refused(429, "Too many at once", text, retry_after_s=5) from error
 
 
 async def _identify(visit: Visit, page: Page) -> None:

@@ -110,7 +110,7 @@ def _panel(
     visit: Visit, subject: Subject, place: Exchange, said: tuple[Review, ...], facts: dict[str, Any]
 ) -> Panel:
     held, undo, me = facts["held"], facts["undo"], who(visit)
-    hidden = held is not None and held.hides_reviews
+    hidden = held is not None  # of whatever kind, or it would tell the golden ones
     answered = next((each for each in said if each.source == "golden" and each.is_by(me)), None)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     mine = next((each for each in reviews.counted(said) if each.is_by(me)), None)

@@ -22,9 +22,11 @@ from db.access_log import Action, Entry
 from db.people import Person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
+from review.csp_reports import Reports
 from review.following import Followed
 from review.navigation import entries
 from review.templating import Templates
+from review.turns import Turns
 from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
@@ -65,6 +67,8 @@ class Site:
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
     followed: Followed = field(default_factory=Followed)
+    csp_reports: Reports = field(default_factory=Reports)
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(slots=True, kw_only=True)

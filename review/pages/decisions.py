@@ -9,10 +9,11 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import audit, items, views
+from db import audit, items
 from db.access_log import Action
 from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
 from db.views import View
+from review import shared_views
 from review.access import Right
 from review.care import cover
 from review.filters import FIELDS, Asked, Asker, asked
@@ -71,20 +72,20 @@ def asked_by(visit: Visit) -> Asked:
 
 async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
     async with visit.store.reading() as connection:
+        filters = await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
         try:
-            page = await audit.page(connection, wanted.filters, limit=ROWS, cursor=cursor)
+            page = await audit.page(connection, filters, limit=ROWS, cursor=cursor)
         except CursorRejected as error:
             title = "That page cannot be opened"
             raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
         if page.newer is None and page.older is None:
             count = Count(number=len(page.rows), exact=True)
         else:
-            count = await audit.counted(connection, wanted.filters)
+            count = await audit.counted(connection, filters)
         hidden = await items.hidden(connection, visit.person.person_id)
-        page = audit.unread(page, wanted.filters, hidden)
         standings = await audit.standings(connection, page.rows, hidden=hidden)
         hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
-        kept = () if visit.partial else await views.seen_by(connection, visit.person.person_id)
+        kept = () if visit.partial else await shared_views.seen_by(visit, connection)
     covers = {
         row["id"]: cover(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})
         for row in page.rows

@@ -54,26 +54,18 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     assert wrong == []
 
 
-def test_two_who_collide_see_both_versions(desk: Desk) -> None:
-    """The slower one keeps the note and decides."""
-    first, second = desk.sit(REVIEWER), desk.sit("lead")
-    for page in (first, second):
-        at_decision(page, desk, "LLM_ERROR")
-    first.get_by_role("radio", name="Agree").check()
-    first.get_by_role("button", name="Store review").click()
-    expect(first.get_by_text("It can be taken back until")).to_be_visible()
-    desk.expect(409)
-    second.get_by_role("radio", name="Unsure").check()
-    second.locator("#note").fill("I would wait")
-    second.get_by_role("button", name="Store review").click()
-    expect(second.get_by_role("heading", name="Somebody reviewed this decision meanwhile")).to_be_visible()
-    picture(second, "collision")
-    wrong = faults(second)
-    expect(second.locator("#note")).to_have_value("I would wait")
-    second.get_by_role("button", name="Store review").click()
-    expect(second.get_by_text("I would wait")).to_be_visible()
+def test_what_a_verdict_offers_is_seen_before_it_is_given(desk: Desk) -> None:
+    """Choosing to restore a blocked exchange, or to remove a reply, says the verdict too."""
+    page, implied = desk.sit(REVIEWER), {}
+    for reason, remedy in (("MODERATION_FLAGGED", "restore"), ("REPLIED", "remove")):
+        at_decision(page, desk, reason)
+        choice = page.get_by_role("radio", name=re.compile(f"^{remedy}"))
+        expect(choice).to_be_visible()
+        choice.check()
+        expect(choice).to_be_checked()
+        implied[reason] = page.locator("input[value=overturn]").is_checked()
 
-    assert wrong == []
+    assert implied == {"MODERATION_FLAGGED": True, "REPLIED": True}
 
 
 def test_a_queue_is_worked_through(desk: Desk) -> None:
