@@ -13,7 +13,7 @@ from db import audit, items
 from db.access_log import Action
 from db.audit import CursorRejected
 from review.access import Right
-from review.filters import Asker, asked
+from review.lists.filters import Asker, asked
 from review.web import Refused, Visit
 
 MOST: Final = 500

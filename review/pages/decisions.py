@@ -16,7 +16,7 @@ from db.views import View
 from review import shared_views
 from review.access import Right
 from review.care import cover
-from review.filters import FIELDS, Asked, Asker, asked
+from review.lists.filters import FIELDS, Asked, Asker, asked
 from review.web import Refused, Visit
 from worker.model import Scope, Verdict
 from worker.policy import Reason
