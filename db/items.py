@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -35,6 +36,13 @@ HOLDERS: Final = sa.text("""
 HIDDEN: Final = sa.text("""
     SELECT DISTINCT decision_id FROM queue_items
     WHERE claimed_by = :person AND done_at IS NULL
+""")
+HELD_BY: Final = sa.text("""
+    SELECT i.decision_id, q.name AS queue, i.claimed_until
+    FROM queue_items i JOIN queues q ON q.id = i.queue_id
+    WHERE i.claimed_by = :person AND i.done_at IS NULL AND i.claimed_until > :now
+        AND (:every OR i.user_id = ANY(:accounts))
+    ORDER BY i.claimed_until LIMIT 20
 """)
 ANSWER: Final = sa.text("UPDATE queue_items SET done_at = :now, review_id = :review WHERE id = :item")
 SETTLE: Final = sa.text("""
@@ -116,6 +124,14 @@ async def holders(
     """Who works on a decision right now; blind and golden readings are nobody's business."""
     rows = await connection.execute(HOLDERS, {"decision": decision_id, "now": now})
     return tuple(dict(row) for row in rows.mappings())
+
+
+async def held_by(
+    connection: AsyncConnection, person_id: UUID, *, accounts: Sequence[str] | None, now: datetime
+) -> tuple[dict[str, Any], ...]:
+    """What a person holds right now, in whatever queue; ``accounts`` None: every account."""
+    values = {"person": person_id, "now": now, "every": accounts is None, "accounts": list(accounts or ())}
+    return tuple(dict(row) for row in (await connection.execute(HELD_BY, values)).mappings())
 
 
 async def hidden(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:

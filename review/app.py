@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from db import people, sessions
+from db import sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
@@ -167,15 +167,14 @@ async def _identify(visit: Visit, page: Page) -> None:
 
 async def _session(site: Site, token: str, visit: Visit) -> Person | None:
     now, idle = visit.now, timedelta(seconds=site.settings.review_idle_s)
-    async with site.store.writing() as connection:
+    async with site.store.single() as connection:
         found = await sessions.person_of(connection, token, now=now, idle=idle)
         if found is None:
             return None
-        person_id, due = found
+        person, due = found
         if due:
             await sessions.seen(connection, token, now=now)
-        person = await people.by_id(connection, person_id)
-    return None if person is None or person.disabled else person
+    return None if person.disabled else person
 
 
 async def _admit(visit: Visit, page: Page) -> None:

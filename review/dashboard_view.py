@@ -45,12 +45,7 @@ class View:
 def view_of(sketch: Sketch) -> View:
     """The page."""
     found = sketch.found
-    before = None if found.missing_before else summary(found.before)
-    compared = Compared(
-        now=summary(found.counts),
-        whole=summary(row for row in found.counts if not row["open"]),
-        before=before if before is not None and before.decisions else None,
-    )
+    compared = compared_of(found)
     total, waiting = (
         (times(found.spreads, kind), times(found.before_spreads, kind)) for kind in (Kind.TOTAL, Kind.WAITING)
     )
@@ -69,6 +64,16 @@ def view_of(sketch: Sketch) -> View:
         times=_times(found),
         empty=not compared.now.decisions,
         compared=compared.before is not None,
+    )
+
+
+def compared_of(found: Figures) -> Compared:
+    """The figures beside those of the range before, where there are any."""
+    before = None if found.missing_before else summary(found.before)
+    return Compared(
+        now=summary(found.counts),
+        whole=summary(row for row in found.counts if not row["open"]),
+        before=before if before is not None and before.decisions else None,
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from urllib.parse import parse_qs
 
 from db import views
+from db.decision_page import Connection
 from db.views import View
 from review.access import Right
 from review.web import Visit
 
 
-async def seen_by(visit: Visit) -> tuple[View, ...]:
+async def seen_by(visit: Visit, connection: Connection) -> tuple[View, ...]:
     """The person's own views and the shared ones, but none that names an account they may not see."""
-    async with visit.store.reading() as connection:
-        found = await views.seen_by(connection, visit.person.person_id, visit.accounts(Right.VIEW))
+    found = await views.seen_by(connection, visit.person.person_id, visit.accounts(Right.VIEW))
     return tuple(each for each in found if each.mine or _may_know(visit, each))
 
 

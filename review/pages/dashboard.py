@@ -28,13 +28,15 @@ async def page(visit: Visit) -> Response:
     except BadRange as bad:
         problem = str(bad)
         chosen = ranges.range_of({}, visit.now)
-        question = _question(visit, chosen, account=None, scope=None)
+        question = question_of(visit, chosen, account=None, scope=None)
     found = await figures(visit, question)
     async with visit.store.reading() as connection:
         accounts = await dashboard.by_account(connection, question)
         known = accounts
         if question.account is not None:
-            known = await dashboard.by_account(connection, _question(visit, chosen, account=None, scope=None))
+            known = await dashboard.by_account(
+                connection, question_of(visit, chosen, account=None, scope=None)
+            )
     kept = {"account": question.account or "", "scope": question.scope or ""}
     await visit.log(Action.FIGURES, user_id=question.account, detail=logged(chosen))
     return visit.render(
@@ -69,10 +71,11 @@ def asked(visit: Visit) -> tuple[Range, Question]:
         raise BadRange(f"scope: expected one of {', '.join(Scope)}, got {scope[:40]!r}")
     if account is not None:
         visit.require(Right.VIEW, account)
-    return chosen, _question(visit, chosen, account=account, scope=scope)
+    return chosen, question_of(visit, chosen, account=account, scope=scope)
 
 
-def _question(visit: Visit, chosen: Range, *, account: str | None, scope: str | None) -> Question:
+def question_of(visit: Visit, chosen: Range, *, account: str | None, scope: str | None) -> Question:
+    """Which decisions of a range are counted, as far as the person may see."""
     return Question(
         accounts=visit.accounts(Right.VIEW),
         account=account,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from db import audit, items
 from db.access_log import Action
 from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
+from db.views import View
 from review import shared_views
 from review.access import Right
 from review.care import cover
@@ -22,8 +22,6 @@ from worker.model import Scope, Verdict
 from worker.policy import Reason
 
 ROWS: Final = 50
-LIVE_LOG: Final = timedelta(minutes=1)
-"""How often a list that somebody follows is written into the access log."""
 NOT_FILTERS: Final = frozenset({"cursor", "live"})
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "decision": tuple(Verdict),
@@ -33,7 +31,6 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "review": tuple(ReviewFilter),
     "degraded": ("yes", "no"),
 }
-_followed: dict[tuple[UUID, str], datetime] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +41,7 @@ class Shown:
     count: Count
     standings: Mapping[UUID, str]
     covers: Mapping[UUID, tuple[str, ...]]
+    views: tuple[View, ...]
 
 
 async def listed(visit: Visit) -> Response:
@@ -54,14 +52,13 @@ async def listed(visit: Visit) -> Response:
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
     shown = await _shown(visit, wanted, None if live else parameters.get("cursor") or None)
-    if not (live and _followed_lately(visit, wanted)):
+    if not live or visit.site.followed.due(visit.person.person_id, wanted.query(), visit.now):
         action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
         detail = {"query": wanted.query(), "rows": len(shown.page.rows), "live": live}
         await visit.log(action, user_id=wanted.filters.about(), detail=detail)
     return visit.render(
         "decisions.html",
         shown=shown,
-        views=() if visit.partial else await shared_views.seen_by(visit),
         live=live,
         **_form(visit, wanted),
     )
@@ -88,11 +85,12 @@ async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
         hidden = await items.hidden(connection, visit.person.person_id)
         standings = await audit.standings(connection, page.rows, hidden=hidden)
         hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
+        kept = () if visit.partial else await shared_views.seen_by(visit, connection)
     covers = {
         row["id"]: cover(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})
         for row in page.rows
     }
-    return Shown(page=page, count=count, standings=standings, covers=covers)
+    return Shown(page=page, count=count, standings=standings, covers=covers, views=kept)
 
 
 def _form_again(visit: Visit, wanted: Asked) -> Response:
@@ -108,15 +106,3 @@ def _form(visit: Visit, wanted: Asked) -> dict[str, Any]:
         "may_export": visit.may(Right.EXPORT),
         "OLDEST": audit.OLDEST,
     }
-
-
-def _followed_lately(visit: Visit, wanted: Asked) -> bool:
-    """Whether this list was logged within the last minute; a list that is followed asks every two seconds."""
-    key = (visit.person.person_id, wanted.query())
-    last = _followed.get(key)
-    if last is not None and visit.now - last < LIVE_LOG:
-        return True
-    if len(_followed) > 10_000:
-        _followed.clear()
-    _followed[key] = visit.now
-    return False

@@ -22,6 +22,12 @@ KINDS: Final = {
     Kind.SECOND: "blind second readings",
     Kind.HAND: "picked by hand",
 }
+STRATA: Final = {
+    Stratum.NONE: "",
+    Stratum.REASON_CODE: "from each reason",
+    Stratum.MATCHED_RULE: "from each rule",
+}
+"""What a sample is spread over, in words."""
 
 
 async def index(visit: Visit) -> Response:
@@ -109,5 +115,5 @@ async def _index(
         problem=problem,
         form=form or {},
         kinds=KINDS,
-        strata=tuple(Stratum),
+        strata=STRATA,
     )

@@ -18,7 +18,9 @@ from review.web import Refused, Visit
 
 async def listed(visit: Visit) -> Response:
     """The person's views and those shared with them."""
-    return visit.render("views.html", views=await shared_views.seen_by(visit))
+    async with visit.store.reading() as connection:
+        found = await shared_views.seen_by(visit, connection)
+    return visit.render("views.html", views=found)
 
 
 async def keep(visit: Visit) -> Response:

@@ -47,7 +47,7 @@
     if (!form) return;
     const verdict = one("input[name=verdict]:checked", form)?.value;
     for (const part of all("[data-when]", form)) {
-      const fits = part.dataset.when === verdict;
+      const fits = !verdict || part.dataset.when === verdict;  // before a verdict, what each would offer
       part.hidden = !fits;
       const field = one("input, select", part);
       field.disabled = !fits;
@@ -251,7 +251,18 @@
     } catch { /* the next minute tries again, or the person presses the button */ }
   }
 
-  document.addEventListener("change", (event) => { if (event.target.closest?.("#review-form")) fit(); });
+  // what belongs to one verdict only says the verdict too
+  function imply(part) {
+    const form = one("#review-form");
+    const said = part && !one("input[name=verdict]:checked", form) && one(`input[name=verdict][value="${part.dataset.when}"]`, form);
+    if (said) said.checked = true;
+  }
+
+  document.addEventListener("change", (event) => {
+    if (!event.target.closest?.("#review-form")) return;
+    if (event.target.value) imply(event.target.closest("[data-when]"));
+    fit();
+  });
   fit();
   left();
   if (one("[data-left]")) setInterval(() => { left(); renew(); }, 1000);

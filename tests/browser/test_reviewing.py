@@ -54,6 +54,20 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     assert wrong == []
 
 
+def test_what_a_verdict_offers_is_seen_before_it_is_given(desk: Desk) -> None:
+    """Choosing to restore a blocked exchange, or to remove a reply, says the verdict too."""
+    page, implied = desk.sit(REVIEWER), {}
+    for reason, remedy in (("MODERATION_FLAGGED", "restore"), ("REPLIED", "remove")):
+        at_decision(page, desk, reason)
+        choice = page.get_by_role("radio", name=re.compile(f"^{remedy}"))
+        expect(choice).to_be_visible()
+        choice.check()
+        expect(choice).to_be_checked()
+        implied[reason] = page.locator("input[value=overturn]").is_checked()
+
+    assert implied == {"MODERATION_FLAGGED": True, "REPLIED": True}
+
+
 def test_a_queue_is_worked_through(desk: Desk) -> None:
     """From the list of queues to a decision and on to the next, holder and time shown."""
     page = desk.sit(REVIEWER)

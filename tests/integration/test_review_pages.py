@@ -295,3 +295,38 @@ def test_keys_can_be_switched_off(visitors: Any, database_url: str) -> None:
 
     assert 'data-keys="on"' in before.text
     assert 'data-keys="on"' not in after.text
+
+
+def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, database_url: str) -> None:
+    """The queue, the open claim, and the way back to it; once answered, it is gone."""
+    decided = one(database_url)
+    visitor, _ = signed_in(visitors, database_url)
+    of = stored(
+        database_url,
+        lambda connection: queues.create(
+            connection, name="morning", kind=Kind.HAND, created_by="t", now=NOW - timedelta(days=1)
+        ),
+    )
+    picked = {decided.decision_id: decided.decided_at}
+    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    before = visitor.get("/?range=nonsense&since=never")
+    visitor.post(f"/queues/{of}/next")
+    during = visitor.get("/")
+    send(visitor, decided, visitor.get(path(decided)), verdict="agree")
+    after = visitor.get("/")
+
+    assert before.status_code == 200
+    assert "morning" in before.text
+    assert "You hold" not in before.text
+    assert f'You hold <a href="/decisions/{decided.decision_id}">' in during.text
+    assert "You hold" not in after.text
+
+
+def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: str) -> None:
+    """They cannot work in them; the figures of the day are for everybody, of their own accounts."""
+    visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="nobody-writes-to-it")
+    page = visitor.get("/")
+
+    assert "What waits for you" not in page.text
+    assert '<dd class="value"><a href' in page.text
+    assert page.text.count(">0<") >= 3
