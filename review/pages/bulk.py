@@ -62,7 +62,7 @@ async def start(visit: Visit) -> Response:
             total=count,
         )
         detail = {"job": str(job_id), "query": query, "verdict": given.ruling, "decisions": count}
-        entry = visit.entry(Action.BULK_REVIEW, user_id=filters.user_id, detail=detail)
+        entry = visit.entry(Action.BULK_REVIEW, user_id=filters.about(), detail=detail)
         await access_log.add(connection, entry)
     return visit.redirect("job", job_id=job_id)
 

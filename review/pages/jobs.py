@@ -60,7 +60,7 @@ async def start_export(visit: Visit) -> Response:
             total=count.number,
         )
         detail = {"job": str(job_id), "query": wanted.query(), "format": form.value, "about": count.number}
-        entry = visit.entry(Action.EXPORT, user_id=wanted.filters.user_id, detail=detail)
+        entry = visit.entry(Action.EXPORT, user_id=wanted.filters.about(), detail=detail)
         await access_log.add(connection, entry)
     return visit.redirect("job", job_id=job_id)
 
