@@ -14,7 +14,7 @@ from uuid_utils.compat import uuid7
 
 from cli.output import complain, emit, fail
 from cli.review_settings import review_settings, stored, who, with_store
-from db import access_log, people, people_changes, sessions, sign_ins
+from db import access_log, people, people_changes, sign_ins
 from db.access_log import Action, Entry
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
 from review import links, passwords
@@ -99,7 +99,8 @@ def disable(login: Login) -> None:
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
         await _not_the_last(connection, person)
         await people_changes.disable(connection, person.person_id, now=datetime.now(UTC))
-        return {"changed": "disabled", "sessions_ended": await sessions.end_all(connection, person.person_id)}
+        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
+        return {"changed": "disabled"} | ended
 
     _changed(login, change)
 
@@ -115,17 +116,15 @@ def enable(login: Login) -> None:
 
 
 def reset_password(login: Login) -> None:
-    """Print a new first password, once; the person is signed out everywhere."""
+    """Print a new first password, once; the person is signed out everywhere, and their keys end."""
     password = secrets.token_urlsafe(12)
     hashed = asyncio.run(passwords.hashed(password))
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
         await people_changes.set_password(connection, person.person_id, hashed, must_change=True)
         await sign_ins.forget_tries(connection, person.login)
-        return {
-            "changed": "password reset",
-            "sessions_ended": await sessions.end_all(connection, person.person_id),
-        }
+        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
+        return {"changed": "password reset"} | ended
 
     _changed(login, change, first_password=password)
     complain(SHOWN_ONCE, style="yellow")
@@ -141,13 +140,11 @@ def unlock(login: Login) -> None:
 
 
 def sign_out(login: Login) -> None:
-    """Sign somebody out everywhere."""
+    """Sign somebody out everywhere; their keys end too."""
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
-        return {
-            "changed": "signed out",
-            "sessions_ended": await sessions.end_all(connection, person.person_id),
-        }
+        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
+        return {"changed": "signed out"} | ended
 
     _changed(login, change)
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from db import audit_search
+from db import audit_search, items
 from db.audit_bounds import estimated, narrowed
 from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
 from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
@@ -42,7 +42,7 @@ __all__ = [
     "page",
     "reading",
     "standings",
-    "unread",
+    "unspoilt",
 ]
 
 MOST_COUNTED: Final = 1000
@@ -185,11 +185,14 @@ async def standings(
     return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
 
 
-def unread(page: Page, filters: Filters, hidden: Collection[UUID]) -> Page:
-    """A page without the hidden decisions where the filter itself would say how they stand."""
-    if filters.review is None or not hidden:
-        return page
-    return replace(page, rows=tuple(row for row in page.rows if row["id"] not in hidden))
+async def unspoilt(connection: AsyncConnection, filters: Filters, person_id: UUID) -> Filters:
+    """The filters as somebody may use them: what they hold in a queue counts as not reviewed.
+
+    Left out, a decision would be missing under every review state, which tells as much.
+    """
+    if filters.review is None:
+        return filters
+    return replace(filters, hidden=tuple(sorted(await items.hidden(connection, person_id))))
 
 
 async def hot(connection: AsyncConnection, rows: Sequence[Row]) -> dict[UUID, list[str]]:

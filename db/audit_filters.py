@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -68,6 +69,7 @@ class Filters:
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of who has it in a queue: assigned, or claimed and not run out.
         text: part of the message, in any case.
+        hidden: count as not reviewed, whatever was said of them; see ``db.items.hidden``.
         walk: look into each decision for its marks, not into their index; ``db.audit_bounds`` decides.
     """
 
@@ -92,6 +94,7 @@ class Filters:
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
+    hidden: tuple[UUID, ...] = ()
     walk: bool = False
 
     def reaches(self) -> tuple[str, ...] | None:
@@ -138,6 +141,8 @@ def of_reviews(filters: Filters) -> list[Condition]:
         found.append(review_states.c.state != ReviewFilter.OPEN.value)
     elif filters.review is not None:
         found.append(review_states.c.state == filters.review.value)
+    if filters.hidden:
+        found.append(review_states.c.decision_id.not_in(filters.hidden))
     if (accounts := filters.reaches()) is not None:
         found.append(review_states.c.user_id == sa.any_(sa.cast(list(accounts), ARRAY(sa.Text))))
     return found
@@ -232,9 +237,10 @@ def _event(filters: Filters) -> Iterator[Condition]:
 
 def _people(filters: Filters) -> Iterator[Condition]:
     if filters.review is ReviewFilter.OPEN:
-        yield ~sa.exists().where(
-            review_states.c.decision_id == ai_decisions.c.id, review_states.c.state != ReviewFilter.OPEN.value
-        )
+        said = review_states.c.state != ReviewFilter.OPEN.value
+        if filters.hidden:
+            said &= review_states.c.decision_id.not_in(filters.hidden)
+        yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, said)
     if filters.assignee is not None:
         them = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
         theirs = sa.or_(

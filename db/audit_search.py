@@ -84,11 +84,12 @@ async def within(connection: AsyncConnection, seconds: float) -> AsyncIterator[N
     Raises:
         TooSlow: one took longer.
     """
-    setting = "SELECT set_config('statement_timeout', :ms, true), set_config('plan_cache_mode', :plan, true)"
-    values = {"ms": str(max(1, int(seconds * 1000))), "plan": "force_custom_plan"}
-    await connection.execute(sa.text("SAVEPOINT patience"))
+    at_most_ms = max(1, int(seconds * 1000))
+    await connection.exec_driver_sql(  # three statements in one round trip
+        f"SAVEPOINT patience; SET LOCAL statement_timeout = {at_most_ms};"
+        " SET LOCAL plan_cache_mode = force_custom_plan"
+    )
     try:
-        await connection.execute(sa.text(setting), values)
         yield
     except sa.exc.DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.QueryCanceled):
@@ -102,8 +103,7 @@ async def _back(connection: AsyncConnection) -> None:
     """To the savepoint, settings and all; repeated, as the time limit holds for this statement too."""
     for last in (False, False, True):
         try:
-            await connection.execute(sa.text("ROLLBACK TO SAVEPOINT patience"))
-            await connection.execute(sa.text("RELEASE SAVEPOINT patience"))
+            await connection.exec_driver_sql("ROLLBACK TO SAVEPOINT patience; RELEASE SAVEPOINT patience")
         except sa.exc.DBAPIError as error:
             if last or not isinstance(error.orig, psycopg.errors.QueryCanceled):
                 raise

@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import bounds
 from db.items import lease_end
-from db.queues import Queue, visible
+from db.queues import Kind, Queue, visible
 from db.reviews import Reviewer, ReviewRejected
+from worker.model import Verdict
 
 CLAIMED: Final = "RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until"
 MINE: Final = """
@@ -53,10 +54,15 @@ GOLDEN: Final = sa.text("""
                         WHERE r.decision_id = g.decision_id AND r.person_id = :person)
         AND EXISTS (SELECT FROM queue_items w
                     WHERE w.queue_id = :queue AND w.done_at IS NULL AND NOT w.golden)
+        AND EXISTS (SELECT FROM ai_decisions d
+                    WHERE d.created_at = g.decision_at AND d.id = g.decision_id
+                        AND (:decisions = '' OR d.decision = :decisions))
     ORDER BY g.created_at, g.decision_id LIMIT 1
     ON CONFLICT DO NOTHING
     RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until
 """)
+DECISIONS: Final = {Kind.ESCALATIONS: Verdict.ESCALATE, Kind.SAMPLE: Verdict.IGNORE}
+"""What such a queue holds; a golden item of another decision would be known by that."""
 EXISTS: Final = sa.text(
     "SELECT EXISTS (SELECT FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :decision)"
 )
@@ -126,6 +132,7 @@ async def claim(
         "login": reader.login,
         "now": now,
         "until": lease_end(now, queue.lease_s),
+        "decisions": DECISIONS.get(queue.kind, ""),
         **visible(accounts),
     }
     golden = (GOLDEN,) if draw < queue.golden_share else ()

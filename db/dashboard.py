@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
@@ -159,9 +160,14 @@ async def _rows(
         "step": question.step,
         "since": question.since,
     } | more
-    known = statement.compile().params.keys()
-    result = await connection.execute(statement, {name: values[name] for name in known})
+    result = await connection.execute(statement, {name: values[name] for name in _parameters(statement)})
     return tuple(dict(row) for row in result.mappings())
+
+
+@cache
+def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
+    """What a statement asks for; compiled once, as that takes longer than most of them."""
+    return tuple(statement.compile().params)
 
 
 async def _covered(

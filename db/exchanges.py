@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -125,6 +126,16 @@ async def subject(connection: AsyncConnection, decision_id: UUID) -> Subject | N
     values = {"id": decision_id, "since": between[0], "until": between[1]}
     row = (await connection.execute(SUBJECT, values)).mappings().first()
     return Subject(**{**row, "decision": Verdict(row["decision"])}) if row else None
+
+
+def subject_of(row: Mapping[str, Any]) -> Subject:
+    """The same of a decision that was read whole."""
+    names = ("id", "created_at", "user_id", "event_id", "conversation_id", "message_id", "scope")
+    return Subject(
+        **{name: row[name] for name in names},
+        decision=Verdict(row["decision"]),
+        quarantined=bool(row["snapshot_json"].get("quarantined")),
+    )
 
 
 async def exchange(connection: AsyncConnection, decided: Subject, now: datetime) -> Exchange:

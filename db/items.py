@@ -35,7 +35,7 @@ HOLDERS: Final = sa.text("""
 """)
 HIDDEN: Final = sa.text("""
     SELECT DISTINCT decision_id FROM queue_items
-    WHERE claimed_by = :person AND done_at IS NULL AND (golden OR first_review IS NOT NULL)
+    WHERE claimed_by = :person AND done_at IS NULL
 """)
 HELD_BY: Final = sa.text("""
     SELECT i.decision_id, q.name AS queue, i.claimed_until
@@ -61,7 +61,9 @@ SECOND: Final = sa.text("""
 """)
 REOPEN: Final = sa.text("""
     UPDATE queue_items i SET done_at = NULL, review_id = NULL,
-        claimed_until = CASE WHEN claimed_by IS NULL THEN NULL ELSE :now + q.lease_s * interval '1 second' END
+        claimed_by = CASE WHEN first_review IS NULL THEN claimed_by END,
+        claimed_until = CASE WHEN claimed_by IS NOT NULL AND first_review IS NULL
+                             THEN :now + q.lease_s * interval '1 second' END
     FROM queues q WHERE q.id = i.queue_id AND i.review_id = :review AND q.closed_at IS NULL
 """)
 NO_SECOND: Final = sa.text("""
@@ -133,7 +135,10 @@ async def held_by(
 
 
 async def hidden(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:
-    """Decisions whose reviews and review states a person must not see yet, on any page."""
+    """Decisions whose reviews and review states a person must not see yet, on any page.
+
+    All that they hold: were it the blind and golden ones alone, what is hidden would tell which these are.
+    """
     rows = await connection.execute(HIDDEN, {"person": person_id})
     return frozenset(rows.scalars())
 
@@ -160,7 +165,10 @@ async def settle(
 
 
 async def reopen(connection: AsyncConnection, review_id: UUID, now: datetime) -> None:
-    """After an undo: items that the review closed are open again, its second reading is off."""
+    """After an undo: items that the review closed are open again, its second reading is off.
+
+    A blind one waits for somebody else: who answered it has seen the first reading since.
+    """
     await connection.execute(REOPEN, {"review": review_id, "now": now})
     await connection.execute(NO_SECOND, {"review": review_id, "now": now})
 

@@ -162,11 +162,15 @@ async def end(connection: AsyncConnection, job: Job, state: JobState, *, error: 
     """End a job that was running; the job as it is now.
 
     Raises:
-        JobLost: it has ended already.
+        JobLost: it has ended already, or another server has gone on with it since.
     """
     statement = (
         sa.update(jobs)
-        .where(jobs.c.id == job.job_id, jobs.c.state == JobState.RUNNING.value)
+        .where(
+            jobs.c.id == job.job_id,
+            jobs.c.state == JobState.RUNNING.value,
+            jobs.c.position.is_not_distinct_from(job.position),
+        )
         .values(state=state.value, error=error, finished_at=sa.func.now())
         .returning(jobs)
     )

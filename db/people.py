@@ -8,12 +8,20 @@ from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.review_tables import people, person_roles
 
 EVERY_ACCOUNT: Final = "*"
+_ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
+_GRANTS: Final = (
+    sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
+    .where(person_roles.c.person_id == people.c.id)
+    .scalar_subquery()
+)
+WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"))
+"""What ``person`` makes somebody of, roles and all, in one statement."""
 
 
 class Role(StrEnum):
@@ -70,42 +78,36 @@ class Credentials:
 
 async def by_id(connection: AsyncConnection, person_id: UUID) -> Person | None:
     """A person with their roles, or None."""
-    row = (await connection.execute(sa.select(people).where(people.c.id == person_id))).mappings().first()
-    return await _person(connection, row) if row else None
+    query = WITH_GRANTS.where(people.c.id == person_id)
+    row = (await connection.execute(query)).mappings().first()
+    return person(row) if row else None
 
 
 async def by_login(connection: AsyncConnection, login: str) -> Credentials | None:
     """A person with what their password is checked against, or None."""
-    query = sa.select(people).where(people.c.login == login.lower())
+    query = WITH_GRANTS.where(people.c.login == login.lower())
     row = (await connection.execute(query)).mappings().first()
     if row is None:
         return None
-    return Credentials(person=await _person(connection, row), password_hash=row["password_hash"])
+    return Credentials(person=person(row), password_hash=row["password_hash"])
 
 
 async def by_subject(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
     """Whom an identity provider means, or None."""
-    query = sa.select(people).where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
+    query = WITH_GRANTS.where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
     row = (await connection.execute(query)).mappings().first()
-    return await _person(connection, row) if row else None
+    return person(row) if row else None
 
 
 async def listed(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
     """People by login: all, or those who have a role on one of these accounts or on every account."""
-    query = sa.select(people).order_by(people.c.login)
+    query = WITH_GRANTS.order_by(people.c.login)
     if accounts is not None:
         here = sa.select(person_roles.c.person_id).where(
             person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT))
         )
         query = query.where(people.c.id.in_(here))
-    rows = (await connection.execute(query)).mappings().all()
-    wanted = sa.select(person_roles.c.person_id, person_roles.c.user_id, person_roles.c.role)
-    grants: dict[UUID, list[Grant]] = {row["id"]: [] for row in rows}
-    for person_id, user_id, role in await connection.execute(
-        wanted.where(person_roles.c.person_id.in_(list(grants))).order_by(*wanted.selected_columns)
-    ):
-        grants[person_id].append(Grant(user_id=user_id, role=Role(role)))
-    return tuple(_made(row, tuple(grants[row["id"]])) for row in rows)
+    return tuple(person(row) for row in (await connection.execute(query)).mappings())
 
 
 async def add(
@@ -139,22 +141,13 @@ async def grant(connection: AsyncConnection, person_id: UUID, wanted: Grant, *, 
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-async def _person(connection: AsyncConnection, row: sa.RowMapping) -> Person:
-    query = (
-        sa.select(person_roles.c.user_id, person_roles.c.role)
-        .where(person_roles.c.person_id == row["id"])
-        .order_by(person_roles.c.user_id, person_roles.c.role)
-    )
-    found = (await connection.execute(query)).all()
-    return _made(row, tuple(Grant(user_id=user_id, role=Role(role)) for user_id, role in found))
-
-
-def _made(row: sa.RowMapping, grants: tuple[Grant, ...]) -> Person:
+def person(row: sa.RowMapping) -> Person:
+    """A row of ``WITH_GRANTS`` as a value."""
     return Person(
         person_id=row["id"],
         login=row["login"],
         name=row["name"] or row["login"],
-        grants=grants,
+        grants=tuple(Grant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
         covered=tuple(row["covered"]),
         keys_on=row["keys_on"],
         must_change_password=row["must_change_password"],

@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db import api_tokens, sessions, sign_ins
 from db.people import EVERY_ACCOUNT, Grant, Role
 from db.review_tables import people, person_roles
 
@@ -35,8 +36,17 @@ async def set_habits(
 
 
 async def disable(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> None:
-    """Let a person in no more; whoever calls this also ends their sessions."""
+    """Let a person in no more; whoever calls this also casts them out."""
     await _set(connection, person_id, disabled_at=now)
+
+
+async def cast_out(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> dict[str, int]:
+    """End every way in that somebody has by now: sessions, keys and links; how many, for the access log."""
+    return {
+        "sessions_ended": await sessions.end_all(connection, person_id),
+        "keys_revoked": await api_tokens.revoke_all(connection, person_id, now=now),
+        "links_ended": await sign_ins.end_links(connection, person_id),
+    }
 
 
 async def enable(connection: AsyncConnection, person_id: UUID) -> None:

@@ -126,7 +126,8 @@ LOADS: Final = sa.text("""
            count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)) AS skipped,
            min(i.decision_at) FILTER (WHERE i.done_at IS NULL) AS oldest
     FROM queue_items i
-    WHERE (i.done_at IS NULL OR i.done_at >= :today) AND NOT i.golden
+    WHERE (i.done_at IS NULL OR i.done_at >= :today)
+        AND (NOT i.golden OR i.claimed_by = :person AND i.done_at IS NULL)
         AND (:every OR i.user_id = ANY(:accounts))
     GROUP BY i.queue_id
 """)
@@ -135,7 +136,8 @@ HOLDERS: Final = sa.text("""
         SELECT i.queue_id, coalesce(nullif(p.name, ''), p.login) AS holder, i.decision_id, i.claimed_until,
                row_number() OVER (PARTITION BY i.queue_id ORDER BY i.claimed_until, i.id) AS place
         FROM queue_items i JOIN people p ON p.id = i.claimed_by
-        WHERE i.done_at IS NULL AND i.claimed_until > :now AND NOT i.golden AND i.first_review IS NULL
+        WHERE i.done_at IS NULL AND i.claimed_until > :now
+            AND (i.claimed_by = :person OR NOT i.golden AND i.first_review IS NULL)
             AND (:every OR i.user_id = ANY(:accounts))
     ) AS numbered WHERE place <= 10 ORDER BY queue_id, place
 """)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -16,6 +17,13 @@ from worker.errors import StorageUnavailable
 REVIEWER_ROLE: Final = "hushgate_reviewer"
 STATEMENT_S: Final = 10
 """Longest statement a page waits for; whatever needs longer is a job."""
+CONNECTING: Final = {
+    "application_name": "hushgate-review",
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
 
 
 class Store:
@@ -32,10 +40,13 @@ class Store:
             pool_size=size,
             max_overflow=0,
             pool_timeout=10,
-            pool_pre_ping=True,
-            connect_args={"connect_timeout": 5, "application_name": "hushgate-review"},
+            hide_parameters=True,  # an error's text goes to the log; notes and messages do not
+            connect_args=CONNECTING,
         )
+        self._readers = self._engine.execution_options(postgresql_readonly=True)
+        self._singles = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         sa.event.listen(self._engine.sync_engine, "connect", _prepare)
+        sa.event.listen(self._engine.sync_engine, "checkout", _refuse_dead)
         self.pool: Pool = pool(url, size=2, application="hushgate-review", role=REVIEWER_ROLE)
 
     async def __aenter__(self) -> Self:
@@ -48,13 +59,22 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A connection that only reads.
+        """A connection in one transaction that only reads.
 
         Raises:
             StorageUnavailable: Postgres is away.
         """
-        async with self._connection() as connection:
-            await connection.execution_options(postgresql_readonly=True)
+        async with _connected(self._readers) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def single(self) -> AsyncIterator[AsyncConnection]:
+        """A connection on which every statement is a transaction of its own, for who needs just one.
+
+        Raises:
+            StorageUnavailable: Postgres is away.
+        """
+        async with _connected(self._singles) as connection:
             yield connection
 
     @asynccontextmanager
@@ -64,20 +84,21 @@ class Store:
         Raises:
             StorageUnavailable: Postgres is away.
         """
-        async with self._connection() as connection:
+        async with _connected(self._engine) as connection:
             yield connection
             await connection.commit()
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with self._engine.connect() as connection:
-                yield connection
-        except (sa.exc.TimeoutError, sa.exc.DBAPIError) as error:
-            cause = getattr(error, "orig", None) or error
-            if isinstance(cause, (*OUTAGES, sa.exc.TimeoutError)):
-                raise StorageUnavailable(f"Postgres: {cause}", kind=type(cause).__name__) from error
-            raise
+
+@asynccontextmanager
+async def _connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    try:
+        async with engine.connect() as connection:
+            yield connection
+    except (sa.exc.TimeoutError, sa.exc.DBAPIError) as error:
+        cause = getattr(error, "orig", None) or error
+        if isinstance(cause, (*OUTAGES, sa.exc.TimeoutError)):
+            raise StorageUnavailable(f"Postgres: {cause}", kind=type(cause).__name__) from error
+        raise
 
 
 def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
@@ -86,3 +107,14 @@ def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
         cursor.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
         cursor.execute("SET TIME ZONE 'UTC'")
     connection.commit()
+
+
+def _refuse_dead(_dbapi: object, record: Any, _proxy: object) -> None:  # noqa: ANN401  # a pool's record
+    """Have a connection replaced whose server is gone: its socket can be read, though nothing was asked.
+
+    A ping would tell the same for a round trip each time; keep-alives close what goes away in silence.
+    """
+    socket = select.poll()
+    socket.register(record.driver_connection.fileno(), select.POLLIN)
+    if socket.poll(0):
+        raise sa.exc.DisconnectionError("the server closed the connection")

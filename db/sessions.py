@@ -11,6 +11,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db import people
+from db.people import Person
+from db.review_tables import people as people_table
 from db.review_tables import sessions
 
 SEEN_EVERY: Final = timedelta(minutes=1)
@@ -57,13 +60,15 @@ async def begin(
 
 async def person_of(
     connection: AsyncConnection, token: str, *, now: datetime, idle: timedelta
-) -> tuple[UUID, bool] | None:
+) -> tuple[Person, bool] | None:
     """Whose session it is and whether ``seen`` is due; None when it ended, expired or never was."""
-    query = sa.select(sessions.c.person_id, sessions.c.seen_at).where(
-        sessions.c.token_hash == digest(token), *_alive(now, idle)
+    query = (
+        people.WITH_GRANTS.add_columns(sessions.c.seen_at)
+        .join(sessions, sessions.c.person_id == people_table.c.id)
+        .where(sessions.c.token_hash == digest(token), *_alive(now, idle))
     )
-    row = (await connection.execute(query)).first()
-    return (row.person_id, row.seen_at < now - SEEN_EVERY) if row else None
+    row = (await connection.execute(query)).mappings().first()
+    return (people.person(row), row["seen_at"] < now - SEEN_EVERY) if row else None
 
 
 async def seen(connection: AsyncConnection, token: str, *, now: datetime) -> None:

@@ -81,12 +81,18 @@ async def forget_tries(connection: AsyncConnection, login: str) -> int:
 
 async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime) -> None:
     """Store a link that signs a person in once, within ``LINK_LASTS``; the person's older links end."""
-    await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id))
+    await end_links(connection, person_id)
     await connection.execute(
         sa.insert(sign_in_links).values(
             token_hash=digest(token), person_id=person_id, expires_at=now + LINK_LASTS
         )
     )
+
+
+async def end_links(connection: AsyncConnection, person_id: UUID) -> int:
+    """End the links that would sign a person in; how many."""
+    done = await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id))
+    return int(done.rowcount)
 
 
 async def take_link(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -9,7 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.review_tables import people, saved_views
+from db.people import EVERY_ACCOUNT
+from db.review_tables import people, person_roles, saved_views
 
 MOST: Final = 100
 """Views one person may keep."""
@@ -38,13 +40,19 @@ class View:
     shared: bool
 
 
-async def seen_by(connection: AsyncConnection, person_id: UUID) -> tuple[View, ...]:
-    """Somebody's own views and those that others share, by name."""
+async def seen_by(
+    connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
+) -> tuple[View, ...]:
+    """Somebody's own views and those that others share, by name.
+
+    A view's name and filters come from what its owner reads, so it is shared with people who see one of the
+    owner's accounts, and with all that may see ``accounts`` None: every account.
+    """
     owner = sa.func.coalesce(sa.func.nullif(people.c.name, ""), people.c.login)
     query = (
         sa.select(saved_views, owner.label("owner"))
         .join(people, people.c.id == saved_views.c.person_id)
-        .where(sa.or_(saved_views.c.person_id == person_id, saved_views.c.shared))
+        .where(sa.or_(saved_views.c.person_id == person_id, sa.and_(saved_views.c.shared, *_near(accounts))))
         .order_by(sa.func.lower(saved_views.c.name), saved_views.c.id)
     )
     return tuple(
@@ -93,6 +101,14 @@ async def delete(connection: AsyncConnection, view_id: UUID, person_id: UUID) ->
         saved_views.c.id == view_id, saved_views.c.person_id == person_id
     )
     return bool((await connection.execute(statement)).rowcount)
+
+
+def _near(accounts: Sequence[str] | None) -> list[sa.ColumnElement[bool]]:
+    """That the owner has a role on one of these accounts, or on every account."""
+    if accounts is None:
+        return []
+    theirs = person_roles.c.user_id.in_([*accounts, EVERY_ACCOUNT])
+    return [sa.exists().where(person_roles.c.person_id == saved_views.c.person_id, theirs)]
 
 
 def _named(name: str) -> str:

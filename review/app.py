@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from db import people, sessions
+from db import sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
@@ -31,6 +31,7 @@ from review.pages import oidc, sign_in
 from review.pages.password import FIRST_PASSWORD_PAGES
 from review.routes import PAGES
 from review.templating import STATIC, Templates
+from review.turns import TooManyAtOnce
 from review.web import (
     BODY_BYTES,
     FORM_COOKIE,
@@ -121,8 +122,9 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         visit = Visit(site=site, request=request, someone=None, token="")
         try:
             await _identify(visit, page)
-            await _admit(visit, page)
-            response = await page.handler(visit)
+            async with _turn(visit):
+                await _admit(visit, page)
+                response = await page.handler(visit)
         except Refused as refused:
             response = await _refusal(visit, page, refused)
         except StorageUnavailable as error:
@@ -135,6 +137,20 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
         return response
 
     return endpoint
+
+
+@asynccontextmanager
+async def _turn(visit: Visit) -> AsyncIterator[None]:
+    """What one person asks for, a few at a time, so that nobody alone holds up everybody."""
+    if visit.someone is None:
+        yield
+        return
+    try:
+        async with visit.site.turns.of(visit.someone.person_id):
+            yield
+    except TooManyAtOnce as error:
+        text = "You have more requests under way than are answered at once. Wait for them to end."
+        raise Refused(429, "Too many at once", text, retry_after_s=5) from error
 
 
 async def _identify(visit: Visit, page: Page) -> None:
@@ -151,15 +167,14 @@ async def _identify(visit: Visit, page: Page) -> None:
 
 async def _session(site: Site, token: str, visit: Visit) -> Person | None:
     now, idle = visit.now, timedelta(seconds=site.settings.review_idle_s)
-    async with site.store.writing() as connection:
+    async with site.store.single() as connection:
         found = await sessions.person_of(connection, token, now=now, idle=idle)
         if found is None:
             return None
-        person_id, due = found
+        person, due = found
         if due:
             await sessions.seen(connection, token, now=now)
-        person = await people.by_id(connection, person_id)
-    return None if person is None or person.disabled else person
+    return None if person.disabled else person
 
 
 async def _admit(visit: Visit, page: Page) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from db import bulk_reviews
+from db import audit, bulk_reviews
 from db.audit import Filters
 from db.jobs import Job, Step, Transaction
 from db.people import Person
@@ -80,6 +80,7 @@ async def step(site: Site, connection: Transaction, job: Job, person: Person) ->
     asked_at = datetime.fromisoformat(params["asked_at"])
     accounts = _still(params["accounts"], accounts_with(person, Right.LEAD))
     _, filters = wanted(params["query"], asked_at=asked_at, login=person.login, accounts=accounts)
+    filters = await audit.unspoilt(connection, filters, person.person_id)
     done = await bulk_reviews.batch(
         connection,
         filters,

@@ -65,9 +65,8 @@ async def step(_site: Site, connection: Transaction, job: Job, person: Person) -
     wanted = asked(parse_qsl(job.params["query"]), Asker(now=job.created_at, login=person.login), accounts)
     until = min(wanted.filters.until or job.created_at, job.created_at)  # what came later is not in it
     number, _, cursor = (job.position or "0:").partition(":")
-    page = await audit.page(
-        connection, replace(wanted.filters, until=until), limit=ROWS, cursor=cursor or None
-    )
+    filters = await audit.unspoilt(connection, replace(wanted.filters, until=until), person.person_id)
+    page = await audit.page(connection, filters, limit=ROWS, cursor=cursor or None)
     piece = await asyncio.to_thread(_piece, layout_of(job), page.rows, first=number == "0")
     await jobs.add_part(connection, job.job_id, int(number) + 1, piece)
     position = f"{int(number) + 1}:{page.older or ''}"

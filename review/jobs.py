@@ -63,7 +63,7 @@ async def run(site: Site) -> None:
 
 async def run_waiting(site: Site, kinds: tuple[Kind, ...] = KINDS) -> bool:
     """Run the job that waits longest to its end; False when none waits."""
-    async with site.store.writing() as connection:
+    async with site.store.single() as connection:
         job = await jobs.claim(connection, [each.kind for each in kinds])
     if job is None:
         return False

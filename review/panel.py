@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from db import exchanges, golden, items, queues, reviews
+from db.decision_page import Connection
 from db.exchanges import Exchange, Subject
 from db.golden import Known
 from db.items import Held
@@ -86,17 +87,22 @@ async def review_panel(visit: Visit, decision_id: UUID) -> Panel | None:
         subject = await exchanges.subject(connection, decision_id)
         if subject is None or not visit.may(Right.VIEW, subject.user_id):
             return None
-        place = await exchanges.exchange(connection, subject, visit.now)
-        said = await reviews.of_decision(connection, decision_id)
-        person_id = visit.person.person_id
-        facts = {
-            "seen": str(await reviews.last_seen(connection, decision_id) or ""),
-            "held": await items.held(connection, decision_id, person_id),
-            "holders": await items.holders(connection, decision_id, visit.now),
-            "undo": await reviews.undoable(connection, person_id, visit.now),
-            "known": await golden.known(connection, decision_id),
-        }
-        made = await queues.all_open(connection) if visit.may(Right.LEAD, subject.user_id) else ()
+        return await panel_on(visit, connection, subject)
+
+
+async def panel_on(visit: Visit, connection: Connection, subject: Subject) -> Panel:
+    """The same of a decision that this person may see, on the connection that read it."""
+    place = await exchanges.exchange(connection, subject, visit.now)
+    said = await reviews.of_decision(connection, subject.id)
+    person_id = visit.person.person_id
+    facts = {
+        "seen": str(await reviews.last_seen(connection, subject.id) or ""),
+        "held": await items.held(connection, subject.id, person_id),
+        "holders": await items.holders(connection, subject.id, visit.now),
+        "undo": await reviews.undoable(connection, person_id, visit.now),
+        "known": await golden.known(connection, subject.id),
+    }
+    made = await queues.all_open(connection) if visit.may(Right.LEAD, subject.user_id) else ()
     return _panel(visit, subject, place, said, facts | {"hand_queues": made})
 
 
@@ -104,7 +110,7 @@ def _panel(
     visit: Visit, subject: Subject, place: Exchange, said: tuple[Review, ...], facts: dict[str, Any]
 ) -> Panel:
     held, undo, me = facts["held"], facts["undo"], who(visit)
-    hidden = held is not None and held.hides_reviews
+    hidden = held is not None  # of whatever kind, or it would tell the golden ones
     answered = next((each for each in said if each.source == "golden" and each.is_by(me)), None)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     mine = next((each for each in reviews.counted(said) if each.is_by(me)), None)

@@ -29,6 +29,7 @@ class Templates:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,
         )
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
-from db import audit_walk
+from db import audit, audit_walk
 from db.decision_page import Connection, Row
 from review.access import Right
 from review.filters import Asked, Asker, asked
@@ -39,11 +39,12 @@ async def walk(visit: Visit, connection: Connection, row: Row) -> Walk:
     wanted = _asked(visit, given)
     if wanted is None:
         return Walk()
+    filters = await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
     return Walk(
         query=wanted.query(),
         along=urlencode({"from": wanted.query()}),
-        newer=await audit_walk.newer(connection, wanted.filters, row),
-        older=await audit_walk.older(connection, wanted.filters, row),
+        newer=await audit_walk.newer(connection, filters, row),
+        older=await audit_walk.older(connection, filters, row),
     )
 
 

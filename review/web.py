@@ -23,8 +23,10 @@ from db.people import Person
 from db.review_store import Store
 from review.access import Right, accounts_with, may, may_somewhere
 from review.csp_reports import Reports
+from review.following import Followed
 from review.navigation import entries
 from review.templating import Templates
+from review.turns import Turns
 from worker.adapters.openid_provider import OpenIdProvider
 from worker.settings import ReviewSettings
 
@@ -64,7 +66,9 @@ class Site:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Documents that are read at the same time: one may take 2 GiB for a minute."""
+    followed: Followed = field(default_factory=Followed)
     csp_reports: Reports = field(default_factory=Reports)
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,7 +171,7 @@ class Visit:
         detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Write a line of the access log, in a transaction of its own."""
-        async with self.store.writing() as connection:
+        async with self.store.single() as connection:
             await access_log.add(
                 connection, self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)
             )

@@ -189,15 +189,15 @@ def queue(world: World, _: UUID) -> UUID:
     return made
 
 
-def item(world: World, person_id: UUID) -> int:
-    """An item that this person has claimed."""
+def item(world: World, person_id: UUID) -> UUID:
+    """A decision that this person has claimed in a queue."""
     queue_id = queue(world, person_id)
     until = datetime.now(UTC) + timedelta(minutes=5)
     query = (
         "UPDATE queue_items SET claimed_by = %s, claimed_until = %s, assigned_to = %s"
-        " WHERE queue_id = %s RETURNING id"
+        " WHERE queue_id = %s RETURNING decision_id"
     )
-    made: int = world.one(query, person_id, until, person_id, queue_id)
+    made: UUID = world.one(query, person_id, until, person_id, queue_id)
     return made
 
 

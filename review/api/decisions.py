@@ -35,12 +35,12 @@ async def listed(visit: Visit) -> Response:
         raise Refused(400, "A filter cannot be used", said)
     limit, cursor = _limit(parameters.get("limit", str(PAGE))), parameters.get("cursor") or None
     async with visit.store.reading() as connection:
+        filters = await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
         try:
-            page = await audit.page(connection, wanted.filters, limit=limit, cursor=cursor)
+            page = await audit.page(connection, filters, limit=limit, cursor=cursor)
         except CursorRejected as error:
             raise Refused(400, "The cursor cannot be used", str(error)) from error
         hidden = await items.hidden(connection, visit.person.person_id)
-        page = audit.unread(page, wanted.filters, hidden)
         standings = await audit.standings(connection, page.rows, hidden=hidden)
     action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
     await visit.log(

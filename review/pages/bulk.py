@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import access_log, bulk_reviews, jobs
+from db import access_log, audit, bulk_reviews, jobs
 from db.access_log import Action
 from db.audit import Filters
 from db.identifiers import identifier
-from db.jobs import JobKind
+from db.jobs import JobKind, Transaction
 from db.reviewing import Submission
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Remedy, ReviewRejected, Ruling, Source
 from review import bulk
@@ -46,7 +46,7 @@ async def start(visit: Visit) -> Response:
     except ReviewRejected as rejected:
         return await _form(visit, query, status=400, draft=draft, problem=str(rejected))
     async with visit.store.reading() as connection:
-        count = await bulk_reviews.counted(connection, filters)
+        count = await _counted(visit, connection, filters)
     if str(count) != str(visit.form.get("count", "")) or not 0 < count <= bulk_reviews.MOST:
         problem = "Meanwhile the count has changed. Look at it and start again."
         return await _form(visit, query, status=409, draft=draft, problem=problem)
@@ -72,7 +72,7 @@ async def _form(
 ) -> Response:
     asked, filters = _wanted(visit, query, visit.now)
     async with visit.store.reading() as connection:
-        count = await bulk_reviews.counted(connection, filters)
+        count = await _counted(visit, connection, filters)
     return visit.render(
         "bulk.html",
         status=status,
@@ -102,6 +102,11 @@ def _wanted(visit: Visit, query: str, asked_at: datetime) -> tuple[Asked, Filter
         said = [f"{each.title}: expected {each.expected}; got {each.got}" for each in found.problems]
         raise Refused(400, "These filters cannot be used", "\n".join(said))
     return found, filters
+
+
+async def _counted(visit: Visit, connection: Transaction, filters: Filters) -> int:
+    unspoilt = await audit.unspoilt(connection, filters, visit.person.person_id)
+    return await bulk_reviews.counted(connection, unspoilt)
 
 
 def _asked_at(visit: Visit) -> datetime | None:

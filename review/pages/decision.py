@@ -8,11 +8,11 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import decision_page, gone, rules_then
+from db import decision_page, exchanges, gone, rules_then
 from db.access_log import Action
 from db.decision_page import Connection, Row, Sealed
 from review.access import Right
-from review.panel import review_panel
+from review.panel import panel_on
 from review.scene import Story, scene, without_reviews
 from review.similar import similar_decisions
 from review.walking import walk
@@ -51,12 +51,11 @@ async def _whole(visit: Visit, action: Action) -> Response:
     async with visit.store.reading() as connection:
         row = await _row_on(visit, connection)
         story = replace(await _story(visit, connection, row), revealed=action is Action.REVEAL)
-        values: dict[str, Any] = {"story": story, "walk": await walk(visit, connection, row)}
+        panel = await panel_on(visit, connection, exchanges.subject_of(row))
+        way = await walk(visit, connection, row)
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
-    panel = await review_panel(visit, row["id"])
-    if panel is None:  # erased between two looks
-        raise NOT_FOUND
-    values |= {"panel": panel, "scene": scene(without_reviews(story) if panel.hidden else story)}
+    shown = scene(without_reviews(story) if panel.hidden else story)
+    values: dict[str, Any] = {"story": story, "panel": panel, "scene": shown, "walk": way}
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
     return visit.render("decision/page.html", **values)

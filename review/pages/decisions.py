@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response
 
-from db import audit, items, views
+from db import audit, items
 from db.access_log import Action
 from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
+from db.views import View
+from review import shared_views
 from review.access import Right
 from review.care import cover
 from review.filters import FIELDS, Asked, Asker, asked
@@ -21,8 +22,6 @@ from worker.model import Scope, Verdict
 from worker.policy import Reason
 
 ROWS: Final = 50
-LIVE_LOG: Final = timedelta(minutes=1)
-"""How often a list that somebody follows is written into the access log."""
 NOT_FILTERS: Final = frozenset({"cursor", "live"})
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "decision": tuple(Verdict),
@@ -32,7 +31,6 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "review": tuple(ReviewFilter),
     "degraded": ("yes", "no"),
 }
-_followed: dict[tuple[UUID, str], datetime] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +41,7 @@ class Shown:
     count: Count
     standings: Mapping[UUID, str]
     covers: Mapping[UUID, tuple[str, ...]]
+    views: tuple[View, ...]
 
 
 async def listed(visit: Visit) -> Response:
@@ -53,14 +52,13 @@ async def listed(visit: Visit) -> Response:
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
     shown = await _shown(visit, wanted, None if live else parameters.get("cursor") or None)
-    if not (live and _followed_lately(visit, wanted)):
+    if not live or visit.site.followed.due(visit.person.person_id, wanted.query(), visit.now):
         action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
         detail = {"query": wanted.query(), "rows": len(shown.page.rows), "live": live}
         await visit.log(action, user_id=wanted.filters.user_id, detail=detail)
     return visit.render(
         "decisions.html",
         shown=shown,
-        views=() if visit.partial else await _views(visit),
         live=live,
         **_form(visit, wanted),
     )
@@ -74,29 +72,25 @@ def asked_by(visit: Visit) -> Asked:
 
 async def _shown(visit: Visit, wanted: Asked, cursor: str | None) -> Shown:
     async with visit.store.reading() as connection:
+        filters = await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
         try:
-            page = await audit.page(connection, wanted.filters, limit=ROWS, cursor=cursor)
+            page = await audit.page(connection, filters, limit=ROWS, cursor=cursor)
         except CursorRejected as error:
             title = "That page cannot be opened"
             raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
         if page.newer is None and page.older is None:
             count = Count(number=len(page.rows), exact=True)
         else:
-            count = await audit.counted(connection, wanted.filters)
+            count = await audit.counted(connection, filters)
         hidden = await items.hidden(connection, visit.person.person_id)
-        page = audit.unread(page, wanted.filters, hidden)
         standings = await audit.standings(connection, page.rows, hidden=hidden)
         hot = await audit.hot(connection, page.rows) if visit.person.covered else {}
+        kept = () if visit.partial else await shared_views.seen_by(visit, connection)
     covers = {
         row["id"]: cover(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})
         for row in page.rows
     }
-    return Shown(page=page, count=count, standings=standings, covers=covers)
-
-
-async def _views(visit: Visit) -> tuple[views.View, ...]:
-    async with visit.store.reading() as connection:
-        return await views.seen_by(connection, visit.person.person_id)
+    return Shown(page=page, count=count, standings=standings, covers=covers, views=kept)
 
 
 def _form_again(visit: Visit, wanted: Asked) -> Response:
@@ -112,15 +106,3 @@ def _form(visit: Visit, wanted: Asked) -> dict[str, Any]:
         "may_export": visit.may(Right.EXPORT),
         "OLDEST": audit.OLDEST,
     }
-
-
-def _followed_lately(visit: Visit, wanted: Asked) -> bool:
-    """Whether this list was logged within the last minute; a list that is followed asks every two seconds."""
-    key = (visit.person.person_id, wanted.query())
-    last = _followed.get(key)
-    if last is not None and visit.now - last < LIVE_LOG:
-        return True
-    if len(_followed) > 10_000:
-        _followed.clear()
-    _followed[key] = visit.now
-    return False

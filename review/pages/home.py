@@ -7,10 +7,10 @@ from typing import Any, Final
 import structlog
 from starlette.responses import PlainTextResponse, Response
 
-from db import dashboard, items, jobs, queues, views
+from db import dashboard, items, jobs, queues
 from db.access_log import Action
 from db.queues import Load
-from review import figure_links, ranges
+from review import figure_links, ranges, shared_views
 from review.access import Right
 from review.dashboard_view import compared_of
 from review.pages.dashboard import logged, question_of
@@ -33,7 +33,7 @@ async def home(visit: Visit) -> Response:
         found = await dashboard.figures(connection, question, now=visit.now)
         own: dict[str, Any] = {
             "jobs": await jobs.of_person(connection, visit.person.person_id, limit=MOST_JOBS),
-            "views": await views.seen_by(connection, visit.person.person_id),
+            "views": await shared_views.seen_by(visit, connection),
         }
     compared = compared_of(found)
     await visit.log(Action.FIGURES, detail=logged(chosen))

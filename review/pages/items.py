@@ -8,9 +8,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import access_log, claims, exchanges, golden, people, queues
+from db import access_log, claims, exchanges, golden, items, people, queues
 from db.access_log import Action
 from db.claims import ClaimLost
+from db.jobs import Transaction
 from db.queues import Kind, Queue
 from db.reviews import GIVEN, DecisionGone, ReviewRejected, Ruling
 from review.access import Right
@@ -37,7 +38,8 @@ async def renew(visit: Visit) -> Response:
     """Hold an item for another lease."""
     try:
         async with visit.store.writing() as connection:
-            until = await claims.renew(connection, _item_id(visit), visit.person.person_id, visit.now)
+            item_id = await _item(visit, connection)
+            until = await claims.renew(connection, item_id, visit.person.person_id, visit.now)
     except ClaimLost as lost:
         raise Refused(409, "No longer yours", NOT_YOURS) from lost
     if visit.request.headers.get("Accept") == "text/plain":
@@ -101,7 +103,10 @@ async def mark(visit: Visit) -> Response:
         except ReviewRejected as rejected:
             raise Refused(400, "Not a known answer", str(rejected)) from rejected
         entry = visit.entry(
-            Action.QUEUE, user_id=subject.user_id, decision_id=decision_id, detail={"known answer": act}
+            Action.QUEUE,
+            user_id=subject.user_id,
+            decision_id=decision_id,
+            detail={"known answer": "forgotten" if act == "unmark" else "given"},
         )
         await access_log.add(connection, entry)
     return reviewing.to_decision(decision_id, "review")
@@ -122,16 +127,24 @@ async def _hand_queue(visit: Visit) -> Queue:
 async def _let_go(visit: Visit, let_go: Callable[..., Awaitable[UUID]]) -> UUID:
     try:
         async with visit.store.writing() as connection:
-            return await let_go(connection, _item_id(visit), visit.person.person_id)
+            return await let_go(connection, await _item(visit, connection), visit.person.person_id)
     except ClaimLost as lost:
         raise Refused(409, "No longer yours", NOT_YOURS) from lost
 
 
-def _item_id(visit: Visit) -> int:
-    text = visit.request.path_params["item_id"]
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise Refused(404, "Not found", "There is nothing at this address.")
-    return int(text)
+async def _item(visit: Visit, connection: Transaction) -> int:
+    """The item that the person holds on the decision of the path.
+
+    Addresses name decisions, as an item's number tells its kind: a golden one is made when it is dealt.
+
+    Raises:
+        ClaimLost: they hold none.
+    """
+    decision_id = reviewing.identifier(visit, "item_id")
+    held = await items.locked(connection, decision_id, visit.person.person_id)
+    if held is None:
+        raise ClaimLost("item: expected one that you hold, got one that is done or somebody else's by now")
+    return held.item_id
 
 
 def _ruling(text: str) -> Ruling:

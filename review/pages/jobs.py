@@ -47,7 +47,9 @@ async def start_export(visit: Visit) -> Response:
             raise Refused(
                 429, "Enough at once", f"{MOST_WAITING} jobs of yours wait or run already. End one first."
             )
-        count = await audit.counted(connection, wanted.filters)
+        count = await audit.counted(
+            connection, await audit.unspoilt(connection, wanted.filters, visit.person.person_id)
+        )
         params = exports.ordered(wanted.query(), layout, accounts)
         await jobs.add(
             connection,

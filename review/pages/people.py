@@ -10,7 +10,7 @@ from uuid import UUID
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
-from db import access_log, people, people_changes, sessions, sign_ins
+from db import access_log, people, people_changes, sign_ins
 from db.access_log import Action
 from db.jobs import Transaction
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
@@ -106,8 +106,9 @@ async def manage(visit: Visit) -> Response:
                 403, "Not allowed", "This person has roles beyond the accounts that you administer."
             )
         if what == "password":
+            _may_have_password(visit, person)
             password = secrets.token_urlsafe(12)
-            detail = await _new_password(connection, person, password)
+            detail = await _new_password(visit, connection, person, password)
         elif (deed := DEEDS.get(what)) is not None:
             detail = await deed(visit, connection, person)
         else:
@@ -124,7 +125,8 @@ async def _disable(visit: Visit, connection: Transaction, person: Person) -> dic
         raise Refused(409, "That is you", "Somebody else has to disable you.")
     await _not_the_last(connection, person)
     await people_changes.disable(connection, person.person_id, now=visit.now)
-    return {"changed": "disabled", "sessions_ended": await sessions.end_all(connection, person.person_id)}
+    ended = await people_changes.cast_out(connection, person.person_id, now=visit.now)
+    return {"changed": "disabled"} | ended
 
 
 async def _enable(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
@@ -132,20 +134,23 @@ async def _enable(_: Visit, connection: Transaction, person: Person) -> dict[str
     return {"changed": "enabled"}
 
 
-async def _sign_out(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
-    return {"changed": "signed out", "sessions_ended": await sessions.end_all(connection, person.person_id)}
+async def _sign_out(visit: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
+    ended = await people_changes.cast_out(connection, person.person_id, now=visit.now)
+    return {"changed": "signed out"} | ended
 
 
 async def _unlock(_: Visit, connection: Transaction, person: Person) -> dict[str, Any]:
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
 
-async def _new_password(connection: Transaction, person: Person, password: str) -> dict[str, Any]:
+async def _new_password(
+    visit: Visit, connection: Transaction, person: Person, password: str
+) -> dict[str, Any]:
     stored = await passwords.hashed(password)
     await people_changes.set_password(connection, person.person_id, stored, must_change=True)
     await sign_ins.forget_tries(connection, person.login)
-    ended = await sessions.end_all(connection, person.person_id)
-    return {"changed": "password reset", "sessions_ended": ended}
+    ended = await people_changes.cast_out(connection, person.person_id, now=visit.now)
+    return {"changed": "password reset"} | ended
 
 
 DEEDS: Final[dict[str, Deed]] = {
@@ -154,6 +159,16 @@ DEEDS: Final[dict[str, Deed]] = {
     "sign_out": _sign_out,
     "unlock": _unlock,
 }
+
+
+def _may_have_password(visit: Visit, person: Person) -> None:
+    """Refuse a second way in for somebody who signs in elsewhere and would not notice it."""
+    if not person.has_password and visit.accounts(Right.ADMIN) is not None:
+        raise Refused(
+            403,
+            "Not allowed",
+            "They sign in elsewhere: only an administrator of every account adds a password.",
+        )
 
 
 async def _not_the_last(connection: Transaction, person: Person) -> None:

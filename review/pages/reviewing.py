@@ -91,7 +91,7 @@ async def go_on(visit: Visit, queue_id: UUID) -> Response:
             return visit.redirect("queues", f"empty={queue_id}")
         entry = visit.entry(Action.QUEUE, user_id=claim.user_id, decision_id=claim.decision_id)
         await access_log.add(connection, entry)
-    return RedirectResponse(f"/decisions/{claim.decision_id}?item={claim.item_id}", status_code=303)
+    return RedirectResponse(f"/decisions/{claim.decision_id}?item={claim.decision_id}", status_code=303)
 
 
 def to_decision(decision_id: UUID, place: str = "") -> Response:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from db import views
 from db.identifiers import identifier
 from db.views import ViewRefused
+from review import shared_views
 from review.access import Right
 from review.filters import Asker, asked
 from review.web import Refused, Visit
@@ -18,7 +19,7 @@ from review.web import Refused, Visit
 async def listed(visit: Visit) -> Response:
     """The person's views and those shared with them."""
     async with visit.store.reading() as connection:
-        found = await views.seen_by(connection, visit.person.person_id)
+        found = await shared_views.seen_by(visit, connection)
     return visit.render("views.html", views=found)
 
 

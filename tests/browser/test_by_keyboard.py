@@ -66,22 +66,6 @@ def test_keys_rest_while_somebody_types(desk: Desk) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_help_names_the_keys_and_switches_them_off(desk: Desk) -> None:
-    """Switched off, they stay off on the next page too."""
-    page = _decision(desk)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("agree, overturn, unsure")
-    with page.expect_response("**/profile/keys"):
-        tab_to(page, page.get_by_label("Keys act"))
-        page.keyboard.press("Space")
-    page.keyboard.press("Escape")
-    page.keyboard.press("2")
-    expect(page.locator("input[name=verdict]:checked")).to_have_count(0)
-    page.reload()
-    page.keyboard.press("2")
-    expect(page.locator("input[name=verdict]:checked")).to_have_count(0)
-
-
 def _decision(desk: Desk) -> Page:
     page = desk.sit("second reviewer")
     page.goto(f"/decisions/{desk.world.decision(SHOP, 'REPLIED')}")

@@ -83,28 +83,6 @@ def test_a_bulk_review_changes_its_mind(desk: Desk) -> None:
     assert page.locator("select[name=reason]").evaluate("field => field.required")
 
 
-def test_two_who_collide_see_both_versions(desk: Desk) -> None:
-    """The slower one keeps the note and decides."""
-    first, second = desk.sit(REVIEWER), desk.sit("lead")
-    for page in (first, second):
-        at_decision(page, desk, "LLM_ERROR")
-    first.get_by_role("radio", name="Agree").check()
-    first.get_by_role("button", name="Store review").click()
-    expect(first.get_by_text("It can be taken back until")).to_be_visible()
-    desk.expect(409)
-    second.get_by_role("radio", name="Unsure").check()
-    second.locator("#note").fill("I would wait")
-    second.get_by_role("button", name="Store review").click()
-    expect(second.get_by_role("heading", name="Somebody reviewed this decision meanwhile")).to_be_visible()
-    picture(second, "collision")
-    wrong = faults(second)
-    expect(second.locator("#note")).to_have_value("I would wait")
-    second.get_by_role("button", name="Store review").click()
-    expect(second.get_by_text("I would wait")).to_be_visible()
-
-    assert wrong == []
-
-
 def test_a_queue_is_worked_through(desk: Desk) -> None:
     """From the list of queues to a decision and on to the next, holder and time shown."""
     page = desk.sit(REVIEWER)

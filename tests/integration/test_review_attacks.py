@@ -1,0 +1,348 @@
+"""What somebody tries who means ill, or is only curious about a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils.compat import uuid7
+
+from db import claims, golden, jobs, queues, reviewing
+from db.jobs import JobKind, JobLost, JobState, Step
+from db.people import Person, Role
+from db.queues import Kind
+from db.reviewing import Submission
+from db.reviews import Cause, Reviewer, Ruling
+from tests.integration.audited import blocked, record, replied
+from tests.integration.test_reviews import NOW
+from tests.reviewing import Visitor, add_person, site, stored
+
+
+@pytest.fixture
+def visitors(database_url: str) -> Iterator[Any]:
+    """The application; call it for one more visitor."""
+    with site(database_url) as visitor:
+        yield visitor
+
+
+def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
+    """Somebody at the pages."""
+    person = add_person(url, *roles, account=account)
+    visitor: Visitor = visitors()
+    visitor.sign_in(person)
+    return visitor, person
+
+
+def as_reviewer(person: Person) -> Reviewer:
+    """The person as the one who rules."""
+    return Reviewer(person_id=person.person_id, login=person.login)
+
+
+def hand_queue(
+    url: str, name: str, decisions: dict[UUID, Any], *, golden_share: float = 0.0, second_share: float = 0.0
+) -> UUID:
+    """A queue with these decisions in it."""
+    created = stored(
+        url,
+        lambda connection: queues.create(
+            connection,
+            name=name,
+            kind=Kind.HAND,
+            created_by="t",
+            now=NOW - timedelta(days=1),
+            golden_share=golden_share,
+            second_share=second_share,
+        ),
+    )
+    stored(url, lambda connection: queues.pick(connection, created, decisions, accounts=None, now=NOW))
+    return created
+
+
+def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str) -> None:
+    """Not by what its page says, its address, who holds its queue, or the states it is listed under."""
+    lead = add_person(database_url, Role.LEAD)
+    asked, ordinary, third = replied(), replied(), replied()
+    for each in (asked, ordinary, third):
+        record(database_url, each)
+    mark = as_reviewer(lead)
+    stored(
+        database_url,
+        lambda connection: golden.mark(
+            connection, asked.decision_id, verdict=Ruling.AGREE, corrected=None, note="", by=mark
+        ),
+    )
+    picked = {each.decision_id: each.decided_at for each in (ordinary, third)}
+    golden_queue = hand_queue(database_url, "with golden", picked, golden_share=1.0)
+    plain_queue = hand_queue(database_url, "without golden", picked)
+    seen = {}
+    for of, name in ((golden_queue, "golden"), (plain_queue, "plain")):
+        visitor, person = signed_in(visitors, database_url, Role.REVIEWER)
+        visitor.get("/queues")
+        dealt = visitor.post(f"/queues/{of}/next").headers["location"]
+        decision = dealt.partition("/decisions/")[2].partition("?")[0]
+        page = visitor.get(dealt)
+        index = visitor.get("/queues").text
+        listed = {
+            state: decision in visitor.get(f"/decisions?since=all&review={state}").text
+            for state in ("open", "reviewed", "agree")
+        }
+        seen[name] = (
+            "What others said is shown after" in page.text,
+            "What was said" in page.text,
+            dealt == f"/decisions/{decision}?item={decision}",
+            person.name in index,
+            listed,
+        )
+        if name == "golden":
+            assert decision == str(asked.decision_id)
+
+    assert seen["golden"] == seen["plain"]
+    assert seen["golden"][-1] == {"open": True, "reviewed": False, "agree": False}
+
+
+def test_a_golden_item_fits_the_queue_it_is_dealt_in(visitors: Any, database_url: str) -> None:
+    """An answered message among escalations would be known for what it is."""
+    lead = add_person(database_url, Role.LEAD)
+    asked = replied()
+    record(database_url, asked)
+    by = as_reviewer(lead)
+    stored(
+        database_url,
+        lambda connection: golden.mark(
+            connection, asked.decision_id, verdict=Ruling.AGREE, corrected=None, note="", by=by
+        ),
+    )
+    escalations = next(
+        each for each in stored(database_url, queues.all_open) if each.kind is Kind.ESCALATIONS
+    )
+    reader = as_reviewer(add_person(database_url, Role.REVIEWER))
+    dealt = stored(
+        database_url,
+        lambda connection: claims.claim(connection, escalations, reader, accounts=None, draw=0.0, now=NOW),
+    )
+
+    assert dealt is None or dealt.decision_id != asked.decision_id
+
+
+def test_a_filter_does_not_tell_a_blind_reader_the_first_verdict(visitors: Any, database_url: str) -> None:
+    """Neither the list, nor the JSON face, nor the count before a bulk review or an export."""
+    decided = blocked()
+    record(database_url, decided)
+    of = hand_queue(
+        database_url, "to be read twice", {decided.decision_id: decided.decided_at}, second_share=1.0
+    )
+    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first.get("/queues")
+    page = first.get(first.post(f"/queues/{of}/next").headers["location"])
+    assert page.status_code == 200
+    first.post(
+        f"/decisions/{decided.decision_id}/review", verdict="overturn", reason="OTHER", seen="", note="No."
+    )
+    second, _ = signed_in(visitors, database_url, Role.LEAD)
+    second.get("/queues")
+    again = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    dealt = second.post(f"/queues/{again.id}/next").headers["location"]
+    only = f"since=all&event={decided.event.event_id}"
+    counts = {
+        state: (
+            str(decided.decision_id) in second.get(f"/decisions?{only}&review={state}").text,
+            len(second.get(f"/api/v1/decisions?{only}&review={state}").json()["decisions"]),
+            '<strong id="count">1<' in second.get(f"/bulk?{only}&review={state}").text,
+        )
+        for state in ("open", "overturn", "reviewed")
+    }
+
+    assert dealt.startswith(f"/decisions/{decided.decision_id}")
+    assert counts["open"] == (True, 1, True)
+    assert counts["overturn"] == counts["reviewed"] == (False, 0, False)
+
+
+def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_url: str) -> None:
+    """Between answer and undo the first reading is shown."""
+    decided = blocked()
+    record(database_url, decided)
+    of = hand_queue(database_url, "undone blind", {decided.decision_id: decided.decided_at}, second_share=1.0)
+    one, two = (as_reviewer(add_person(database_url, Role.REVIEWER)) for _ in range(2))
+
+    def dealt(queue_id: UUID, reader: Reviewer) -> Any:
+        queue = next(each for each in stored(database_url, queues.all_open) if each.id == queue_id)
+        return stored(
+            database_url,
+            lambda connection: claims.claim(connection, queue, reader, accounts=None, draw=1.0, now=NOW),
+        )
+
+    def says(reader: Reviewer, ruling: Ruling) -> Any:
+        given = Submission(
+            decision_id=decided.decision_id,
+            reviewer=reader,
+            ruling=ruling,
+            cause=Cause.OTHER if ruling is Ruling.OVERTURN else None,
+        )
+        return stored(database_url, lambda connection: reviewing.submit(connection, given, NOW))
+
+    def offered(reader: Reviewer) -> bool:
+        """Whether the queue of second readings deals it; what other tests left there is skipped."""
+        assert reader.person_id is not None
+        mine = reader.person_id
+        while (got := dealt(second, reader)) is not None and got.decision_id != decided.decision_id:
+            stored(database_url, partial(claims.skip, item_id=got.item_id, person_id=mine))
+        return got is not None
+
+    dealt(of, one)
+    says(one, Ruling.OVERTURN)
+    second = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND).id
+    first_offer = offered(two)
+    blind = says(two, Ruling.AGREE)
+    stored(database_url, lambda connection: reviewing.withdraw(connection, blind.review.id, two, NOW))
+
+    assert first_offer
+    assert not offered(two)
+    assert offered(as_reviewer(add_person(database_url, Role.REVIEWER)))
+
+
+def test_a_shared_view_stays_among_people_who_share_an_account(visitors: Any, database_url: str) -> None:
+    """Its name and its filters come from what its owner reads; so does the name of an account in them."""
+    owner, _ = signed_in(visitors, database_url, Role.VIEWER, account="north")
+    colleague, _ = signed_in(visitors, database_url, Role.VIEWER, account="north")
+    stranger, _ = signed_in(visitors, database_url, Role.VIEWER, account="south")
+    chief, _ = signed_in(visitors, database_url, Role.VIEWER)
+    for visitor, name, query in (
+        (owner, "Northern secret", "text=northern"),
+        (chief, "About north only", "account=north"),
+        (chief, "For everybody", "decision=escalate"),
+    ):
+        visitor.get("/views")
+        visitor.post("/views", name=name, query=query)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE saved_views SET shared = true")
+    seen = {
+        each: [
+            name in (one.get("/views").text, one.get("/decisions").text)[page]
+            for page in (0, 1)
+            for name in ("Northern secret", "About north only", "For everybody")
+        ]
+        for each, one in (("colleague", colleague), ("stranger", stranger))
+    }
+
+    assert seen == {"colleague": [True] * 6, "stranger": [False, False, True] * 2}
+
+
+@pytest.mark.parametrize("what", ["password", "sign_out", "disable"])
+def test_whoever_is_cast_out_keeps_no_key(visitors: Any, database_url: str, what: str) -> None:
+    """A thief makes a key for a year first; it ends with the sessions, and stays ended."""
+    admin, _ = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
+    victim, person = signed_in(visitors, database_url, Role.VIEWER)
+    victim.get("/profile/tokens")
+    key = re.search(r"hg_[\w-]{40,}", victim.post("/profile/tokens", name="mine", days="365").text)
+    assert key is not None
+    headers = {"Authorization": f"Bearer {key[0]}"}
+    before = visitors().get("/api/v1/decisions", headers=headers)
+    admin.get(f"/people/{person.person_id}")
+    admin.post(f"/people/{person.person_id}/manage", what=what)
+    if what == "disable":
+        admin.post(f"/people/{person.person_id}/manage", what="enable")
+    after = visitors().get("/api/v1/decisions", headers=headers)
+
+    assert before.status_code == 200
+    assert after.status_code == 401
+
+
+def test_an_account_s_admin_gives_no_password_to_who_signs_in_elsewhere(
+    visitors: Any, database_url: str
+) -> None:
+    """They would have a second way in that its owner never notices; administrators of all may."""
+    person = add_person(database_url, Role.VIEWER, account="west")
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE people SET password_hash = NULL WHERE id = %s", (person.person_id,))
+    answers = []
+    for account in ("west", "*"):
+        admin, _ = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN, account=account)
+        admin.get(f"/people/{person.person_id}")
+        answers.append(admin.post(f"/people/{person.person_id}/manage", what="password").status_code)
+
+    assert answers == [403, 200]
+
+
+def test_a_server_that_was_away_does_not_end_a_job_that_another_goes_on_with(database_url: str) -> None:
+    """It wakes up, fails at the step that the other has stored, and leaves the job alone."""
+    person = add_person(database_url, Role.LEAD)
+    job_id = uuid7()
+
+    async def twice(connection: AsyncConnection) -> JobState | None:
+        await jobs.add(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params={})
+        await connection.execute(sa.text("UPDATE jobs SET state = 'running' WHERE id = :id"), {"id": job_id})
+        asleep = await jobs.one(connection, job_id)
+        assert asleep is not None
+        await jobs.advance(connection, asleep, Step(done=1, position="1:"))
+        with pytest.raises(JobLost):
+            await jobs.end(connection, asleep, JobState.FAILED, error="it broke")
+        found = await jobs.one(connection, job_id)
+        await connection.execute(
+            sa.text("UPDATE jobs SET state = 'cancelled' WHERE id = :id"), {"id": job_id}
+        )
+        return found.state if found else None
+
+    assert stored(database_url, twice) is JobState.RUNNING
+
+
+def test_an_error_of_the_database_does_not_repeat_what_people_wrote(database_url: str) -> None:
+    """Its text goes to the log whole."""
+
+    async def fail(connection: AsyncConnection) -> None:
+        values = {"note": "my secret note"}
+        await connection.execute(sa.text("SELECT 1 / 0 WHERE :note <> ''"), values)
+
+    with pytest.raises(sa.exc.DBAPIError) as raised:
+        stored(database_url, fail)
+
+    assert "my secret note" not in str(raised.value)
+
+
+def test_a_password_in_the_wrong_field_is_not_kept(visitors: Any, database_url: str) -> None:
+    """The access log names logins that exist, and no others."""
+    visitor = visitors()
+    visitor.get("/sign-in")
+    visitor.post("/sign-in", login="correct-horse-battery", password="x", next="/")
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT count(*) FROM access_log WHERE detail::text LIKE '%correct-horse%'"
+        )
+
+        assert found.fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE decision_reviews SET note = ''",
+        "DELETE FROM decision_reviews",
+        "TRUNCATE decision_reviews",
+        "UPDATE access_log SET person = ''",
+        "DELETE FROM access_log",
+        "TRUNCATE access_log",
+        "UPDATE ai_decisions SET reason = ''",
+        "DELETE FROM ai_decisions",
+        "INSERT INTO outbox (user_id) VALUES ('x')",
+        "UPDATE outbox SET text = ''",
+        "UPDATE messages SET text = ''",
+        "UPDATE quarantine SET text = ''",
+        "DELETE FROM people",
+        "ALTER TABLE access_log ADD COLUMN x int",
+        "SET ROLE hushgate_worker",
+        "SET session_replication_role = replica",
+    ],
+)
+def test_the_role_of_the_pages_changes_nothing_that_is_kept(database_url: str, statement: str) -> None:
+    """Postgres itself refuses, whatever the program does."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET SESSION AUTHORIZATION hushgate_reviewer")
+        with pytest.raises(psycopg.Error):
+            connection.execute(statement)
