@@ -16,6 +16,7 @@ from db.hourly import DAY, HOUR, Grain
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 Row: TypeAlias = dict[str, Any]
+_Spans: TypeAlias = tuple[tuple[str, datetime, datetime], ...]
 
 BLOCKED: Final = (
     Reason.FLAGGED_RULE,
@@ -113,14 +114,14 @@ class _Covered:
 
 async def figures(connection: AsyncConnection, question: Question, *, now: datetime) -> Figures:
     """The figures of a range and of the one before it."""
-    since, until = question.since, question.until
+    since, until, back = question.since, question.until, question.back
     first = (await connection.execute(queries.FIRST)).scalar()
-    covered = await _covered(connection, since, until, question.grain, first)
-    whole = await _covered(connection, since, until, Grain.DAY, first)
-    back = question.back
-    before = await _covered(connection, since - back, min(until, _hour(now)) - back, Grain.DAY, first)
     week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
-    days = await _covered(connection, week, until, Grain.DAY, first)
+    spans = await _spans(connection, min(week, since - back), until)
+    covered = _covered(spans, since, until, question.grain, first)
+    whole = _covered(spans, since, until, Grain.DAY, first)
+    before = _covered(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first)
+    days = _covered(spans, week, until, Grain.DAY, first)
     live = await _live(connection, question, covered, now)
     return Figures(
         counts=await _rows(connection, queries.COUNTED, question, covered, open=_hour(now)) + live[0],
@@ -139,7 +140,8 @@ async def figures(connection: AsyncConnection, question: Question, *, now: datet
 
 async def by_account(connection: AsyncConnection, question: Question, *, most: int = 20) -> tuple[Row, ...]:
     """The busiest accounts of the range, as far as they are counted."""
-    covered = await _covered(connection, question.since, question.until, Grain.DAY, None)
+    spans = await _spans(connection, question.since, question.until)
+    covered = _covered(spans, question.since, question.until, Grain.DAY, None)
     users = None if question.users == [""] else question.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
     return await _rows(connection, queries.ACCOUNTS, question, covered, users=users, **values)
@@ -170,17 +172,23 @@ def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
     return tuple(statement.compile().params)
 
 
-async def _covered(
-    connection: AsyncConnection, since: datetime, until: datetime, longest: Grain, first: datetime | None
+async def _spans(connection: AsyncConnection, since: datetime, until: datetime) -> _Spans:
+    """What has been counted, from the day of ``since`` on."""
+    values = {"day": since.replace(hour=0), "until": until}
+    return tuple(
+        (row.grain, row.start, row.counted_to) for row in await connection.execute(queries.SPANS, values)
+    )
+
+
+def _covered(
+    spans: _Spans, since: datetime, until: datetime, longest: Grain, first: datetime | None
 ) -> _Covered:
     """Hours, or whole days where they are counted; ``first`` is the hour in which the audit begins."""
-    day = since.replace(hour=0)
-    spans = (await connection.execute(queries.SPANS, {"day": day, "until": until})).all()
     days, hours, counted_to = set(), [], since
     if longest is Grain.DAY:
         days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
     for grain, start, reached in spans:
-        if grain == "hour" and start >= since:
+        if grain == "hour" and since <= start < until:
             counted_to = max(counted_to, reached)
             if start.astimezone(UTC).replace(hour=0) not in days:
                 hours.append(start)

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import CONFIDENCE_BINS, Kind, middle_ms
-from review import figure_links, plots
-from review.plots import Plot, Series, Sheet
-from review.ranges import DAY, Range
-from review.scales import duration, span, time_marks
-from review.summary import PERCENTILES
+from review.figures import figure_links, plots
+from review.figures.plots import Plot, Series, Sheet
+from review.figures.ranges import DAY, Range
+from review.figures.scales import duration, span, time_marks
+from review.figures.summary import PERCENTILES
 from worker.model import Verdict
 
 VERDICTS: Final = {Verdict.RESPOND: "Replied", Verdict.IGNORE: "Silent", Verdict.ESCALATE: "Escalated"}
@@ -50,12 +50,13 @@ class Sketch:
         self.found = found
         self.chosen = chosen
         self.kept = dict(kept)
-        self.names = tuple(span(start, chosen.step) for start in chosen.steps)
-        self.marks = time_marks(chosen.steps)
+        self.starts = chosen.steps
+        self.names = tuple(span(start, chosen.step) for start in self.starts)
+        self.marks = time_marks(self.starts)
 
     def link(self, place: int, **filters: str | None) -> str:
         """To the decisions of one step."""
-        start = self.chosen.steps[place]
+        start = self.starts[place]
         until = min(start + self.chosen.step, self.chosen.until)
         return figure_links.decisions(start, until, **self.kept, **filters)
 
@@ -63,7 +64,7 @@ class Sketch:
         """Bars of what was decided."""
         counted = counted_by(self.found.counts, lambda row: row["decision"])
         series = tuple(
-            Series(name=title, values=tuple(counted[start, verdict] for start in self.chosen.steps))
+            Series(name=title, values=tuple(counted[start, verdict] for start in self.starts))
             for verdict, title in VERDICTS.items()
         )
         total = sum(counted.values())
@@ -75,7 +76,7 @@ class Sketch:
                 Cell(text=str(counted[start, verdict]), href=self.link(place, decision=verdict))
                 for verdict in VERDICTS
             )
-            for place, start in enumerate(self.chosen.steps)
+            for place, start in enumerate(self.starts)
         ]
         return self._steps(plots.stacked(sheet), cells)
 
@@ -84,16 +85,14 @@ class Sketch:
         rows = [row for row in self.found.counts if row["reason_code"] in FAILED]
         counted = counted_by(rows, lambda row: _failure(row["reason_code"]))
         series = tuple(
-            Series(name=name, values=tuple(counted[start, name] for start in self.chosen.steps))
+            Series(name=name, values=tuple(counted[start, name] for start in self.starts))
             for name in FAILURES
         )
         text = (
             f"{sum(counted.values())} decisions that ended in silence because something did not do its work"
         )
         sheet = self._sheet("failures", "Silent failures", text, series)
-        cells = [
-            tuple(Cell(text=str(counted[start, name])) for name in FAILURES) for start in self.chosen.steps
-        ]
+        cells = [tuple(Cell(text=str(counted[start, name])) for name in FAILURES) for start in self.starts]
         return self._steps(plots.stacked(sheet), cells)
 
     def blocks(self) -> Drawn:
@@ -139,8 +138,7 @@ class Sketch:
             Series(
                 name=name,
                 values=tuple(
-                    middle_ms(by_step[start][name]) if start in by_step else None
-                    for start in self.chosen.steps
+                    middle_ms(by_step[start][name]) if start in by_step else None for start in self.starts
                 ),
             )
             for name in PERCENTILES
@@ -200,7 +198,7 @@ class Sketch:
             steps=self.names,
             marks=self.marks,
             series=series,
-            open=self.chosen.until - self.chosen.steps[-1] < step,
+            open=self.chosen.until - self.starts[-1] < step,
         )
 
     def _steps(self, plot: Plot, cells: Iterable[tuple[Cell, ...]]) -> Drawn:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
 from db.audit import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
-from review.moments import moment
+from review.lists.moments import moment
 from worker.model import Scope, StageOutcome, Verdict
 from worker.policy import Reason
 
@@ -77,9 +77,8 @@ class Asked:
     def query(self, **changes: str | None) -> str:
         """The good values as a URL's query, changed; None takes one away; always in the same order."""
         wanted = {**self.values, **changes}
-        known = [field.name for field in FIELDS]
-        names = [*known, *(name for name in wanted if name not in known)]
-        return urlencode([(name, value) for name in names if (value := wanted.get(name))])
+        names = sorted(wanted, key=lambda name: _PLACE.get(name, len(_PLACE)))
+        return urlencode([(name, value) for name in names if (value := wanted[name])])
 
 
 def asked(pairs: Iterable[tuple[str, str]], asker: Asker, accounts: tuple[str, ...] | None) -> Asked:
@@ -251,3 +250,4 @@ FIELDS: Final = (
     Field(name="message", title="Message", target="message_id", parse=_text),
 )
 """Every filter, in the order in which a URL carries them."""
+_PLACE: Final = {field.name: place for place, field in enumerate(FIELDS)}

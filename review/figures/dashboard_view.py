@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import Kind
-from review import figure_links, sparks, tiles
-from review.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
-from review.scales import duration
-from review.summary import summary, times
-from review.tiles import Change, Compared, Tile, relative
+from review.figures import figure_links, sparks, tiles
+from review.figures.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
+from review.figures.scales import duration
+from review.figures.summary import summary, times
+from review.figures.tiles import Change, Compared, Tile, relative
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 
@@ -89,7 +89,7 @@ def _reasons(sketch: Sketch, compared: Compared) -> tuple[ReasonLine, ...]:
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=sparks.spark([counted[start, reason] for start in sketch.chosen.steps]),
+            spark=sparks.spark([counted[start, reason] for start in sketch.starts]),
             href=figure_links.of_range(sketch.chosen, **sketch.kept, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
