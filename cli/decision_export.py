@@ -15,7 +15,7 @@ from cli.options import connected
 from cli.output import complain, errors, fail
 from db import audit
 from db.audit import Filters
-from review.export_layout import Layout
+from review.lists.export_layout import Layout
 
 ROWS: Final = 1000
 """Decisions read and written at a time."""

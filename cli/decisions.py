@@ -23,7 +23,7 @@ from cli.options import connected
 from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
 from db import audit, reviews
 from db.audit import CursorRejected, Filters
-from review.export_layout import Form, Layout
+from review.lists.export_layout import Form, Layout
 
 app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
 app.command()(review.review)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from cli.output import fail
-from review import moments
+from review.lists import moments
 from worker.errors import ConfigurationError
 from worker.settings import Connections, connections
 

@@ -17,7 +17,7 @@ from cli.review_settings import review_settings, stored, who, with_store
 from db import access_log, people, people_changes, sign_ins
 from db.access_log import Action, Entry
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
-from review import links, passwords
+from review.people import links, passwords
 
 Login: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]

@@ -104,6 +104,11 @@ class Filters:
         allowed = self.accounts is None or self.user_id in self.accounts
         return (self.user_id,) if allowed else ()
 
+    def about(self) -> str | None:
+        """The one account that it can find anything of, for the access log; None: several, or none."""
+        reached = self.reaches() or ()
+        return reached[0] if len(reached) == 1 else None
+
 
 def conditions(filters: Filters) -> list[Condition]:
     """What a decision must meet, accounts left out."""

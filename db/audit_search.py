@@ -208,7 +208,10 @@ async def _in_slices(
     connection: AsyncConnection, filters: Filters, start: Position, limit: int, patience: Patience
 ) -> Found:
     """Search outwards from the position in slices of time until there is a page, an end or no patience."""
-    oldest, newest = await _span(connection, filters)
+    span = await _span(connection, filters)
+    if span is None:
+        return Found(rows=())
+    oldest, newest = span
     older = start.way is Way.OLDER
     edge = min(start.at, newest - MICROSECOND) + MICROSECOND if older else max(start.at, oldest)
     last, width = oldest if older else newest, FIRST_SLICE
@@ -235,12 +238,12 @@ async def _in_slices(
     return Found(rows=tuple(rows))
 
 
-async def _span(connection: AsyncConnection, filters: Filters) -> tuple[datetime, datetime]:
-    """From when to when there is anything to search."""
+async def _span(connection: AsyncConnection, filters: Filters) -> tuple[datetime, datetime] | None:
+    """From when to when there is anything to search; None while the audit is empty."""
     query = sa.select(sa.func.min(ai_decisions.c.created_at), sa.func.max(ai_decisions.c.created_at))
     oldest, newest = (await connection.execute(query)).one()
     if oldest is None:
-        return datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
+        return None
     behind = newest + MICROSECOND
     return max(filters.since or oldest, oldest), min(filters.until or behind, behind)
 

@@ -24,11 +24,12 @@ from db import sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
-from review import carried, guards, keys
+from review import guards
 from review.background import background
 from review.headers import SecurityHeaders
 from review.pages import oidc, sign_in
 from review.pages.password import FIRST_PASSWORD_PAGES
+from review.people import carried, keys
 from review.routes import PAGES
 from review.templating import STATIC, Templates
 from review.turns import TooManyAtOnce

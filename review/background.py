@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from review import counting, jobs, sweeping
+from review import jobs
+from review.figures import counting
+from review.people import sweeping
 from review.web import Site
 
 TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (jobs.run, counting.run, sweeping.run)

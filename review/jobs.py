@@ -14,9 +14,10 @@ import structlog
 from db import jobs, people
 from db.jobs import Job, JobKind, JobLost, JobState, Step, Transaction
 from db.people import Person
-from review import bulk, exports
 from review.access import Right, may_somewhere
-from review.exports import ExportRefused
+from review.lists import exports
+from review.lists.exports import ExportRefused
+from review.reviewing import bulk
 from review.web import Site
 from worker.errors import StorageUnavailable
 

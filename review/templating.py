@@ -12,7 +12,8 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import care, wording
+from review import care
+from review.story import wording
 from worker.rules.model import How
 
 HERE: Final = Path(__file__).parent

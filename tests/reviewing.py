@@ -17,8 +17,8 @@ from uuid_utils.compat import uuid7
 from db import people
 from db.people import Grant, Person, Role
 from db.review_store import Store
-from review import passwords
 from review.app import build
+from review.people import passwords
 from worker.settings import ReviewSettings
 
 Value = TypeVar("Value")

@@ -12,7 +12,7 @@ from typing import Final
 from cli.demo import readers
 from cli.demo.fleet import Fleet
 from db.review_store import Store
-from review.links import sign_in_link
+from review.people.links import sign_in_link
 from worker.errors import ConfigurationError
 
 START_S: Final = 60.0

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import orjson
 from starlette.responses import Response
 
-from review import log_filters
+from review.lists import log_filters
 from review.pages.access_log import lines_of
 from review.web import Visit
 

@@ -13,7 +13,7 @@ from db import audit, items
 from db.access_log import Action
 from db.audit import CursorRejected
 from review.access import Right
-from review.filters import Asker, asked
+from review.lists.filters import Asker, asked
 from review.web import Refused, Visit
 
 MOST: Final = 500
@@ -45,7 +45,7 @@ async def listed(visit: Visit) -> Response:
     action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
     await visit.log(
         action,
-        user_id=wanted.filters.user_id,
+        user_id=wanted.filters.about(),
         detail={"query": wanted.query(), "rows": len(page.rows), "api": True},
     )
     rows = [_plain(row) | {"review": standings.get(row["id"], "open")} for row in page.rows]

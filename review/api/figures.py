@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse, Response
 from db.access_log import Action
 from db.dashboard import Figures
 from db.histograms import Kind
-from review.agreement_view import Line
-from review.measures import Kappa
+from review.figures.agreement_view import Line
+from review.figures.measures import Kappa
+from review.figures.ranges import BadRange
+from review.figures.summary import Summary, summary, times
 from review.pages import agreement as agreement_page
 from review.pages import dashboard
-from review.ranges import BadRange
-from review.summary import Summary, summary, times
 from review.web import Refused, Visit
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import Action, Line
-from review import log_filters
+from review.lists import log_filters
 from review.web import Visit
 
 PAGE: Final = 100

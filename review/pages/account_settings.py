@@ -7,12 +7,12 @@ from starlette.responses import Response
 from db import account_versions, accounts
 from db.access_log import Action
 from db.account_versions import Version
-from review import settings_form
 from review.access import Right
-from review.account_changes import dangers, difference
+from review.accounts import settings_form
+from review.accounts.account_changes import dangers, difference
+from review.accounts.rule_texts import version_in
+from review.accounts.settings_form import DESIGNS, KNOWN, Typed
 from review.pages.rules import account_named, store
-from review.rule_texts import version_in
-from review.settings_form import DESIGNS, KNOWN, Typed
 from review.web import Visit
 from worker.model import Account, FailurePolicy
 

@@ -11,11 +11,11 @@ from starlette.responses import Response
 from db import agreement
 from db.access_log import Action
 from db.agreement import Basis, Readings
-from review import figure_links, ranges
 from review.access import Right
-from review.agreement_view import SORTS, Tables, tables
-from review.measures import ENOUGH_PAIRS
-from review.ranges import BadRange, Range
+from review.figures import figure_links, ranges
+from review.figures.agreement_view import SORTS, Tables, tables
+from review.figures.measures import ENOUGH_PAIRS
+from review.figures.ranges import BadRange, Range
 from review.web import Visit
 
 LONG_AGO: Final = timedelta(days=366)

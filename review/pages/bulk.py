@@ -16,10 +16,10 @@ from db.identifiers import identifier
 from db.jobs import JobKind, Transaction
 from db.reviewing import Submission
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Remedy, ReviewRejected, Ruling, Source
-from review import bulk
 from review.access import Right
-from review.drafts import Draft, draft_of, submission
-from review.filters import Asked
+from review.lists.filters import Asked
+from review.reviewing import bulk
+from review.reviewing.drafts import Draft, draft_of, submission
 from review.web import Refused, Visit
 from worker.model import Verdict
 
@@ -62,7 +62,7 @@ async def start(visit: Visit) -> Response:
             total=count,
         )
         detail = {"job": str(job_id), "query": query, "verdict": given.ruling, "decisions": count}
-        entry = visit.entry(Action.BULK_REVIEW, user_id=filters.user_id, detail=detail)
+        entry = visit.entry(Action.BULK_REVIEW, user_id=filters.about(), detail=detail)
         await access_log.add(connection, entry)
     return visit.redirect("job", job_id=job_id)
 

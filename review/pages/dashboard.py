@@ -10,12 +10,12 @@ from starlette.responses import Response
 from db import dashboard
 from db.access_log import Action
 from db.dashboard import Figures, Question
-from review import counting, figure_links, ranges
 from review.access import Right
-from review.dashboard_view import view_of
-from review.drawings import Sketch
-from review.ranges import BadRange, Range
-from review.tiles import Tile
+from review.figures import counting, figure_links, ranges
+from review.figures.dashboard_view import view_of
+from review.figures.drawings import Sketch
+from review.figures.ranges import BadRange, Range
+from review.figures.tiles import Tile
 from review.web import Visit
 from worker.model import Scope
 

@@ -12,10 +12,10 @@ from db import decision_page, exchanges, gone, rules_then
 from db.access_log import Action
 from db.decision_page import Connection, Row, Sealed
 from review.access import Right
-from review.panel import panel_on
-from review.scene import Story, scene, without_reviews
-from review.similar import similar_decisions
-from review.walking import walk
+from review.reviewing.panel import panel_on
+from review.reviewing.similar import similar_decisions
+from review.story.scene import Story, scene, without_reviews
+from review.story.walking import walk
 from review.web import Refused, Visit
 
 NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)

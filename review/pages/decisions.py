@@ -16,7 +16,7 @@ from db.views import View
 from review import shared_views
 from review.access import Right
 from review.care import cover
-from review.filters import FIELDS, Asked, Asker, asked
+from review.lists.filters import FIELDS, Asked, Asker, asked
 from review.web import Refused, Visit
 from worker.model import Scope, Verdict
 from worker.policy import Reason
@@ -55,7 +55,7 @@ async def listed(visit: Visit) -> Response:
     if not live or visit.site.followed.due(visit.person.person_id, wanted.query(), visit.now):
         action = Action.SEARCH if wanted.filters.text is not None else Action.LIST
         detail = {"query": wanted.query(), "rows": len(shown.page.rows), "live": live}
-        await visit.log(action, user_id=wanted.filters.user_id, detail=detail)
+        await visit.log(action, user_id=wanted.filters.about(), detail=detail)
     return visit.render(
         "decisions.html",
         shown=shown,

@@ -10,11 +10,12 @@ from starlette.responses import PlainTextResponse, Response
 from db import dashboard, items, jobs, queues
 from db.access_log import Action
 from db.queues import Load
-from review import figure_links, ranges, shared_views
+from review import shared_views
 from review.access import Right
-from review.dashboard_view import compared_of
+from review.figures import figure_links, ranges
+from review.figures.dashboard_view import compared_of
+from review.figures.tiles import decided
 from review.pages.dashboard import logged, question_of
-from review.tiles import decided
 from review.web import Visit
 
 log = structlog.get_logger(__name__)

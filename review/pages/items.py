@@ -15,8 +15,8 @@ from db.jobs import Transaction
 from db.queues import Kind, Queue
 from db.reviews import GIVEN, DecisionGone, ReviewRejected, Ruling
 from review.access import Right
-from review.drafts import who
 from review.pages import reviewing
+from review.reviewing.drafts import who
 from review.web import Refused, Visit
 from worker.model import Verdict
 

@@ -12,11 +12,11 @@ from db import access_log, audit, jobs
 from db.access_log import Action
 from db.identifiers import identifier
 from db.jobs import Job, JobKind, JobState
-from review import exports
 from review.access import Right
-from review.export_layout import Form, Layout
-from review.exports import ExportRefused
-from review.filters import Asker, asked
+from review.lists import exports
+from review.lists.export_layout import Form, Layout
+from review.lists.exports import ExportRefused
+from review.lists.filters import Asker, asked
 from review.web import Refused, Visit
 
 MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
@@ -60,7 +60,7 @@ async def start_export(visit: Visit) -> Response:
             total=count.number,
         )
         detail = {"job": str(job_id), "query": wanted.query(), "format": form.value, "about": count.number}
-        entry = visit.entry(Action.EXPORT, user_id=wanted.filters.user_id, detail=detail)
+        entry = visit.entry(Action.EXPORT, user_id=wanted.filters.about(), detail=detail)
         await access_log.add(connection, entry)
     return visit.redirect("job", job_id=job_id)
 

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from db import people, people_changes, sign_ins
 from db.access_log import Action
 from db.people import Person
-from review import carried
-from review.entering import enter, local
+from review.people import carried
+from review.people.entering import enter, local
 from review.web import Refused, Visit
 from worker.adapters.openid_provider import Identity, OpenIdProvider
 from worker.errors import IdentityRejected, IdentityUnavailable

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from db import access_log, people_changes, sessions
 from db.access_log import Action
-from review import credentials, passwords
+from review.people import credentials, passwords
 from review.web import Refused, Visit
 
 FIRST_PASSWORD_PAGES: Final = frozenset({"password", "password_post", "sign_out"})

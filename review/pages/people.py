@@ -14,8 +14,8 @@ from db import access_log, people, people_changes, sign_ins
 from db.access_log import Action
 from db.jobs import Transaction
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
-from review import granting, passwords
 from review.access import Right
+from review.people import granting, passwords
 from review.web import Refused, Visit
 
 LOGIN_CHARS: Final = 200

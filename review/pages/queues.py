@@ -11,9 +11,9 @@ from db import access_log, claims, filling, queues
 from db.access_log import Action
 from db.queues import Kind, Load, Stratum
 from db.reviews import ReviewRejected
-from review import queue_form
 from review.access import Right
 from review.pages import reviewing
+from review.reviewing import queue_form
 from review.web import Refused, Visit
 
 KINDS: Final = {

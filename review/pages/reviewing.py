@@ -15,8 +15,8 @@ from db.remedies import RemedyImpossible, UndoTooLate
 from db.reviewing import Stale, Stored, Submission
 from db.reviews import DecisionGone, Remedy, ReviewRejected
 from review.access import Right
-from review.drafts import Draft, draft_of, seen_by, submission, who
-from review.panel import review_panel
+from review.reviewing.drafts import Draft, draft_of, seen_by, submission, who
+from review.reviewing.panel import review_panel
 from review.web import Refused, Visit
 
 GONE: Final = (

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from db import account_versions, accounts
 from db.access_log import Action
-from review.account_changes import difference
+from review.accounts.account_changes import difference
+from review.accounts.rule_texts import LISTS, Draft, version_in
 from review.pages import rules
-from review.rule_texts import LISTS, Draft, version_in
 from review.web import Refused, Visit
 from worker.errors import RuleRejected
 from worker.model import Account

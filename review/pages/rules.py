@@ -11,11 +11,11 @@ from db import account_versions, accounts
 from db.access_log import Action
 from db.account_versions import Version
 from db.people import EVERY_ACCOUNT
-from review import rule_trial
 from review.access import Right
-from review.account_changes import difference
-from review.rule_texts import EDITOR_RULES, LISTS, Draft, Remark, count, fits, found_in
-from review.rule_trial import RECENT, TEXT_CHARS, Trial
+from review.accounts import rule_trial
+from review.accounts.account_changes import difference
+from review.accounts.rule_texts import EDITOR_RULES, LISTS, Draft, Remark, count, fits, found_in
+from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
 from review.web import Refused, Visit
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from db import access_log, sessions
 from db.access_log import Action
-from review import carried, credentials
-from review.carried import Carried
-from review.entering import START, enter, local
+from review.people import carried, credentials
+from review.people.carried import Carried
+from review.people.entering import START, enter, local
 from review.web import SESSION_COOKIE, Refused, Visit, drop_cookie
 
 WRONG: Final = "Login or password is wrong, or the person may not sign in."

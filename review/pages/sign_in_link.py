@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from db import people, sign_ins
 from db.access_log import Action
-from review.entering import enter
+from review.people.entering import enter
 from review.web import Refused, Visit
 
 

@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 
 from db import access_log, api_tokens
 from db.access_log import Action
-from review.keys import MOST_DAYS, SHOWN_CHARS, new_key
+from review.people.keys import MOST_DAYS, SHOWN_CHARS, new_key
 from review.web import Refused, Visit
 
 NAME_CHARS = 100

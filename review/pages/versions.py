@@ -11,9 +11,9 @@ from db import account_versions, accounts
 from db.access_log import Action
 from db.account_versions import Version
 from review.access import Right
-from review.account_changes import TITLES, difference
+from review.accounts.account_changes import TITLES, difference
+from review.accounts.rule_texts import LISTS, version_in
 from review.pages.rules import account_named, store, version_named
-from review.rule_texts import LISTS, version_in
 from review.web import Refused, Visit
 
 PAGE_VERSIONS: Final = 20

@@ -12,7 +12,7 @@ from db.identifiers import identifier
 from db.views import ViewRefused
 from review import shared_views
 from review.access import Right
-from review.filters import Asker, asked
+from review.lists.filters import Asker, asked
 from review.web import Refused, Visit
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from review import filters, log_filters
 from review.access import Right
 from review.api import access_log, decisions, figures, openapi, shapes
+from review.lists import filters, log_filters
 from review.web import Page, Parameter
 
 CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this one goes on")

@@ -51,9 +51,13 @@
       part.hidden = !fits;
       const field = one("input, select", part);
       field.disabled = !fits;
-      if (!fits && field.checked) one("input[name=remedy][value=none]", form).checked = true;
+      if (fits || !field.checked) continue;
+      field.checked = false;
+      const none = one("input[name=remedy][value=none]", form);
+      if (none) none.checked = true;
     }
-    one("select[name=reason]", form).required = verdict === "overturn";
+    const reason = one("select[name=reason]", form);
+    reason.required = verdict === "overturn" || "always" in reason.dataset;
   }
 
   function submit() {

@@ -68,6 +68,21 @@ def test_what_a_verdict_offers_is_seen_before_it_is_given(desk: Desk) -> None:
     assert implied == {"MODERATION_FLAGGED": True, "REPLIED": True}
 
 
+def test_a_bulk_review_changes_its_mind(desk: Desk) -> None:
+    """Restoring goes with overturning only; a reason is asked for whatever the verdict."""
+    page = desk.sit("lead")
+    page.goto(f"/decisions?account={SHOP}")
+    page.get_by_role("link", name="Review all of these").click()
+    restore = page.locator("input[name=remedy]")
+    page.get_by_role("radio", name="Overturn").check()
+    restore.check()
+    page.get_by_role("radio", name="Agree").check()
+    expect(restore).to_be_hidden()
+
+    assert not restore.is_checked()
+    assert page.locator("select[name=reason]").evaluate("field => field.required")
+
+
 def test_a_queue_is_worked_through(desk: Desk) -> None:
     """From the list of queues to a decision and on to the next, holder and time shown."""
     page = desk.sit(REVIEWER)

@@ -20,9 +20,9 @@ from db.people import Person, Role
 from db.review_store import Store
 from db.reviewing import Submission
 from db.reviews import Reviewer, Ruling
-from review import bulk
 from review.access import Right
 from review.jobs import KINDS, Kind, Stepper, run_waiting
+from review.reviewing import bulk
 from review.templating import Templates
 from review.web import Site
 from tests.integration.audited import blocked, history, ignored, record, rows

@@ -16,10 +16,10 @@ from db.identifiers import identifier
 from db.jobs import Job, JobKind, JobState, Step, Transaction
 from db.people import Person, Role
 from db.review_store import Store
-from review import exports
 from review.access import Right
-from review.export_layout import Form, Layout
 from review.jobs import KINDS, Kind, run_waiting
+from review.lists import exports
+from review.lists.export_layout import Form, Layout
 from review.templating import Templates
 from review.web import Site
 from tests.auditing import ago, decided, store

@@ -23,7 +23,7 @@ from db.reviewing import Submission
 from db.reviews import Cause, Reviewer, Ruling
 from tests.integration.audited import blocked, record, replied
 from tests.integration.test_reviews import NOW
-from tests.reviewing import Visitor, add_person, site, stored
+from tests.reviewing import PASSWORD, Visitor, add_person, site, stored
 
 
 @pytest.fixture
@@ -31,6 +31,16 @@ def visitors(database_url: str) -> Iterator[Any]:
     """The application; call it for one more visitor."""
     with site(database_url) as visitor:
         yield visitor
+
+
+@pytest.fixture(scope="module")
+def everything(database_url: str) -> Iterator[Visitor]:
+    """Somebody with every role on every account."""
+    with site(database_url) as visitor:
+        person = add_person(database_url, *Role)
+        found: Visitor = visitor()
+        found.sign_in(person)
+        yield found
 
 
 def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
@@ -346,3 +356,77 @@ def test_the_role_of_the_pages_changes_nothing_that_is_kept(database_url: str, s
         connection.execute("SET SESSION AUTHORIZATION hushgate_reviewer")
         with pytest.raises(psycopg.Error):
             connection.execute(statement)
+
+
+def test_an_account_s_auditor_reads_of_lists_that_name_no_account(visitors: Any, database_url: str) -> None:
+    """Whoever sees one account alone reads that one; and nobody writes lines into another account's log."""
+    reader, _ = signed_in(visitors, database_url, Role.VIEWER, account="watched")
+    stranger, _ = signed_in(visitors, database_url, Role.VIEWER, account="elsewhere")
+    reader.get("/decisions?text=plain-search")
+    stranger.get("/decisions?account=watched&text=forged-line")
+    auditor, _ = signed_in(visitors, database_url, Role.AUDITOR, account="watched")
+    log = auditor.get("/access-log").text
+
+    assert "plain-search" in log
+    assert "forged-line" not in log
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/access-log?until=0001-01-01",
+        "/access-log?since=0001-01-01T00:00%2B14:00",
+        "/access-log?until=9999-12-31T23:59-14:00",
+        "/api/v1/access-log?until=0001-01-01",
+        "/access-log?cursor=0001-01-01T00:00:00%2B14:00~1",
+        "/access-log?person=%ED%A0%80",
+        "/decisions?since=99999999999999d",
+        "/decisions?since=0001-01-01T00:00%2B14:00",
+        "/decisions?until=9999-12-31T23:59-14:00",
+        "/decisions?since=all&rule=%25%5C_*",
+        "/decisions?since=all&text=%25%5C_",
+        "/decisions?text=" + "x" * 10_000,
+        "/decisions?confidence_from=nan",
+        "/decisions?confidence_from=1e-400",
+        "/decisions?version=999999999&account=a",
+        "/dashboard?since=0001-01-01&until=0001-01-02",
+        "/dashboard?since=9999-12-30&until=9999-12-31",
+        "/dashboard?since=0001-01-01T00:00%2B14:00",
+        "/dashboard?range=99999999999d",
+        "/agreement?since=0001-01-01&until=0001-01-02",
+        "/agreement?until=9999-12-31T23:59-14:00",
+        "/accounts?after=%ED%A0%80",
+        "/accounts/a/rules?version=99999999999",
+        "/accounts/a/rules?version=%C2%B2",
+        "/accounts/a/rules/diff?from=999999999&to=-1",
+        "/accounts/a/rules/history?before=0",
+        "/accounts/a/documents?page=%C2%B2",
+        "/accounts/a/documents/99999999999999999999999/remove",
+        "/accounts/a/rules/restore/99999999999999999999",
+        "/accounts/" + "x" * 300 + "/rules",
+        "/bulk?review=agree&review=open",
+        "/bulk?since=all&text=" + "x" * 10_000,
+        "/decisions/ffffffff-ffff-7fff-bfff-ffffffffffff",
+        "/decisions/00000000-0000-7000-8000-000000000000",
+        "/decisions/ffffffff-ffff-7fff-bfff-ffffffffffff/similar",
+        "/decisions/ffffffff-ffff-7fff-bfff-ffffffffffff/review",
+        "/api/v1/decisions/ffffffff-ffff-7fff-bfff-ffffffffffff",
+        "/api/v1/decisions?limit=%C2%B2",
+        "/jobs/00000000-0000-0000-0000-000000000000",
+        "/people/00000000-0000-0000-0000-000000000000",
+    ],
+)
+def test_no_address_breaks_a_page(everything: Visitor, path: str) -> None:
+    """The edges of time, of numbers and of text end in an answer, never in an error of ours."""
+    assert everything.get(path).status_code < 500
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\u0000"])
+def test_a_carried_form_that_no_page_can_hold_is_dropped(visitors: Any, database_url: str, text: str) -> None:
+    """Half a character cannot be sent, NUL cannot be stored."""
+    person, visitor = add_person(database_url, Role.VIEWER), visitors()
+    visitor.get("/sign-in")
+    carried = '{"path": "/views", "fields": [["name", "' + text + '"]]}'
+    answer = visitor.post("/sign-in", login=person.login, password=PASSWORD, next="/", carried=carried)
+
+    assert answer.status_code == 303

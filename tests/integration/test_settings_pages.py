@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from db.people import Role
-from review import settings_form
+from review.accounts import settings_form
 from tests.integration.test_rule_pages import in_force, logged, store
 from tests.reviewing import Visitor, add_person, site
 from worker.model import Account

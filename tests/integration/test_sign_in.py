@@ -10,7 +10,7 @@ import pytest
 
 from db import people, people_changes, sessions, sign_ins
 from db.people import Person, Role
-from review import passwords
+from review.people import passwords
 from review.web import csrf_token
 from tests.reviewing import ADDRESS, PASSWORD, Visitor, add_person, site, stored
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from review.account_changes import dangers, difference
-from review.rule_texts import Draft
-from review.rule_trial import pieces
+from review.accounts.account_changes import dangers, difference
+from review.accounts.rule_texts import Draft
+from review.accounts.rule_trial import pieces
 from tests.unit.samples import account
 from worker.model import FailurePolicy
 from worker.rules import Level, compile_rules, validate_rules

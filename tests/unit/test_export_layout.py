@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from review.export_layout import COLUMNS, Form, Layout, safe_cell
+from review.lists.export_layout import COLUMNS, Form, Layout, safe_cell
 
 ROW: dict[str, Any] = {
     **dict.fromkeys(COLUMNS[:-1], ""),

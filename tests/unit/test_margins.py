@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from review import margins
-from review.margins import Margin
+from review.story import margins
+from review.story.margins import Margin
 from worker.assessment.policies import DESIGNS
 
 

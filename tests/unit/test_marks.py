@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.marks import Piece, marked, pieces, place
+from review.story.marks import Piece, marked, pieces, place
 
 TAG = re.compile(r"<[^>]*>")
 AWKWARD = st.sampled_from(

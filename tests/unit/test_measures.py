@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.measures import kappa, wilson
+from review.figures.measures import kappa, wilson
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.measures import wilson
-from review.plots import Series, Sheet, lines, stacked
-from review.scales import compact, duration, log_ticks, ticks, time_marks
-from review.sparks import interval, spark
-from review.svg import PATTERNS, tag
+from review.figures.measures import wilson
+from review.figures.plots import Series, Sheet, lines, stacked
+from review.figures.scales import compact, duration, log_ticks, ticks, time_marks
+from review.figures.sparks import interval, spark
+from review.figures.svg import PATTERNS, tag
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from review import wording
-from review.margins import Margin
-from review.remarks import remarks
-from review.sentences import SENTENCES, Facts, sentence
+from review.story import wording
+from review.story.margins import Margin
+from review.story.remarks import remarks
+from review.story.sentences import SENTENCES, Facts, sentence
 from worker.model import FailurePolicy
 from worker.policy import Reason
 from worker.rules.model import How

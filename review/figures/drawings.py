@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import CONFIDENCE_BINS, Kind, middle_ms
-from review import figure_links, plots
-from review.plots import Plot, Series, Sheet
-from review.ranges import DAY, Range
-from review.scales import duration, span, time_marks
-from review.summary import PERCENTILES
+from review.figures import figure_links, plots
+from review.figures.plots import Plot, Series, Sheet
+from review.figures.ranges import DAY, Range
+from review.figures.scales import duration, span, time_marks
+from review.figures.summary import PERCENTILES
 from worker.model import Verdict
 
 VERDICTS: Final = {Verdict.RESPOND: "Replied", Verdict.IGNORE: "Silent", Verdict.ESCALATE: "Escalated"}

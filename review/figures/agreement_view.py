@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 from markupsafe import Markup
 
 from db.agreement import Agreement
-from review import sparks
-from review.measures import Kappa, Share, kappa, wilson
+from review.figures import sparks
+from review.figures.measures import Kappa, Share, kappa, wilson
 
 Row: TypeAlias = Mapping[str, Any]
 SORTS: Final = ("reviews", "precision", "overturned", "name")

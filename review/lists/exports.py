@@ -16,8 +16,8 @@ from db.jobs import Job, Step, Transaction
 from db.people import Person
 from db.review_store import Store
 from review.access import Right, accounts_with
-from review.export_layout import Form, Layout
-from review.filters import Asker, asked
+from review.lists.export_layout import Form, Layout
+from review.lists.filters import Asker, asked
 from review.web import Site
 
 ROWS: Final = 2000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from review.moments import moment
+from review.lists.moments import moment
 
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode
 
 from db.audit import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
-from review.moments import moment
+from review.lists.moments import moment
 from worker.model import Scope, StageOutcome, Verdict
 from worker.policy import Reason
 

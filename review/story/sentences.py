@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from review.care import CATEGORIES, MODERATION
-from review.margins import Margin
-from review.wording import ASPECTS, how, kind, shortened, span_of
+from review.story.margins import Margin
+from review.story.wording import ASPECTS, how, kind, shortened, span_of
 from worker.model import FailurePolicy
 from worker.policy import Reason
 
@@ -23,7 +23,7 @@ class Facts:
         failure: what its account wanted while moderation is down, as the version it used said.
         hold_max_s: how long that version holds an event for moderation.
         reply_max_age_s: how old an event may be at its turn.
-        margins: of the draft, see ``review.margins``.
+        margins: of the draft, see ``review.story.margins``.
         hides_rule: True while the texts are covered, as a rule's word is part of them.
     """
 

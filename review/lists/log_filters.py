@@ -29,7 +29,7 @@ def wanted(visit: Visit) -> Wanted:
         raise _bad("action", f"one of {', '.join(Action)}", action)
     return Wanted(
         accounts=visit.accounts(Right.AUDIT),
-        since=_moment(query, "since") or until - WINDOW,
+        since=_moment(query, "since") or _week_before(until),
         until=until,
         person=_text(query, "person").lower(),
         action=action,
@@ -60,6 +60,13 @@ def _moment(query: Mapping[str, str], name: str) -> datetime | None:
     except ValueError:
         raise _bad(name, "a time such as 2026-11-21T10:00", value) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _week_before(until: datetime) -> datetime:
+    try:
+        return until - WINDOW
+    except OverflowError:
+        return until
 
 
 def _decision(value: str) -> UUID | None:

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from db import access_log, sessions
 from db.access_log import Action
 from db.people import Person
-from review.carried import Carried
+from review.people.carried import Carried
 from review.web import FORM_COOKIE, SESSION_COOKIE, Visit, drop_cookie, new_token, set_cookie
 
 START: Final = "/"

@@ -14,8 +14,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.scales import compact, duration, log_ticks, ticks
-from review.svg import pattern, share, stroke, swatch, tag
+from review.figures.scales import compact, duration, log_ticks, ticks
+from review.figures.svg import pattern, share, stroke, swatch, tag
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""

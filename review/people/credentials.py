@@ -11,8 +11,8 @@ from starlette.responses import Response
 from db import people, people_changes, sign_ins
 from db.access_log import Action
 from db.people import Credentials, Person
-from review import passwords
-from review.waits import WINDOW, wait_s
+from review.people import passwords
+from review.people.waits import WINDOW, wait_s
 from review.web import Visit, set_cookie
 
 DEVICE_COOKIE: Final = "__Host-hushgate-device"

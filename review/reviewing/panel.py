@@ -16,7 +16,7 @@ from db.items import Held
 from db.queues import Kind, Queue
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Ruling
 from review.access import Right
-from review.drafts import Draft, who
+from review.reviewing.drafts import Draft, who
 from review.web import Visit
 from worker.model import Verdict
 

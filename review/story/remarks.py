@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from review.sentences import Facts
-from review.wording import kind, span_of
+from review.story.sentences import Facts
+from review.story.wording import kind, span_of
 from worker.model import FailurePolicy
 
 

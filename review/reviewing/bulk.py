@@ -16,7 +16,7 @@ from db.people import Person
 from db.reviewing import Submission
 from db.reviews import Cause, Remedy, Reviewer, Ruling, Source
 from review.access import Right, accounts_with
-from review.filters import Asked, Asker, asked
+from review.lists.filters import Asked, Asker, asked
 from review.web import Site
 from worker.model import Verdict
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from review.rule_texts import LISTS
+from review.accounts.rule_texts import LISTS
 from worker.model import Account, FailurePolicy
 
 SHOWN_RULES: Final = 300

@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import Kind
-from review import figure_links, sparks, tiles
-from review.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
-from review.scales import duration
-from review.summary import summary, times
-from review.tiles import Change, Compared, Tile, relative
+from review.figures import figure_links, sparks, tiles
+from review.figures.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
+from review.figures.scales import duration
+from review.figures.summary import summary, times
+from review.figures.tiles import Change, Compared, Tile, relative
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 

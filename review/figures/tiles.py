@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from review.scales import compact, duration
-from review.summary import Summary
+from review.figures.scales import compact, duration
+from review.figures.summary import Summary
 from review.templating import amount, percent
 
 Times = Mapping[str, float | None]

@@ -64,9 +64,16 @@ def from_text(request: Request, text: object) -> Carried | None:
 
 def _made(request: Request, path: str, pairs: list[tuple[str, str]]) -> Carried | None:
     fields = tuple(Field(name=name, value=value) for name, value in pairs if name not in NEVER)
+    if any(not _storable(each.name + each.value) for each in fields):
+        return None
     size = sum(len(each.name) + len(each.value) for each in fields)
     worth = bool(fields) and len(fields) <= MOST_FIELDS and size <= MOST_CHARS
     return Carried(path=path, fields=fields) if worth and _is_ours(request, path) else None
+
+
+def _storable(text: str) -> bool:
+    """Whether pages and Postgres can hold a text: JSON can smuggle in NUL and halves of characters."""
+    return not any(each == "\0" or "\ud800" <= each <= "\udfff" for each in text)
 
 
 def _is_ours(request: Request, path: str) -> bool:

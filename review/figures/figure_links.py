@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
-from review.ranges import Range
+from review.figures.ranges import Range
 
 
 def decisions(since: datetime, until: datetime, **filters: str | None) -> str:
-    """The list of decisions of a time; filters as in ``review.filters``, those that are None left out."""
+    """The list of decisions of a time; filters as in ``review.lists.filters``, without those of None."""
     times = {"since": _minute(since), "until": _minute(until)}
     chosen = {name: value for name, value in filters.items() if value}
     return "/decisions?" + urlencode(times | chosen)

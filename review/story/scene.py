@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from db.decision_page import Conversation, Line, Retraction, Row, Sealed, StoredPassage
 from db.rules_then import RulesThen
-from review import margins, marks
 from review.care import cover
-from review.margins import Margin
-from review.remarks import remarks
-from review.sentences import Facts, sentence
-from review.wording import plain
+from review.story import margins, marks
+from review.story.margins import Margin
+from review.story.remarks import remarks
+from review.story.sentences import Facts, sentence
+from review.story.wording import plain
 
 KEPT_CHARS: Final = 500
 """Characters of a message that the audit keeps (seed 004)."""

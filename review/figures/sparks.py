@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from review.measures import Share
-from review.svg import share, tag
+from review.figures.measures import Share
+from review.figures.svg import share, tag
 
 
 def spark(values: Sequence[float]) -> Markup:

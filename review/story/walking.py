@@ -10,7 +10,7 @@ from uuid import UUID
 from db import audit, audit_walk
 from db.decision_page import Connection, Row
 from review.access import Right
-from review.filters import Asked, Asker, asked
+from review.lists.filters import Asked, Asker, asked
 from review.web import Visit
 
 LONGEST: Final = 4000

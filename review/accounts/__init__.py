@@ -1,0 +1,1 @@
+"""Rules and settings of an account: read from forms, tried out, compared."""

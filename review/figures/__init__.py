@@ -1,0 +1,1 @@
+"""The dashboard and agreement: ranges, figures, and pictures drawn on the server."""

@@ -1,0 +1,1 @@
+"""Lists as URLs and files: filters, moments, exports."""

@@ -1,0 +1,1 @@
+"""Who somebody is: passwords, waits, sessions, keys, and what administrators may grant."""

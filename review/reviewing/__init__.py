@@ -1,0 +1,1 @@
+"""Saying what one thinks of decisions: the panel, drafts, queues, many at once."""

@@ -1,0 +1,1 @@
+"""One decision told: its sentence, marks, margins and trace."""
