@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import statistics
 import subprocess
@@ -236,7 +237,7 @@ def _figures(times: list[float]) -> dict[str, float]:
     ordered = sorted(times)
     return {
         "p50_ms": round(statistics.median(ordered), 1),
-        "p95_ms": round(ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))], 1),
+        "p95_ms": round(ordered[math.ceil(0.95 * len(ordered)) - 1], 1),
         "max_ms": round(ordered[-1], 1),
     }
 
