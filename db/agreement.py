@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -41,12 +42,14 @@ class Readings:
         account: one of them, or None.
         since: reviews given from this moment on.
         until: reviews given before this moment.
+        hidden: decisions whose reviews the reader must not see yet, see ``db.items.hidden``.
     """
 
     accounts: tuple[str, ...] | None
     account: str | None
     since: datetime
     until: datetime
+    hidden: frozenset[UUID] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,7 @@ _STANDING: Final = """
         WHERE r.verdict <> 'withdrawn'
               AND NOT EXISTS (SELECT FROM decision_reviews AS later WHERE later.withdraws = r.id)
               AND (CAST(:accounts AS text[]) IS NULL OR r.user_id = ANY (CAST(:accounts AS text[])))
-              AND r.created_at < :until
+              AND r.created_at < :until AND r.decision_id <> ALL (CAST(:hidden AS uuid[]))
     )
 """
 _VERDICTS: Final = """
@@ -162,6 +165,7 @@ def _values(readings: Readings) -> Row:
         "accounts": None if accounts is None else list(accounts),
         "since": readings.since,
         "until": readings.until,
+        "hidden": list(readings.hidden),
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import agreement
+from db import agreement, items
 from db.access_log import Action
 from db.agreement import Basis, Readings
 from review.access import Right
@@ -64,6 +65,7 @@ async def found_in(
 ) -> tuple[dict[str, int], Basis, Tables]:
     """Counts by basis, the basis shown (the first with reviews unless one was asked for), its tables."""
     async with visit.store.reading() as connection:
+        readings = replace(readings, hidden=await items.hidden(connection, visit.person.person_id))
         counted = await agreement.bases(connection, readings)
         basis = basis or next((each for each in Basis if counted.get(each)), Basis.SAMPLED)
         found = await agreement.agreement(connection, readings, basis)

@@ -116,6 +116,17 @@ def desk(stack: Stack, template: str) -> Iterator[Desk]:
     made.connection.close()
 
 
+def test_what_a_reader_must_not_see_yet_is_in_no_figure(desk: Desk) -> None:
+    """Whoever holds a blind second reading cannot count their way to the first verdict."""
+    held, other = desk.decision(), desk.decision()
+    desk.review(held, "overturn")
+    desk.review(other, "agree")
+
+    assert desk.counted(hidden=frozenset({held["id"]})).rules == (
+        {"rule": "flagged_keyword:spam", "agree": 1, "overturn": 0, "unsure": 0},
+    )
+
+
 def test_reviews_are_counted_apart_by_where_they_come_from(desk: Desk) -> None:
     """A sample, escalations, a reader's choice, a bulk job: never in one figure."""
     for kind, verdict in (("sample", "agree"), ("escalations", "overturn"), ("hand", "unsure")):
