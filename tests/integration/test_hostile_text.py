@@ -22,6 +22,13 @@ from tests.review_world import QUERIES, SAMPLES, World
 from tests.reviewing import site
 
 MARK = "hostile"
+RELEASE = """
+    WITH freed AS (
+        UPDATE queue_items SET claimed_by = NULL, assigned_to = NULL WHERE claimed_by = %s RETURNING id
+    )
+    SELECT count(*) FROM freed
+"""
+"""Whoever holds a decision does not see what others noted on it."""
 CORPUS = (
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -94,6 +101,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
         person = world.person(*roles, name=hostile("name"), login=login)
         for sample in SAMPLES.values():
             sample(world, person)
+        world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"
         world.add(
             "access_log", action="search", person=hostile("person"), user_id=world.account, detail=detail
