@@ -28,7 +28,6 @@ EXACT_NUMBERS: Final = 10_000_000
 INDEX_MEMORY: Final = "512MB"
 COLUMNS: Final = "id, model, dimensions, asked_dimensions, quantiles, calibrated_chunks"
 ACTIVE: Final = f"SELECT {COLUMNS} FROM embedders WHERE state = 'active'"  # noqa: S608  # our own names
-BY_NAME: Final = f"SELECT {COLUMNS} FROM embedders WHERE model = %s AND dimensions = %s"  # noqa: S608
 ACTIVE_FOR_SHARE: Final = "SELECT id FROM embedders WHERE state = 'active' FOR SHARE"
 CREATE: Final = f"""
     INSERT INTO embedders (model, dimensions, asked_dimensions, state) VALUES (%s, %s, %s, 'building')

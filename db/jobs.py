@@ -145,17 +145,17 @@ async def advance(connection: AsyncConnection, job: Job, step: Step) -> Job:
     values: dict[str, Any] = {"done": step.done, "position": step.position, "alive_at": sa.func.now()}
     if step.finished:
         values |= {"state": JobState.DONE.value, "finished_at": sa.func.now()}
-    statement = (
-        sa.update(jobs)
-        .where(
-            jobs.c.id == job.job_id,
-            jobs.c.state == JobState.RUNNING.value,
-            jobs.c.position.is_not_distinct_from(job.position),
-        )
-        .values(values)
-        .returning(jobs)
-    )
+    statement = sa.update(jobs).where(*_as_it_was(job)).values(values).returning(jobs)
     return _job(await _stored(connection, statement))
+
+
+def _as_it_was(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
+    """True of a job that runs and that nobody has moved on since it was read."""
+    return (
+        jobs.c.id == job.job_id,
+        jobs.c.state == JobState.RUNNING.value,
+        jobs.c.position.is_not_distinct_from(job.position),
+    )
 
 
 async def end(connection: AsyncConnection, job: Job, state: JobState, *, error: str | None = None) -> Job:
@@ -166,11 +166,7 @@ async def end(connection: AsyncConnection, job: Job, state: JobState, *, error: 
     """
     statement = (
         sa.update(jobs)
-        .where(
-            jobs.c.id == job.job_id,
-            jobs.c.state == JobState.RUNNING.value,
-            jobs.c.position.is_not_distinct_from(job.position),
-        )
+        .where(*_as_it_was(job))
         .values(state=state.value, error=error, finished_at=sa.func.now())
         .returning(jobs)
     )

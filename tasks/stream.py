@@ -13,7 +13,6 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, ResponseError
 
 GROUP: Final = "hushgate"
-FIELD: Final = b"data"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
 
 
