@@ -12,6 +12,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from db import figure_sql
+from db.figure_sql import Ran
 from db.review_tables import people, queue_items, review_states
 from db.tables import ai_decisions, event_keys
 from worker.model import StageOutcome
@@ -63,6 +65,7 @@ class Filters:
         since: from this moment on, UTC.
         until: before this moment, UTC.
         accounts: none but these; what somebody may see.
+        reason_codes: any of these.
         matched_rule: exact, or a prefix when it ends in ``*``.
         rules_version: of the account's settings; each account counts its own.
         tier: of the assessment; decisions that came to none have no tier.
@@ -78,7 +81,7 @@ class Filters:
     user_id: str | None = None
     accounts: tuple[str, ...] | None = None
     decision: str | None = None
-    reason_code: str | None = None
+    reason_codes: tuple[str, ...] | None = None
     matched_rule: str | None = None
     rules_version: int | None = None
     scope: str | None = None
@@ -91,6 +94,7 @@ class Filters:
     most_confidence: float | None = None
     tier: Tier | None = None
     stage_outcome: str | None = None
+    ran: Ran | None = None
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
@@ -128,10 +132,8 @@ def of_accounts(filters: Filters) -> list[Condition]:
     match filters.reaches():
         case None:
             return []
-        case (one,):
-            return [ai_decisions.c.user_id == one]
         case several:
-            return [ai_decisions.c.user_id == sa.any_(sa.cast(list(several), ARRAY(sa.Text)))]
+            return [_one_of(ai_decisions.c.user_id, several)]
 
 
 def wants_reviewed(filters: Filters) -> bool:
@@ -162,10 +164,19 @@ def only_accounts(filters: Filters) -> bool:
 
 
 def _equal(filters: Filters) -> Iterator[Condition]:
-    names = ("decision", "reason_code", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
     for name in names:
         if (value := getattr(filters, name)) is not None:
             yield ai_decisions.c[name] == value
+    if filters.reason_codes is not None:
+        yield _one_of(ai_decisions.c.reason_code, filters.reason_codes)
+
+
+def _one_of(column: sa.ColumnElement[str], values: tuple[str, ...]) -> Condition:
+    """A single value is written as such: only then an index gives the rows in the order of time."""
+    if len(values) == 1:
+        return column == values[0]
+    return column == sa.any_(sa.cast(list(values), ARRAY(sa.Text)))
 
 
 def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Condition]:
@@ -207,6 +218,8 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         wanted = {"outcome": outcome} | ({} if stage == ANY_STAGE else {"stage": stage})
         if filters.walk or outcome == StageOutcome.PASSED:
             yield ai_decisions.c.snapshot_json.contains({"stages": [wanted]})
+    if filters.ran is not None:
+        yield sa.literal_column(figure_sql.ran("ai_decisions.snapshot_json", filters.ran), sa.Boolean)
 
 
 def marked(filters: Filters) -> Condition | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from db.histograms import CONFIDENCE_BINS, PER_DOUBLING, TOP
@@ -10,20 +11,35 @@ _BIN: Final = (
     f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
 )
 
-TOLD: Final = """
+
+class Ran(StrEnum):
+    """What happened on the way to a decision."""
+
+    RETRIED = "retried"
+    RECHECKED = "rechecked"
+    IMPROVED = "improved"
+
+
+_RAN: Final = {
+    Ran.RETRIED: """kept.attempts @? '$[*] ? (@.outcome != "completed")'""",
+    Ran.RECHECKED: "jsonb_typeof(kept.rechecked) = 'array'",
+    Ran.IMPROVED: "(kept.rechecked ->> 1)::float8 > (kept.rechecked ->> 0)::float8",
+}
+"""Of the parts of a snapshot; the figures count by them and the lists filter by them."""
+
+TOLD: Final = f"""
     told AS MATERIALIZED (
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded, d.confidence,
                greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,
                (SELECT sum(ms::float8)
                 FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
                    AS work_ms,
-               kept.attempts @? '$[*] ? (@.outcome != "completed")' AS retried,
+               {_RAN[Ran.RETRIED]} AS retried,
                CASE jsonb_typeof(kept.attempts) WHEN 'array' THEN jsonb_array_length(kept.attempts) END
                    AS attempts,
                (kept.tokens ->> 'prompt')::bigint AS prompt_tokens,
                (kept.tokens ->> 'completion')::bigint AS completion_tokens,
-               jsonb_typeof(kept.rechecked) = 'array' AS rechecked,
-               (kept.rechecked ->> 1)::float8 > (kept.rechecked ->> 0)::float8 AS improved
+               {_RAN[Ran.RECHECKED]} AS rechecked, {_RAN[Ran.IMPROVED]} AS improved
         FROM ai_decisions AS d,
              -- one call, so that the snapshot is unpacked once a row
              jsonb_to_record(d.snapshot_json) AS kept (
@@ -31,7 +47,7 @@ TOLD: Final = """
         WHERE d.created_at >= :since AND d.created_at < :until
               AND (CAST(:accounts AS text[]) IS NULL OR d.user_id = ANY (CAST(:accounts AS text[])))
     )
-"""
+"""  # noqa: S608  # constants of ours
 
 COUNTS: Final = """
     SELECT coalesce(user_id, '') AS user_id, scope, decision, reason_code, count(*) AS events,
@@ -74,3 +90,9 @@ SUMS: Final = (
     ", ".join(f"sum({name})::bigint AS {name}" for name in COLUMNS.split(", ")[4:-1])
     + ", sum(confidence_sum) AS confidence_sum"
 )
+
+
+def ran(snapshot: str, wanted: Ran) -> str:
+    """The condition that a decision, whose snapshot is in this column, ran so."""
+    kept = f"jsonb_to_record({snapshot}) AS kept (attempts jsonb, rechecked jsonb)"
+    return f"EXISTS (SELECT FROM {kept} WHERE {_RAN[wanted]})"
