@@ -252,6 +252,17 @@ def test_views_are_kept_shared_renamed_and_deleted(
     assert "Shared one" not in other.get("/decisions").text
 
 
+@pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
+def test_list_views_and_jobs_stand_beside_each_other(lead: Visitor, path: str) -> None:
+    """Each leads to the others, and the bar says that they belong to the list."""
+    shown = lead.get(path).text
+    beside = re.findall(r'<nav class="tabs" aria-label="List">.*?</nav>', shown, re.DOTALL)[0]
+
+    assert re.findall('href="([^"]+)"', beside) == ["/decisions", "/views", "/jobs"]
+    assert f'<a href="{path}" aria-current="page">' in beside
+    assert '<a href="/decisions" aria-current="page">Decisions</a>' in shown
+
+
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "\u202e"])
 def test_a_view_needs_a_name(lead: Visitor, name: str) -> None:
     """One that can be read."""
