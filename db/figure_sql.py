@@ -7,7 +7,7 @@ from typing import Final
 
 from db.histograms import CONFIDENCE_BINS, PER_DOUBLING, TOP
 
-_BIN: Final = (
+TIME_BIN: Final = (
     f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
 )
 
@@ -72,7 +72,7 @@ SPREADS: Final = f"""
                    least({CONFIDENCE_BINS - 1}, floor(confidence * {CONFIDENCE_BINS}))::int AS bin
             FROM told
             UNION ALL
-            SELECT user_id, scope, decision, kind, {_BIN}
+            SELECT user_id, scope, decision, kind, {TIME_BIN}
             FROM told, LATERAL (VALUES ('total_ms', total_ms), ('work_ms', work_ms),
                                        ('waiting_ms', greatest(0, total_ms - work_ms))) AS timed (kind, ms)
             WHERE ms IS NOT NULL AND total_ms IS NOT NULL AND work_ms IS NOT NULL

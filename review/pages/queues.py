@@ -48,18 +48,8 @@ async def create(visit: Visit) -> Response:
     try:
         wanted = queue_form.read(form)
         async with visit.store.writing() as connection:
-            queue_id = await queues.create(
-                connection,
-                name=wanted.name,
-                kind=wanted.kind,
-                sample=wanted.sample,
-                lease_s=wanted.lease_s,
-                golden_share=wanted.golden_share,
-                second_share=wanted.second_share,
-                created_by=visit.person.login,
-                now=visit.now,
-            )
-            detail = {"opened": str(queue_id), "name": form["name"].strip()}
+            queue_id = await queues.create(connection, wanted, created_by=visit.person.login, now=visit.now)
+            detail = {"opened": str(queue_id), "name": wanted.name}
             await access_log.add(connection, visit.entry(Action.QUEUE, detail=detail))
     except ReviewRejected as rejected:
         return await _index(visit, status=400, problem=str(rejected), form=form)

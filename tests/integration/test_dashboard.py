@@ -222,6 +222,7 @@ def test_agreement_says_what_it_counts(lead: Visitor) -> None:
     by_reason = {each["key"]: each for each in found["reasons"]}
 
     assert "Chosen: 3 reviews" in page.text
+    assert re.search(r'reason=REPLIED[^>]*>Reply sent</a> <code class="muted">REPLIED</code>', page.text)
     assert "No reviews of this kind yet" in lead.get("/agreement?basis=sampled").text
     assert by_reason["REPLIED"]["precision"]["share"] == 1
     assert by_reason["FLAGGED_RULE"]["overturned"] == 1

@@ -16,7 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from cli.stack import Stack
 from db import dashboard, hourly
 from db.dashboard import Figures, Question
-from db.histograms import time_bin
+from db.figure_sql import TIME_BIN
+from db.histograms import PER_DOUBLING, TOP
 from db.hourly import Filled, Grain, fill_next
 from db.migrate import driver_url
 from tests.conftest import create_database, database_at
@@ -124,14 +125,30 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
     assert sum(row["rechecked"] for row in found.counts) == 2
     assert reply["confidence_sum"] == pytest.approx(0.8)
     assert events(found.spreads, "kind", "bin") == {
-        ("total_ms", time_bin(500)): 4,
-        ("work_ms", time_bin(300)): 4,
-        ("waiting_ms", time_bin(200)): 4,
+        ("total_ms", 72): 4,
+        ("work_ms", 66): 4,
+        ("waiting_ms", 62): 4,
         ("confidence", 19): 3,
         ("confidence", 16): 1,
     }
     assert events(found.days, "day") == {DAY: 1}
     assert found.missing == 0
+
+
+async def test_times_fall_into_the_bins_that_are_promised(engine: AsyncEngine) -> None:
+    """Bin n ends at ``2 ** (n / 8)`` ms, which belongs to it; the first and the last one have no bound."""
+    ends = [2 ** (number / PER_DOUBLING) for number in range(0, TOP, 7)]
+    times = [0.0, 1.0, 2.0, 1024.0, 1e15, *(end * 0.9999 for end in ends), *(end * 1.0001 for end in ends)]
+    query = sa.text(f"SELECT ms, {TIME_BIN} FROM unnest(CAST(:times AS float8[])) AS ms")  # ours
+    async with engine.connect() as connection:
+        rows = (await connection.execute(query, {"times": times})).all()
+    found: dict[float, int] = {row[0]: row[1] for row in rows}
+
+    assert [found[ms] for ms in (0.0, 1.0, 2.0, 1024.0, 1e15)] == [0, 0, 8, 80, TOP]
+    for ms in times[5:]:
+        number = found[ms]
+        assert ms <= 2 ** (number / PER_DOUBLING)
+        assert number == 0 or ms > 2 ** ((number - 1) / PER_DOUBLING)
 
 
 async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: AsyncEngine) -> None:
