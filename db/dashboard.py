@@ -183,10 +183,14 @@ async def _spans(connection: AsyncConnection, since: datetime, until: datetime) 
 def _covered(
     spans: _Spans, since: datetime, until: datetime, longest: Grain, first: datetime | None
 ) -> _Covered:
-    """Hours, or whole days where they are counted; ``first`` is the hour in which the audit begins."""
-    days, hours, counted_to = set(), [], since
-    if longest is Grain.DAY:
-        days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
+    """Hours, or whole days where they are counted; ``first`` is the hour in which the audit begins.
+
+    Days whose hours are swept are taken whole where hours are wanted, too: see ``db.hourly.sweep_next``.
+    """
+    hours, counted_to = [], since
+    days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
+    if longest is Grain.HOUR:
+        days -= {start.astimezone(UTC).replace(hour=0) for grain, start, _ in spans if grain == "hour"}
     for grain, start, reached in spans:
         if grain == "hour" and since <= start < until:
             counted_to = max(counted_to, reached)

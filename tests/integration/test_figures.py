@@ -232,6 +232,36 @@ async def test_days_are_the_sum_of_their_hours(url: str, engine: AsyncEngine) ->
     assert len(by_hour.counts) == 24
 
 
+async def test_hours_go_with_their_decisions_and_days_stay(url: str, engine: AsyncEngine) -> None:
+    """Sums of a month that retention took are known by day, and nothing is counted anew."""
+    store(url, [decided(DAY - 24 * HOUR), decided(DAY + 50 * HOUR)])
+    store(url, [decided(DAY + step * HOUR) for step in range(24)])
+    now = DAY + 51 * HOUR
+    await fill(engine, now)
+    whole = {"since": DAY, "until": DAY + 24 * HOUR}
+    before = await ask(engine, now, **whole, step=24 * HOUR)
+    async with engine.begin() as connection:
+        early = await hourly.sweep_next(connection)
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE created_at < %s", (DAY + 48 * HOUR,))
+    swept = []
+    for _ in range(4):
+        async with engine.begin() as connection:
+            swept.append(await hourly.sweep_next(connection))
+    after = await ask(engine, now, **whole, step=24 * HOUR)
+    by_hour = await ask(engine, now, **whole, step=HOUR)
+    with psycopg.connect(url) as connection:
+        left = connection.execute("SELECT min(start) FROM figure_counts WHERE grain = 'hour'").fetchone()
+
+    assert early is None
+    assert swept == [DAY - 24 * HOUR, DAY, DAY + 24 * HOUR, None]
+    assert left == (DAY + 50 * HOUR,)
+    assert (after.counts, after.missing) == (before.counts, 0)
+    assert events(by_hour.counts, "step") == {DAY: 24}
+    assert await fill(engine, now) == []
+
+
 async def test_the_range_before_is_of_the_same_whole_hours(url: str, engine: AsyncEngine) -> None:
     """The open hour is left out there, as it would be compared with a whole one."""
     now = NOON + timedelta(minutes=20)
