@@ -139,7 +139,7 @@ async def fill_next(connection: AsyncConnection, *, now: datetime, most_s: float
 async def sweep_next(connection: AsyncConnection) -> datetime | None:
     """Delete the hours of the oldest day whose decisions retention took; the day, or None when there is none.
 
-    The day's own row stays: it is one where the hours are two dozen. Hours are kept as long as their decisions:
+    The day keeps its own row: one where the hours are two dozen. Hours are kept as long as their decisions:
     a range is cut into hours to get at these. A day that was never whole keeps them, having nothing else.
     """
     day: datetime | None = (await connection.execute(_OUTLIVED)).scalar()
