@@ -33,6 +33,7 @@ STAGES: Final = (
 """The stages an event may pass, in order of travel."""
 ANY_STAGE: Final = "*"
 
+_PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
 Condition: TypeAlias = sa.ColumnElement[bool]
 MARKS: Final[sa.ColumnElement[list[str]]] = sa.literal_column("hushgate_marks(ai_decisions.snapshot_json)")
 """``stage:outcome`` of every stage that did not pass, and ``tier:low``; written as the index on it is."""
@@ -219,7 +220,7 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         if filters.walk or outcome == StageOutcome.PASSED:
             yield ai_decisions.c.snapshot_json.contains({"stages": [wanted]})
     if filters.ran is not None:
-        yield sa.literal_column(figure_sql.ran("ai_decisions.snapshot_json", filters.ran), sa.Boolean)
+        yield sa.literal_column(figure_sql.ran(filters.ran, **_PARTS), sa.Boolean)
 
 
 def marked(filters: Filters) -> Condition | None:

@@ -21,11 +21,20 @@ class Ran(StrEnum):
 
 
 _RAN: Final = {
-    Ran.RETRIED: """kept.attempts @? '$[*] ? (@.outcome != "completed")'""",
-    Ran.RECHECKED: "jsonb_typeof(kept.rechecked) = 'array'",
-    Ran.IMPROVED: "(kept.rechecked ->> 1)::float8 > (kept.rechecked ->> 0)::float8",
+    Ran.RETRIED: """{attempts} @? '$[*] ? (@.outcome != "completed")'""",
+    Ran.RECHECKED: "jsonb_typeof({rechecked}) = 'array'",
+    Ran.IMPROVED: "jsonb_typeof({rechecked}) = 'array'"
+    " AND ({rechecked} ->> 1)::float8 > ({rechecked} ->> 0)::float8",
 }
 """Of the parts of a snapshot; the figures count by them and the lists filter by them."""
+
+
+def ran(wanted: Ran, *, attempts: str, rechecked: str) -> str:
+    """The condition that a decision ran so, of the columns or expressions that hold these parts."""
+    return _RAN[wanted].format(attempts=attempts, rechecked=rechecked)
+
+
+_KEPT: Final = {each: ran(each, attempts="kept.attempts", rechecked="kept.rechecked") for each in Ran}
 
 TOLD: Final = f"""
     told AS MATERIALIZED (
@@ -34,12 +43,12 @@ TOLD: Final = f"""
                (SELECT sum(ms::float8)
                 FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
                    AS work_ms,
-               {_RAN[Ran.RETRIED]} AS retried,
+               {_KEPT[Ran.RETRIED]} AS retried,
                CASE jsonb_typeof(kept.attempts) WHEN 'array' THEN jsonb_array_length(kept.attempts) END
                    AS attempts,
                (kept.tokens ->> 'prompt')::bigint AS prompt_tokens,
                (kept.tokens ->> 'completion')::bigint AS completion_tokens,
-               {_RAN[Ran.RECHECKED]} AS rechecked, {_RAN[Ran.IMPROVED]} AS improved
+               {_KEPT[Ran.RECHECKED]} AS rechecked, {_KEPT[Ran.IMPROVED]} AS improved
         FROM ai_decisions AS d,
              -- one call, so that the snapshot is unpacked once a row
              jsonb_to_record(d.snapshot_json) AS kept (
@@ -90,9 +99,3 @@ SUMS: Final = (
     ", ".join(f"sum({name})::bigint AS {name}" for name in COLUMNS.split(", ")[4:-1])
     + ", sum(confidence_sum) AS confidence_sum"
 )
-
-
-def ran(snapshot: str, wanted: Ran) -> str:
-    """The condition that a decision, whose snapshot is in this column, ran so."""
-    kept = f"jsonb_to_record({snapshot}) AS kept (attempts jsonb, rechecked jsonb)"
-    return f"EXISTS (SELECT FROM {kept} WHERE {_RAN[wanted]})"

@@ -151,6 +151,32 @@ async def test_times_fall_into_the_bins_that_are_promised(engine: AsyncEngine) -
         assert number == 0 or ms > 2 ** ((number - 1) / PER_DOUBLING)
 
 
+async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) -> None:
+    """Counted, open, not yet counted and before; nothing else is read for them."""
+    now = NOON + timedelta(minutes=20)
+    store(url, [decided(NOON - step * HOUR) for step in range(40)])
+    await fill(engine, now - timedelta(minutes=5))
+    store(url, [decided(now - timedelta(minutes=1)), decided(now - timedelta(seconds=1), user_id="other")])
+    question = Question(
+        accounts=None, account=None, scope=None, since=NOON - 23 * HOUR, until=now, step=HOUR, back=24 * HOUR
+    )
+    statements: list[str] = []
+
+    @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
+    def noted(_connection: Any, _cursor: Any, statement: str, *_more: object) -> None:
+        statements.append(statement)
+
+    async with engine.connect() as connection:
+        brief = await dashboard.totals(connection, question, now=now)
+    read = tuple(statements)
+    whole = await ask(engine, now)
+
+    assert (brief.counts, brief.before) == (whole.counts, whole.before)
+    assert (brief.missing, brief.missing_before) == (whole.missing, whole.missing_before)
+    assert sum(row["events"] for row in brief.counts) == 26
+    assert not [each for each in read if "figure_spreads" in each]
+
+
 async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: AsyncEngine) -> None:
     """Before the filling as after it, and not by asking for another one by name."""
     store(url, [decided(NOON, user_id=each) for each in ("acme", "other", "third", "third")])
