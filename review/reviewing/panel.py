@@ -12,6 +12,7 @@ from db import exchanges, golden, items, queues, reviews
 from db.decision_page import Connection
 from db.exchanges import Exchange, Subject
 from db.golden import Known
+from db.identifiers import identifier
 from db.items import Held
 from db.queues import Kind, Queue
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Ruling
@@ -35,6 +36,7 @@ class Panel:
         mine: the person's own standing review.
         held: the queue item the person answers with it.
         holders: others who are at work on the decision.
+        place: where the exchange is; while hidden, where the decision left it.
         offers: remedies by verdict, the proposed one first.
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be taken back, of this decision or of another.
@@ -111,6 +113,7 @@ def _panel(
 ) -> Panel:
     held, undo, me = facts["held"], facts["undo"], who(visit)
     hidden = held is not None  # of whatever kind, or it would tell the golden ones
+    place = exchanges.as_decided(subject, place) if hidden else place
     answered = next((each for each in said if each.source == "golden" and each.is_by(me)), None)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     mine = next((each for each in reviews.counted(said) if each.is_by(me)), None)
@@ -122,7 +125,7 @@ def _panel(
         may_review=visit.may(Right.REVIEW, subject.user_id),
         may_lead=may_lead,
         state="open" if hidden else reviews.state(said),
-        seen=facts["seen"],
+        seen=str(identifier(visit.now)) if hidden else facts["seen"],  # the newest review's would tell of it
         hidden=hidden,
         reviews=() if hidden else tuple(each for each in said if each.source != "golden" or each.is_by(me)),
         mine=None if hidden else mine,
