@@ -349,6 +349,12 @@ def drawn(url: str, of: Queue) -> set[UUID]:
     }
 
 
+def chances(url: str, of: Queue) -> set[tuple[str, float]]:
+    """With which chance each stratum was drawn."""
+    query = "SELECT DISTINCT stratum, chance FROM queue_items WHERE queue_id = %s"
+    return {(row["stratum"], row["chance"]) for row in rows(url, query, of.id)}
+
+
 def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -> None:
     """A share of each stratum within what chance allows; facts of settings are never drawn."""
     at = NOW - timedelta(hours=3)
@@ -370,6 +376,7 @@ def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -
         for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", one.id)
     )
 
+    assert {chance for _, chance in chances(database_url, one)} == {0.2}
     assert drawn(database_url, one) == drawn(database_url, two) != drawn(database_url, other)
     assert not drawn(database_url, one) & {each.decision_id for each in off}
     # five standard deviations of a binomial draw
@@ -396,6 +403,8 @@ def test_a_stratified_sample_takes_as_many_of_the_rare_as_of_the_common(database
         for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", of.id)
     )
 
+    found = {(stratum, chance) for stratum, chance in chances(database_url, of) if "phrase" in stratum}
+    assert found == {("flagged_phrase:common", 0.1), ("flagged_phrase:rare", 1.0)}
     assert strata["flagged_phrase:common"] == strata["flagged_phrase:rare"] == 3
     assert strata["flagged_phrase:today"] == 0
 

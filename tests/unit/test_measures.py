@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.figures.measures import Z, kappa, wilson
+from review.figures.measures import Z, kappa, weighted, wilson
 
 NEAR = Fraction(1, 10**9)
 VERDICTS = ("agree", "overturn", "unsure")
@@ -43,6 +43,38 @@ def test_an_interval_ends_where_the_score_test_turns(total: int, data: st.DataOb
     for outside, inside in ((low - NEAR, low + NEAR), (high + NEAR, high - NEAR)):
         assert scored(inside, hits, total) < 0
         assert not 0 < outside < 1 or scored(outside, hits, total) > 0
+
+
+@given(total=st.integers(1, 1000), weight=st.floats(1, 10_000), data=st.data())
+def test_things_that_weigh_alike_are_counted(total: int, weight: float, data: st.DataObject) -> None:
+    """Whatever they weigh."""
+    hits = data.draw(st.integers(0, total))
+    sums = {"weight_of_hits": hits * weight, "weight": total * weight, "squares": total * weight * weight}
+    found, plain = weighted(hits, total, **sums), wilson(hits, total)
+
+    assert found is not None
+    assert plain is not None
+    assert (found.share, found.low, found.high) == pytest.approx(
+        (plain.share, plain.low, plain.high), abs=1e-9
+    )
+
+
+def test_a_stratum_of_which_few_are_read_does_not_count_for_more_than_it_is() -> None:
+    """All of ten read, ten right; ten of a thousand read, one right: 110 of 1010, as sure as ten are."""
+    found = weighted(11, 20, weight_of_hits=10 + 100, weight=10 + 1000, squares=10 + 10 * 100**2)
+    size = Fraction(1010**2, 10 + 10 * 100**2)
+    alike = wilson(11, 20)
+
+    assert found is not None
+    assert alike is not None
+    assert (found.hits, found.total) == (11, 20)
+    assert found.share == pytest.approx(110 / 1010)
+    assert 10 < size < 11
+    for bound in (Fraction(found.low), Fraction(found.high)):
+        distance = (Fraction(110, 1010) - bound) ** 2
+        assert float(distance) == pytest.approx(float(Fraction(Z) ** 2 * bound * (1 - bound) / size))
+    assert found.high < alike.share
+    assert weighted(0, 0, weight_of_hits=0, weight=0, squares=0) is None
 
 
 def exact(pairs: Mapping[tuple[str, str], int]) -> tuple[Fraction, Fraction]:
