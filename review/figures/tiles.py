@@ -71,7 +71,13 @@ class Compared:
         now = measure(self.now)
         before = None if self.before is None else measure(self.before)
         change = points(measure(self.whole), before)
-        return Tile(title=TITLES[name], value=percent(now), note=note, change=change, filters={"ran": name})
+        return Tile(
+            title=TITLES[name],
+            value=percent(now),
+            note=note,
+            change=change,
+            filters=None if now is None else {"ran": name},
+        )
 
 
 def relative(now: float, before: float | None) -> Change | None:
