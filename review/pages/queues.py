@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+from uuid import UUID
 
 from starlette.responses import Response
 
 from db import access_log, claims, filling, queues
 from db.access_log import Action
-from db.queues import Kind, Load, Stratum
+from db.decision_page import Connection
+from db.queues import Kind, Load, Queue, Stratum
 from db.reviews import ReviewRejected
 from review.access import Right
 from review.pages import reviewing
@@ -56,19 +58,27 @@ async def create(visit: Visit) -> Response:
     return visit.redirect("queues")
 
 
+async def ask_to_close(visit: Visit) -> Response:
+    """What closing a queue means, before it is done."""
+    async with visit.store.reading() as connection:
+        queue = await _closable(visit, connection)
+        loads = await queues.loads(
+            connection,
+            person_id=visit.person.person_id,
+            accounts=visit.accounts(Right.REVIEW),
+            now=visit.now,
+        )
+    return visit.render("queues/close.html", queue=queue, load=loads.get(queue.id, Load()))
+
+
 async def close(visit: Visit) -> Response:
     """Close a queue; its items stay for the figures."""
-    queue_id = reviewing.identifier(visit, "queue_id")
     async with visit.store.writing() as connection:
-        queue = await queues.one(connection, queue_id)
-        if queue is None:
-            raise Refused(404, "Not found", "There is no such queue.")
-        if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
-            raise Refused(403, "Not allowed", "Others work in it: only a lead of every account may close it.")
-        if not await queues.close(connection, queue_id, visit.now):
-            raise Refused(409, "Closed already", "Somebody closed this queue before you.")
-        await access_log.add(connection, visit.entry(Action.QUEUE, detail={"closed": str(queue_id)}))
-    return visit.redirect("queues")
+        queue = await _closable(visit, connection)
+        if not await queues.close(connection, queue.id, visit.now):
+            raise _closed_already()
+        await access_log.add(connection, visit.entry(Action.QUEUE, detail={"closed": str(queue.id)}))
+    return visit.redirect("queues", query=f"closed={queue.id}")
 
 
 async def unskip(visit: Visit) -> Response:
@@ -79,6 +89,26 @@ async def unskip(visit: Visit) -> Response:
     return visit.redirect("queues")
 
 
+async def _closable(visit: Visit, connection: Connection) -> Queue:
+    """The queue of the path, when this person may close it.
+
+    Raises:
+        Refused: it is not there, not theirs to close, or closed already.
+    """
+    queue = await queues.one(connection, reviewing.identifier(visit, "queue_id"))
+    if queue is None:
+        raise Refused(404, "Not found", "There is no such queue.")
+    if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
+        raise Refused(403, "Not allowed", "Others work in it: only a lead of every account may close it.")
+    if queue.closed_at is not None:
+        raise _closed_already()
+    return queue
+
+
+def _closed_already() -> Refused:
+    return Refused(409, "Closed already", "Somebody closed this queue before you.")
+
+
 async def _fill(visit: Visit) -> None:
     async with visit.store.reading() as connection:
         made = await queues.all_open(connection)
@@ -87,12 +117,22 @@ async def _fill(visit: Visit) -> None:
             await filling.fill(connection, queue, visit.now)
 
 
+async def _just_closed(visit: Visit, connection: Connection) -> Queue | None:
+    """The queue that the person has closed just now, as the address says."""
+    try:
+        queue = await queues.one(connection, UUID(visit.request.query_params.get("closed", "")))
+    except ValueError:
+        return None
+    return queue if queue and queue.closed_at and visit.may(Right.LEAD) else None
+
+
 async def _index(
     visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
 ) -> Response:
     accounts = visit.accounts(Right.REVIEW)
     async with visit.store.reading() as connection:
         made = await queues.all_open(connection)
+        closed = await _just_closed(visit, connection)
         loads = await queues.loads(
             connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now
         )
@@ -101,6 +141,7 @@ async def _index(
         "queues/index.html",
         status=status,
         shown=shown,
+        closed=closed,
         empty=visit.request.query_params.get("empty", ""),
         problem=problem,
         form=form or {},

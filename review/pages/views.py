@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -15,12 +16,16 @@ from review.access import Right
 from review.lists.filters import Asker, asked
 from review.web import Refused, Visit
 
+DONE: Final = {"kept": "The view is kept.", "saved": "The view is saved.", "deleted": "The view is deleted."}
+"""What was done just now, by the word in the address."""
+
 
 async def listed(visit: Visit) -> Response:
     """The person's views and those shared with them."""
     async with visit.store.reading() as connection:
         found = await shared_views.seen_by(visit, connection)
-    return visit.render("views.html", views=found)
+    done = DONE.get(visit.request.query_params.get("done", ""), "")
+    return visit.render("views.html", views=found, done=done)
 
 
 async def keep(visit: Visit) -> Response:
@@ -40,7 +45,7 @@ async def keep(visit: Visit) -> Response:
             )
         except ViewRefused as refused:
             raise Refused(400, "The view cannot be kept so", str(refused)) from refused
-    return visit.redirect("views")
+    return visit.redirect("views", query="done=kept")
 
 
 async def change(visit: Visit) -> Response:
@@ -53,20 +58,20 @@ async def change(visit: Visit) -> Response:
             )
         except ViewRefused as refused:
             raise Refused(400, "The view cannot be called so", str(refused)) from refused
-    return _back(visit, found=found)
+    return _back(visit, "saved", found=found)
 
 
 async def delete(visit: Visit) -> Response:
     """Delete a view of one's own."""
     async with visit.store.writing() as connection:
         found = await views.delete(connection, _view_id(visit), visit.person.person_id)
-    return _back(visit, found=found)
+    return _back(visit, "deleted", found=found)
 
 
-def _back(visit: Visit, *, found: bool) -> Response:
+def _back(visit: Visit, done: str, *, found: bool) -> Response:
     if not found:
         raise _nothing()
-    return visit.redirect("views")
+    return visit.redirect("views", query=f"done={done}")
 
 
 def _view_id(visit: Visit) -> UUID:

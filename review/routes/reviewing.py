@@ -47,6 +47,12 @@ REVIEWING: Final = (
     ),
     Page(
         path="/queues/{queue_id}/close",
+        name="queue_close_form",
+        handler=queues.ask_to_close,
+        right=Right.LEAD,
+    ),
+    Page(
+        path="/queues/{queue_id}/close",
         name="queue_close",
         handler=queues.close,
         right=Right.LEAD,

@@ -156,7 +156,7 @@
       list.append(term, meaning);
     }
     const quiet = document.createElement("p");
-    quiet.textContent = "Keys rest while you type, and can be switched off: on the profile page for good, or here for this page.";
+    quiet.textContent = "Keys rest while you type, and can be switched off for good, on the profile page or here.";
     const off = document.createElement("label");
     off.className = "inline";
     const box = document.createElement("input");

@@ -16,6 +16,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
     "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
     "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
+    "queue_id": lambda desk, _: _first(desk, "SELECT id FROM queues WHERE closed_at IS NULL"),
     "version": lambda _desk, _who: 1,
 }
 """What stands for a parameter of a path when somebody opens it; a new parameter needs a line here."""

@@ -103,6 +103,20 @@ def verdicts(url: str, job_id: UUID) -> list[str]:
     ]
 
 
+def test_a_note_is_kept_for_the_filters_it_was_written_for(visitors: Any, database_url: str) -> None:
+    """What was typed about one lot of decisions does not stand in the form of another."""
+    visitor, _ = lead(visitors, database_url)
+    for author in ("noted", "not noted"):
+        some(database_url, author, 1)
+    keys = [
+        re.findall('data-draft="([^"]*)"', visitor.get("/bulk?" + urlencode({"author": author})).text)
+        for author in ("noted", "not noted")
+    ]
+
+    assert len(keys[0]) == 1
+    assert keys[0] != keys[1]
+
+
 def test_what_is_asked_for_is_counted_and_then_done(
     visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -266,7 +266,27 @@ def test_only_a_lead_of_every_account_closes_what_others_work_in(visitors: Any, 
     own = rows(database_url, "SELECT id FROM queues WHERE name = 'my own'")[0]["id"]
 
     assert refused.status_code == 403
+    assert lead.get(f"/queues/{escalations}/close").status_code == 403
     assert lead.post(f"/queues/{own}/close").status_code == 303
+
+
+def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: Any, database_url: str) -> None:
+    """The page before says what becomes of what waits; the one after names the queue."""
+    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead.get("/queues")
+    lead.post("/queues", name="to be closed", kind="hand")
+    of = rows(database_url, "SELECT id FROM queues WHERE name = 'to be closed'")[0]["id"]
+    decided = one(database_url)
+    lead.post(f"/decisions/{decided.decision_id}/pick", queue=str(of))
+    asked = lead.get(f"/queues/{of}/close")
+    still_open = rows(database_url, "SELECT closed_at FROM queues WHERE id = %s", of)
+    after = lead.get(lead.post(f"/queues/{of}/close").headers["location"])
+
+    assert f'href="/queues/{of}/close"' not in after.text
+    assert "<strong>1</strong> decision waits in it" in asked.text
+    assert still_open == [{"closed_at": None}]
+    assert "<strong>to be closed</strong> is closed." in after.text
+    assert lead.get(f"/queues/{of}/close").status_code == 409
 
 
 def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) -> None:
