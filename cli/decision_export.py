@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.options import connected
 from cli.output import complain, errors, fail
-from db import audit
+from db import audit, export_rows
 from db.audit import Filters
 from review.lists.export_layout import Layout
 
@@ -29,7 +29,8 @@ async def written(wanted: Filters, output: Path, layout: Layout) -> None:
             task = progress.add_task("decisions", total=count.number)
             file.write(layout.head())
             async for page in _pages(connection, wanted):
-                file.write(layout.lines(page.rows))
+                file.write(layout.lines(await export_rows.completed(connection, page.rows)))
+                await connection.rollback()  # a long export must not hold back the vacuum
                 progress.update(task, advance=len(page.rows))
             progress.update(task, total=progress.tasks[task].completed)  # what was estimated is known now
     complain(f"{progress.tasks[task].completed:.0f} decisions written to {output}", style="dim")
@@ -40,7 +41,6 @@ async def _pages(connection: AsyncConnection, wanted: Filters) -> AsyncIterator[
     while True:
         page = await audit.page(connection, wanted, limit=ROWS, cursor=cursor)
         yield page
-        await connection.rollback()  # a long export must not hold back the vacuum
         if page.older is None:
             return
         cursor = page.older

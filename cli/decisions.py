@@ -21,6 +21,7 @@ from cli.decision_filters import filtered
 from cli.decision_view import described, listed
 from cli.options import connected
 from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
+from cli.review_settings import site
 from db import audit, reviews
 from db.audit import CursorRejected, Filters
 from review.lists.export_layout import Form, Layout
@@ -135,7 +136,8 @@ def export(
     """Write the decisions of the last 24 hours that match, newest first, to a file.
 
     --since asks for another time, --since all for everything; memory stays the same whatever their number. In
-    CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Examples:
+    CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Where
+    HUSHGATE_REVIEW_URL is set, each line has a link to its page. Examples:
 
         hushgate decisions export --since 7d --reason blocked -o blocked.csv
 
@@ -144,7 +146,7 @@ def export(
     chosen = form or next((each for each in Form if output.suffix == f".{each}"), None)
     if chosen is None:
         raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} does not say which")
-    asyncio.run(written(wanted, output, Layout(form=chosen, bom=bom)))
+    asyncio.run(written(wanted, output, Layout(form=chosen, bom=bom, site=site())))
 
 
 def _fields(text: str | None) -> list[str] | None:

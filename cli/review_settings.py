@@ -29,6 +29,12 @@ def review_settings() -> ReviewSettings:
         raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
 
 
+def site() -> str:
+    """Where the review pages are, for links, when this shell says so; else empty."""
+    known = review_settings()
+    return known.review_url.rstrip("/") if "review_url" in known.model_fields_set else ""
+
+
 def stored(change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
     """What a change gives, in one transaction in the role of the review pages."""
     return with_store(lambda store: _in_transaction(store, change))

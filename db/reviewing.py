@@ -177,6 +177,8 @@ def _check(given: Submission, decided: Subject) -> None:
         raise ReviewRejected(f"verdict: expected {', '.join(GIVEN)}, got {given.ruling}")
     if given.ruling is Ruling.OVERTURN and given.cause is None:
         raise ReviewRejected("reason: expected a reason code, as an overturn needs one, got nothing")
+    if given.ruling is Ruling.OVERTURN and given.cause is Cause.CORRECT:
+        raise ReviewRejected(f"reason: expected what was wrong, as you overturn it, got {Cause.CORRECT}")
     if given.corrected is not None and given.ruling is not Ruling.OVERTURN:
         raise ReviewRejected(f"corrected decision: expected only with overturn, got it with {given.ruling}")
     if given.corrected is decided.decision:

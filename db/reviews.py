@@ -48,6 +48,7 @@ class Cause(StrEnum):
     SHOULD_ANSWER = "SHOULD_ANSWER"
     SHOULD_ESCALATE = "SHOULD_ESCALATE"
     POLICY_CHANGED = "POLICY_CHANGED"
+    CORRECT = "CORRECT"
     OTHER = "OTHER"
 
 
@@ -64,6 +65,7 @@ CAUSES: Final[dict[Cause, str]] = {
     Cause.SHOULD_ANSWER: "it could have been answered",
     Cause.SHOULD_ESCALATE: "a person should have had it",
     Cause.POLICY_CHANGED: "right then, wrong by today's rules",
+    Cause.CORRECT: "the decision is right as it is",
     Cause.OTHER: "something else; the note says what",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -38,6 +39,7 @@ class Templates:
         self._environment.filters |= {"category_words": care.words, "how": wording.how}
         self._environment.filters["said"] = reasons.said
         self._environment.filters |= {"span_of": wording.span_of, "plain": wording.plain}
+        self._environment.filters["verdict_words"] = wording.verdict
         self._environment.filters["how_words"] = how_words
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
@@ -61,6 +63,10 @@ HOW: Final = {
     How.TYPO: "one typo",
     How.REGEX: "regular expression",
 }
+
+
+PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
+"""What a code is broken into: up to each low line or colon."""
 
 
 def how_words(how: str) -> str:
@@ -103,5 +109,5 @@ def amount(number: float | None) -> str:
 
 @lru_cache(maxsize=256)
 def words(code: str) -> Markup:
-    """A code such as LLM_ERROR, broken where a narrow screen may break it."""
-    return Markup("_<wbr>").join(escape(part) for part in code.split("_"))
+    """LLM_ERROR, flagged_keyword:scam and other codes, broken where a narrow screen may break them."""
+    return Markup("<wbr>").join(escape(part) for part in PARTS.findall(code))

@@ -27,9 +27,14 @@ LINE: Final = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A problem of one rule, and the line where it stands; 0 where no line does."""
+    """A problem of one rule, and the line where it stands; 0 where no line does.
+
+    Attributes:
+        name: of the list, empty where the problem is of all rules.
+    """
 
     level: ProblemLevel
+    name: str
     title: str
     line: int
     rule: str
@@ -102,7 +107,14 @@ class Draft:
             name, line = places[problem.number or 0] if known else ("", 0)
             title = LISTS.get(name, "All rules")
             found.append(
-                Remark(level=problem.level, title=title, line=line, rule=problem.rule, text=problem.message)
+                Remark(
+                    level=problem.level,
+                    name=name,
+                    title=title,
+                    line=line,
+                    rule=problem.rule,
+                    text=problem.message,
+                )
             )
         return tuple(sorted(found, key=_order))
 

@@ -112,7 +112,10 @@ def applied(typed: Typed, current: Account) -> Account | None:
 
 
 def effective(account: Account) -> list[tuple[str, str]]:
-    """The numbers and switches that the confidence policy works with, defaults included."""
+    """The numbers and switches that the confidence policy works with, defaults included.
+
+    Of a trained model only its version and its thresholds: coefficients say nothing to who owns an account.
+    """
     try:
         policy = parse_policy(dict(account.assessment_policy))
     except PolicyRejected:
@@ -120,7 +123,12 @@ def effective(account: Account) -> list[tuple[str, str]]:
     return [
         (name, f"{value:g}" if isinstance(value, float) else str(value))
         for name, value in _flat(asdict(policy))
+        if not COEFFICIENTS.match(name)
     ]
+
+
+COEFFICIENTS: Final = re.compile(r"model[.](record|kinds[.][^.]+[.](intercept|weights))\b")
+"""What a model was trained on, and what it learnt."""
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:

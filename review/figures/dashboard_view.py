@@ -9,10 +9,11 @@ from markupsafe import Markup
 from db.dashboard import BLOCKED, FAILED, Figures
 from db.histograms import Kind
 from review.figures import figure_links, sparks, tiles
-from review.figures.drawings import VERDICTS, Cell, Drawn, Sketch, counted_by
+from review.figures.drawings import Cell, Drawn, Sketch, counted_by
 from review.figures.scales import duration
 from review.figures.summary import summary, times
 from review.figures.tiles import Change, Compared, Tile, relative
+from review.story.wording import VERDICTS
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 

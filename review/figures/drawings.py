@@ -16,9 +16,8 @@ from review.figures.ranges import DAY, Range
 from review.figures.scales import duration, span, time_marks
 from review.figures.summary import PERCENTILES
 from review.lists.reasons import said
-from worker.model import Verdict
+from review.story.wording import VERDICTS
 
-VERDICTS: Final = {Verdict.RESPOND: "Replied", Verdict.IGNORE: "Silent", Verdict.ESCALATE: "Escalated"}
 Row: TypeAlias = Mapping[str, Any]
 FAILURES: Final = ("Moderation", "Model", "Too late")
 

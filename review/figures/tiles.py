@@ -9,7 +9,9 @@ from typing import Final
 from db.audit import Ran
 from review.figures.scales import compact, duration
 from review.figures.summary import Summary
+from review.story.wording import verdict
 from review.templating import amount, percent
+from worker.model import Verdict
 
 Times = Mapping[str, float | None]
 TITLES: Final = {Ran.RETRIED: "Retried", Ran.RECHECKED: "Rechecked", Ran.IMPROVED: "Improved by it"}
@@ -108,9 +110,9 @@ def decided(found: Compared) -> tuple[Tile, ...]:
     """What was decided."""
     return (
         found.count("decisions", "Decisions", {}, note="every accepted event is one"),
-        found.count("replies", "Replies", {"decision": "respond"}),
-        found.count("silent", "Silent", {"decision": "ignore"}),
-        found.count("escalated", "Escalated", {"decision": "escalate"}),
+        found.count("replies", verdict(Verdict.RESPOND), {"decision": "respond"}),
+        found.count("silent", verdict(Verdict.IGNORE), {"decision": "ignore"}),
+        found.count("escalated", verdict(Verdict.ESCALATE), {"decision": "escalate"}),
         found.count("blocked", "Blocked", {"reason": "blocked"}),
         found.count("failed", "Silent failures", {"reason": "failed"}),
         found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),

@@ -29,6 +29,9 @@ COLUMNS: Final = (
     "confidence",
     "degraded",
     "message_text",
+    "reply_text",
+    "review",
+    "review_reason",
     "permalink",
 )
 FORMULA_STARTS: Final = frozenset("=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from db import audit, jobs
+from db import audit, export_rows, items, jobs
 from db.audit import Row
 from db.jobs import Job, Step, Transaction
 from db.people import Person
@@ -67,7 +67,9 @@ async def step(_site: Site, connection: Transaction, job: Job, person: Person) -
     number, _, cursor = (job.position or "0:").partition(":")
     filters = await audit.unspoilt(connection, replace(wanted.filters, until=until), person.person_id)
     page = await audit.page(connection, filters, limit=ROWS, cursor=cursor or None)
-    piece = await asyncio.to_thread(_piece, layout_of(job), page.rows, first=number == "0")
+    hidden = await items.hidden(connection, person.person_id)
+    rows = await export_rows.completed(connection, page.rows, hidden=hidden)
+    piece = await asyncio.to_thread(_piece, layout_of(job), rows, first=number == "0")
     await jobs.add_part(connection, job.job_id, int(number) + 1, piece)
     position = f"{int(number) + 1}:{page.older or ''}"
     return Step(done=job.done + len(page.rows), position=position, finished=page.older is None)

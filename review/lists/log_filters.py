@@ -16,11 +16,15 @@ TEXT_CHARS: Final = 200
 FIELDS: Final = ("person", "action", "account", "decision", "since", "until")
 
 
+class BadFilter(Refused):
+    """A field that cannot be used; the page shows its form again."""
+
+
 def wanted(visit: Visit) -> Wanted:
     """What the query asks for, kept to the accounts where the person is an auditor.
 
     Raises:
-        Refused: 400, names the field.
+        BadFilter: 400, names the field.
     """
     query = visit.request.query_params
     until = _moment(query, "until") or visit.now
@@ -89,5 +93,5 @@ def _cursor(value: str) -> tuple[datetime, int] | None:
     return moment, found
 
 
-def _bad(name: str, expected: str, got: str) -> Refused:
-    return Refused(400, "Filter", f"{name}: expected {expected}, got {got[:60]!r}.")
+def _bad(name: str, expected: str, got: str) -> BadFilter:
+    return BadFilter(400, "Filter", f"{name}: expected {expected}, got {got[:60]!r}.")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlencode
 
-import orjson
 from starlette.responses import Response
 
 from db import access_log
 from db.access_log import Action, Line
-from review.lists import log_filters
+from review.lists import log_filters, log_words
+from review.lists.log_filters import BadFilter
 from review.web import Visit
 
 PAGE: Final = 100
@@ -18,15 +19,35 @@ PAGE: Final = 100
 
 async def listed(visit: Visit) -> Response:
     """The newest lines, by filter."""
-    lines, more = await lines_of(visit)
-    query = {name: visit.request.query_params.get(name, "") for name in log_filters.FIELDS}
+    query = {
+        name: visit.request.query_params.get(name, "")[: log_filters.TEXT_CHARS]
+        for name in log_filters.FIELDS
+    }
+    try:
+        lines, more = await lines_of(visit)
+    except BadFilter as bad:
+        return _page(visit, query, status=400, problem=bad.text)
     kept = {name: value for name, value in query.items() if value}
     older = urlencode(kept | {"cursor": log_filters.cursor(lines[-1])}) if more else ""
+    return _page(visit, query, lines=lines, older=older)
+
+
+def _page(
+    visit: Visit,
+    query: Mapping[str, str],
+    *,
+    status: int = 200,
+    problem: str = "",
+    lines: tuple[Line, ...] = (),
+    older: str = "",
+) -> Response:
     return visit.render(
         "access_log.html",
-        lines=[(line, orjson.dumps(line.detail).decode() if line.detail else "") for line in lines],
+        status=status,
+        problem=problem,
+        lines=[(line, log_words.action(line.action), log_words.detail(line.detail)) for line in lines],
         query=query,
-        actions=tuple(Action),
+        actions=log_words.ACTIONS,
         older=older,
     )
 

@@ -15,7 +15,7 @@ from db.audit import Filters
 from db.identifiers import identifier
 from db.jobs import JobKind, Transaction
 from db.reviewing import Submission
-from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Remedy, ReviewRejected, Ruling, Source
+from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, ReviewRejected, Ruling, Source
 from review.access import Right
 from review.lists.filters import Asked
 from review.reviewing import bulk
@@ -122,6 +122,8 @@ def _like(visit: Visit, draft: Draft) -> Submission:
     given = submission(visit, bulk.NOBODY, draft)
     if given.cause is None:
         raise ReviewRejected("reason: expected a reason code, as a bulk review needs one, got nothing")
+    if given.cause is Cause.CORRECT and given.ruling is Ruling.OVERTURN:
+        raise ReviewRejected(f"reason: expected what was wrong, as you overturn them, got {Cause.CORRECT}")
     if given.remedy is not Remedy.NONE and given.ruling is not Ruling.OVERTURN:
         raise ReviewRejected("remedy: expected a restore only with overturn")
     if given.remedy not in {Remedy.NONE, Remedy.RESTORE}:

@@ -85,6 +85,19 @@
     field.select?.();
   }
 
+  // from a remark to the line it is about
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-line]");
+    const box = link && one(link.hash);
+    if (!box) return;
+    event.preventDefault();
+    const lines = box.value.split("\n");
+    const at = Math.min(Number(link.dataset.line), lines.length) - 1;
+    const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
+    box.setSelectionRange(start, start + lines[at].length);
+    box.focus();
+  });
+
   function note() {
     const field = document.getElementById("note");
     field?.focus();

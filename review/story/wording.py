@@ -7,6 +7,7 @@ from typing import Final
 
 import orjson
 
+from worker.model import Verdict
 from worker.rules.model import How
 
 HOW: Final[Mapping[How, str]] = {
@@ -25,6 +26,12 @@ HOW: Final[Mapping[How, str]] = {
     How.TYPO: "with one letter off",
     How.REGEX: "as its pattern allows",
 }
+VERDICTS: Final[Mapping[str, str]] = {
+    Verdict.RESPOND: "Replied",
+    Verdict.IGNORE: "Ignored in silence",
+    Verdict.ESCALATE: "Handed to a person",
+}
+"""Total; codes stay in addresses, files and the JSON face."""
 KINDS: Final[Mapping[str, str]] = {
     "timeout": "timed out",
     "connection": "no connection",
@@ -57,6 +64,11 @@ def how(joined: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words."""
     known = [HOW[How(each)] if each in HOW else each for each in joined.split("+") if each]
     return ", ".join(known)
+
+
+def verdict(decision: str) -> str:
+    """What a decision came to, in words; one of another release as it is."""
+    return VERDICTS.get(decision, decision)
 
 
 def kind(outcome: str) -> str:

@@ -201,6 +201,7 @@ def test_what_is_done_when_a_job_is_ended_stays_done(
     after = job(database_url, job_id)
 
     assert (after.state, len(verdicts(database_url, job_id))) == (JobState.CANCELLED, 2)
+    assert "<dt>Done</dt><dd>2 of 5</dd>" in visitor.get(f"/jobs/{job_id}").text
 
 
 def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, database_url: str) -> None:
@@ -243,6 +244,7 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
     ("fields", "status", "message"),
     [
         ({"reason": ""}, 400, "reason: expected a reason code"),
+        ({"verdict": "overturn", "reason": "CORRECT"}, 400, "reason: expected what was wrong"),
         ({"remedy": "restore"}, 400, "remedy: expected a restore only with overturn"),
         ({"verdict": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
         ({"count": "99"}, 409, "the count has changed"),

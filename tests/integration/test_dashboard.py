@@ -95,7 +95,7 @@ def test_the_page_shows_what_was_decided(lead: Visitor) -> None:
     page = lead.get("/dashboard")
 
     assert page.status_code == 200
-    assert [figure(page, each) for each in ("Decisions", "Replies", "Blocked", "Silent failures")] == [
+    assert [figure(page, each) for each in ("Decisions", "Replied", "Blocked", "Silent failures")] == [
         "5",
         "1",
         "1",
@@ -109,7 +109,7 @@ def test_the_page_shows_what_was_decided(lead: Visitor) -> None:
 def test_figures_lead_to_their_decisions(lead: Visitor) -> None:
     """With the range, the filters and the figure's own."""
     page = lead.get("/dashboard?account=acme&scope=chat")
-    found = re.search(r'<dt>Replies</dt>\s*<dd class="value"><a href="([^"]+)"', page.text)
+    found = re.search(r'<dt>Replied</dt>\s*<dd class="value"><a href="([^"]+)"', page.text)
     assert found is not None
     query = parse_qs(urlsplit(unescape(found[1])).query)
     listed = lead.get(unescape(found[1]))

@@ -230,6 +230,16 @@ def test_a_followed_list_shows_what_came_also_when_it_was_committed_late(
     assert ">Pause</a>" in shown.text
 
 
+def test_people_read_one_word_for_what_was_decided_and_addresses_keep_the_code(lead: Visitor) -> None:
+    """In the rows, the form and the chips."""
+    page = lead.get("/decisions?decision=ignore&since=all").text
+
+    assert '<span class="badge ">Ignored in silence</span>' in page
+    assert '<option value="ignore" selected>Ignored in silence</option>' in page
+    assert "<span>Decision: Ignored in silence</span>" in page
+    assert "What the confidence is of" in page
+
+
 def test_views_are_kept_shared_renamed_and_deleted(
     database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
 ) -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tracemalloc
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from urllib.parse import urlencode
 from uuid import UUID
 
 import psycopg
 import pytest
 
-from db import jobs
+from db import jobs, reviewing
 from db.identifiers import identifier
 from db.jobs import Job, JobKind, JobState, Step, Transaction
 from db.people import Person, Role
 from db.review_store import Store
+from db.reviewing import Submission
+from db.reviews import Cause, Reviewer, Ruling, last_seen
 from review.access import Right
 from review.jobs import KINDS, Kind, run_waiting
 from review.lists import exports
@@ -23,7 +27,9 @@ from review.lists.export_layout import Form, Layout
 from review.templating import Templates
 from review.web import Site
 from tests.auditing import ago, decided, store
+from tests.integration.audited import ignored, record, replied, rows
 from tests.integration.test_cli import MANY
+from tests.integration.test_review_attacks import hand_queue
 from tests.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
 
@@ -80,6 +86,37 @@ async def test_an_export_is_whole_after_a_crash(
     lines = text.splitlines()
     assert (job.state, job.done, len(lines)) == (JobState.DONE, 10, 11)
     assert [each.event.event_id in line for each, line in zip(made, lines[1:], strict=True)] == [True] * 10
+
+
+async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, database_url: str) -> None:
+    """With the reason of the newest review that stands; what the asker holds in a queue reads as open."""
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    reviewed, held, sent = (ignored(author_id="told"), ignored(author_id="told"), replied(author_id="told"))
+    await asyncio.to_thread(record, database_url, reviewed, held, sent)
+    somebody = Reviewer(person_id=None, login="somebody")
+    async with site.store.writing() as connection:
+        for decision, cause in ((reviewed, Cause.RULE_MISSED), (reviewed, Cause.OTHER), (held, Cause.OTHER)):
+            given = Submission(
+                decision_id=decision.decision_id, reviewer=somebody, ruling=Ruling.OVERTURN, cause=cause
+            )
+            seen = await last_seen(connection, decision.decision_id)
+            await reviewing.submit(connection, replace(given, seen=seen), site.now())
+    picked = {held.decision_id: held.decided_at}
+    queue_id = await asyncio.to_thread(hand_queue, database_url, "held for an export", picked)
+    claim = (
+        "UPDATE queue_items SET claimed_by = %s, claimed_until = now() + interval '5 min' WHERE queue_id = %s"
+    )
+    await asyncio.to_thread(rows, database_url, f"{claim} RETURNING id", person.person_id, queue_id)
+    job_id = await ordered(site, person, Form.NDJSON, author="told")
+    assert await run_waiting(site, KINDS)
+
+    _, text = await written(site, job_id)
+    told = {row["id"]: row for row in map(json.loads, text.splitlines())}
+    shown = [
+        (row["review"], row["review_reason"], row["reply_text"])
+        for row in (told[str(each.decision_id)] for each in (reviewed, held, sent))
+    ]
+    assert shown == [("overturn", "OTHER", None), ("open", "", None), ("open", "", sent.reply)]
 
 
 async def test_the_memory_of_an_export_does_not_grow_with_it(site: Site, database_url: str) -> None:

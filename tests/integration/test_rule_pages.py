@@ -117,10 +117,12 @@ def test_a_broken_rule_refuses_all_and_is_named_at_its_line(
     refused = save(editor, account, 0, flagged_keywords="spam\n\n/[/\nspam", flagged_phrases="x" * 300)
 
     assert refused.status_code == 422
-    assert "Keywords, line 3:" in refused.text
-    assert "Phrases, line 1:" in refused.text
-    assert "Keywords, line 4:" in refused.text
-    assert "the same as &#39;spam&#39; after folding" in refused.text
+    assert "Keywords, line 3</a>:" in refused.text
+    assert "Phrases, line 1</a>:" in refused.text
+    assert "Keywords, line 4</a>:" in refused.text
+    assert (
+        "the same as &#39;spam&#39; once case, accents and look-alike letters are evened out" in refused.text
+    )
     assert "Not saved" in refused.text
     assert "/[/" in refused.text
     assert in_force(database_url, account).version == 0
@@ -132,7 +134,7 @@ def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor
     refused = save(editor, account, 0, flagged_keywords="spam", flagged_phrases="fine words\n" + "y" * 1001)
 
     assert refused.status_code == 422
-    assert "Phrases, line 2:" in refused.text
+    assert "Phrases, line 2</a>:" in refused.text
 
 
 def test_warnings_are_stored_and_shown(database_url: str, editor: Visitor, account: str) -> None:

@@ -20,6 +20,7 @@ ROW: dict[str, Any] = {
     "confidence": 0.5,
     "degraded": False,
     "matched_rule": None,
+    "reply_text": None,
 }
 SITE = "https://review.example"
 

@@ -119,7 +119,12 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
     for number, rule in rules:
         same = first.setdefault(_key(rule), rule)
         if same is not rule:
-            yield _warning(rule.written, "duplicate", f"the same as {same.written!r} after folding", number)
+            yield _warning(
+                rule.written,
+                "duplicate",
+                f"the same as {same.written!r} once case, accents and look-alike letters are evened out",
+                number,
+            )
             continue
         shadow = _shadow(rule, wide)
         if shadow is not None and shadow is not rule and Switch.ALLOW not in rule.switches:
