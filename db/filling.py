@@ -43,7 +43,6 @@ SLICE_OF: Final = """
         INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
         SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
         FROM slice WHERE {wanted}
-            AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
     )
@@ -64,9 +63,14 @@ STRATA: Final = {
     Stratum.REASON_CODE: "reason_code",
     Stratum.MATCHED_RULE: "coalesce(matched_rule, reason_code)",
 }
+WAITING: Final = """
+    decision = 'escalate'
+    AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
+"""
 SAMPLED: Final = """
     decision = 'ignore' AND reason_code <> ALL(:facts) AND uuid_hash_extended(id, :seed) >= :cut
 """
+"""Reviewed or not: a sample without what people reviewed on their own would not speak for the rest."""
 
 
 async def fill(connection: AsyncConnection, queue: Queue, now: datetime) -> None:
@@ -111,7 +115,7 @@ async def _fill_slice(
         "now": now,
         "chance": None,
     }
-    wanted, stratum = "decision = 'escalate'", "reason_code"
+    wanted, stratum = WAITING, "reason_code"
     if queue.sample is not None:
         wanted, stratum = SAMPLED, STRATA[queue.sample.per]
         values["chance"] = queue.sample.share

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import structlog
 from starlette.applications import Starlette
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -120,7 +119,7 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
-        visit = Visit(site=site, request=request, someone=None, token="")
+        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         try:
             await _identify(visit, page)
             async with _turn(visit):
@@ -258,7 +257,7 @@ def _http_error(site: Site) -> Callable[[Request, Exception], Any]:
         refused = Refused(status, title, text)
         if request.url.path.startswith("/api/"):
             return refusal_json(refused)
-        visit = Visit(site=site, request=request, someone=None, token="", form=FormData())
+        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         return visit.render("refused.html", status=status, refused=refused)
 
     return handle

@@ -11,8 +11,7 @@ from review.figures.ranges import Range
 
 def decisions(since: datetime, until: datetime, **filters: str | None) -> str:
     """The list of decisions of a time; filters as in ``review.lists.filters``, without those of None."""
-    chosen = [(name, value) for name, value in filters.items() if value]
-    return "&".join(("/decisions?" + _times(since, until), *([urlencode(chosen)] if chosen else ())))
+    return f"/decisions?{_times(since, until)}{_chosen(tuple(filters.items()))}"
 
 
 def of_range(chosen: Range, **filters: str | None) -> str:
@@ -22,8 +21,14 @@ def of_range(chosen: Range, **filters: str | None) -> str:
 
 @lru_cache(maxsize=1024)
 def _times(since: datetime, until: datetime) -> str:
-    """The same few times stand in a thousand links of a page."""
+    """The same few times and filters stand in hundreds of links of a page."""
     return urlencode({"since": _minute(since), "until": _minute(until)})
+
+
+@lru_cache(maxsize=1024)
+def _chosen(filters: tuple[tuple[str, str | None], ...]) -> str:
+    chosen = [(name, value) for name, value in filters if value]
+    return f"&{urlencode(chosen)}" if chosen else ""
 
 
 def _minute(at: datetime) -> str:
