@@ -66,7 +66,7 @@ class Plot:
 def stacked(sheet: Sheet) -> Plot:
     """Bars, one on the other; each says its step, its series and its number."""
     totals = [sum(each.values[place] or 0 for each in sheet.series) for place in range(len(sheet.steps))]
-    marks = ticks(max(totals, default=0))
+    marks = ticks(max(totals, default=0), least=1)
     width = 100 / max(1, len(sheet.steps))
     bars = []
     for place, step in enumerate(sheet.steps):

@@ -9,11 +9,14 @@ from datetime import UTC, datetime, timedelta
 DAY = timedelta(days=1)
 
 
-def ticks(top: float, *, most: int = 4) -> tuple[float, ...]:
-    """Marks from nought to at least ``top``, in whole steps of 1, 2 or 5 times a power of ten."""
+def ticks(top: float, *, most: int = 4, least: float = 0.0) -> tuple[float, ...]:
+    """Marks from nought to at least ``top``, in whole steps of 1, 2 or 5 times a power of ten.
+
+    ``least`` is the smallest step: 1 for what is counted.
+    """
     if top <= 0:
         return (0.0, 1.0)
-    rough = top / most
+    rough = max(top / most, least)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough * (1 - 1e-9))
     return tuple(round(step * number, 12) for number in range(math.ceil(top / step - 1e-9) + 1))

@@ -13,7 +13,7 @@ from db.identifiers import identifier
 from db.views import ViewRefused
 from review import shared_views
 from review.access import Right
-from review.lists.filters import Asker, asked
+from review.lists.filters import FIELDS, Asker, asked
 from review.web import Refused, Visit
 
 DONE: Final = {"kept": "The view is kept.", "saved": "The view is saved.", "deleted": "The view is deleted."}
@@ -24,8 +24,10 @@ async def listed(visit: Visit) -> Response:
     """The person's views and those shared with them."""
     async with visit.store.reading() as connection:
         found = await shared_views.seen_by(visit, connection)
+    asker = Asker(now=visit.now, login=visit.person.login)
+    shown = [(view, asked(parse_qsl(view.query), asker, visit.accounts(Right.VIEW))) for view in found]
     done = DONE.get(visit.request.query_params.get("done", ""), "")
-    return visit.render("views.html", views=found, done=done)
+    return visit.render("views.html", views=shown, fields=FIELDS, done=done)
 
 
 async def keep(visit: Visit) -> Response:

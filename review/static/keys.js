@@ -140,6 +140,18 @@
     act();
   });
 
+  // --- addresses of filtered lists, without what was left empty
+
+  for (const form of all("form[method=get]")) {
+    form.addEventListener("formdata", ({ formData }) => {
+      for (const name of new Set(formData.keys())) {
+        const values = formData.getAll(name).filter((value) => value !== "");
+        formData.delete(name);
+        for (const value of values) formData.append(name, value);
+      }
+    });
+  }
+
   // --- help: a dialog, built when asked for
 
   function help() {

@@ -36,7 +36,7 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     elsewhere.get_by_role("link", name="Shop, escalated").click()
 
     expect(elsewhere.get_by_label("Filters in use")).to_contain_text(f"Account: {SHOP}")
-    expect(elsewhere.get_by_label("Filters in use")).to_contain_text("Decision: escalate")
+    expect(elsewhere.get_by_label("Filters in use")).to_contain_text("Decision: Handed to a person")
 
 
 def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) -> None:

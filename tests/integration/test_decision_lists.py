@@ -258,6 +258,7 @@ def test_views_are_kept_shared_renamed_and_deleted(
     assert 'href="/decisions?reason=FLAGGED_RULE"' in shown.text
     assert other.post(f"/views/{view_id[1]}", name="Mine").status_code == 404
     assert other.post(f"/views/{view_id[1]}/delete").status_code == 404
+    assert re.search(r"From: 24h ago;\s+Reason: <span title=\"FLAGGED_RULE\">", lead.get("/views").text)
     assert "also for everybody it is shared with" in lead.get("/views").text
     deleted = lead.post(f"/views/{view_id[1]}/delete")
     assert "The view is deleted." in lead.get(deleted.headers["location"]).text

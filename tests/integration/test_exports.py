@@ -91,7 +91,7 @@ async def test_an_export_is_whole_after_a_crash(
 async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, database_url: str) -> None:
     """With the reason of the newest review that stands; what the asker holds in a queue reads as open."""
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
-    reviewed, held, sent = (ignored(author_id="told"), ignored(author_id="told"), replied(author_id="told"))
+    reviewed, held, sent = (make(author_id="told", user_id="told") for make in (ignored, ignored, replied))
     await asyncio.to_thread(record, database_url, reviewed, held, sent)
     somebody = Reviewer(person_id=None, login="somebody")
     async with site.store.writing() as connection:

@@ -132,6 +132,12 @@ def test_marks_are_round_and_hold_the_highest_value(top: float) -> None:
     assert min(abs(digits - each) for each in (1, 2, 5, 10)) < 1e-6
 
 
+@pytest.mark.parametrize(("top", "marks"), [(1, (0, 1)), (2, (0, 1, 2)), (9, (0, 5, 10)), (0, (0, 1))])
+def test_what_is_counted_has_no_half_marks(top: float, marks: tuple[float, ...]) -> None:
+    """One failure is not drawn beside a mark at a half."""
+    assert ticks(top, least=1) == marks
+
+
 @given(low=st.floats(1, 1e9), factor=st.floats(1, 1e6))
 def test_logarithmic_marks_hold_all_values(low: float, factor: float) -> None:
     """Also where all values are the same."""

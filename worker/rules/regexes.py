@@ -27,7 +27,7 @@ def compile_regex(rule: Rule) -> re2._Regexp:
         compiled = re2.compile(rule.core, options)
         empty = compiled.search("") is not None
     except (re2.error, UnicodeEncodeError) as error:
-        raise RuleRejected(rule.written, f"not a regex RE2 takes: {error}") from error
+        raise RuleRejected(rule.written, f"not a regex RE2 takes: {_said(error)}") from error
     if empty:
         raise RuleRejected(rule.written, "matches the empty string, so every message")
     return compiled
@@ -43,3 +43,9 @@ def spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]
         if len(found) >= limit:
             break
     return found
+
+
+def _said(error: Exception) -> str:
+    """The message of an error; RE2 gives bytes."""
+    said = error.args[0] if error.args else ""
+    return said.decode(errors="replace") if isinstance(said, bytes) else str(error)

@@ -15,7 +15,7 @@ from worker.rules import compile_rules, validate_rules
         ("\ud800x", "surrogate"),
         ("a" * 1_000_000, "at most 200"),
         ("/(unclosed", "unterminated"),
-        ("/(unclosed/", "not a regex RE2 takes"),
+        ("/(unclosed/", "not a regex RE2 takes: missing )"),
         ("/a*/", "empty string"),
         ("//", "empty regex"),
         (f"/{'a' * 600}/", "at most 500"),
