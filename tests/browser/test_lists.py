@@ -23,6 +23,18 @@ def test_a_followed_list_shows_what_is_decided_meanwhile(desk: Desk) -> None:
     assert page.evaluate("window.notReloaded") is True
 
 
+def test_an_address_carries_no_empty_filters(desk: Desk) -> None:
+    """What is left empty is not sent, so that the address can be read."""
+    page = desk.sit("viewer")
+    page.goto("/decisions")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_label("Account").fill(SHOP)
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.wait_for_url("**/decisions?*")
+
+    assert page.url.endswith(f"/decisions?account={SHOP}")
+
+
 def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     """Its filters come back in another browser."""
     page = desk.sit("lead")

@@ -17,6 +17,20 @@ def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
 
     expect(page.locator("#remarks")).to_contain_text("cannot be saved until mended")
     expect(page.locator("#remarks")).to_contain_text("/(unclosed/")
+    expect(page.locator("#remarks")).to_be_in_viewport()
+
+
+def test_a_remark_leads_to_its_line(desk: Desk) -> None:
+    """It is selected in its box, so that nobody counts lines."""
+    page = desk.sit("rule_editor")
+    page.goto(f"/accounts/{SHOP}/rules")
+    words = page.locator("textarea[name=flagged_keywords]")
+    words.fill("one\n/(unclosed/\nthree")
+    page.locator("#remarks").get_by_role("link", name="Keywords, line 2").click()
+    chosen = "box => box.value.slice(box.selectionStart, box.selectionEnd)"
+
+    expect(words).to_be_focused()
+    assert words.evaluate(chosen) == "/(unclosed/"
 
 
 def test_the_test_box_shows_what_matches_where_and_how(desk: Desk) -> None:

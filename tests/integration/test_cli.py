@@ -445,6 +445,19 @@ def test_an_export_holds_everything_that_matches(shell: Shell, audit: list[Decis
     ]
 
 
+def test_an_export_has_links_where_the_address_of_the_pages_is_known(
+    shell: Shell, audit: list[Decision]
+) -> None:
+    """Without it there is no such column."""
+    words = ("decisions", "export", "--format", "csv", "-o", "-", "--event", "e7")
+    linked = shell.run(*words, env={"HUSHGATE_REVIEW_URL": "https://review.example/"})
+    (row,) = csv.DictReader(io.StringIO(linked.out, newline=""))
+
+    assert row["permalink"] == f"https://review.example/decisions/{row['id']}"
+    assert (row["review"], row["review_reason"]) == ("open", "")
+    assert "permalink" not in shell.run(*words).out
+
+
 def test_an_export_goes_into_a_pipe(shell: Shell, audit: list[Decision]) -> None:
     """With the format named, as a pipe has no name that says it."""
     ended = shell.spawn("decisions", "export", "--format", "ndjson", "-o", "-", "--event", "e7")

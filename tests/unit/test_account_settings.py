@@ -1,4 +1,4 @@
-"""The edge where people change an account."""
+"""The edge where people change an account, and what its settings page tells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from review.accounts import settings_form
 from tests.unit.samples import account
 from worker.account_settings import AccountRejected, changed
 from worker.model import FailurePolicy
@@ -86,3 +87,13 @@ def test_a_backslash_before_u0000_is_no_nul() -> None:
     policy = {"name": "guardrail", "fallbackMessage": r"C:\u0000"}
 
     assert changed(account(), {"assessment_policy": policy}).assessment_policy == policy
+
+
+def test_what_is_in_force_tells_thresholds_and_no_coefficients() -> None:
+    """Of the built-in model an account's owner sees which one it is and where its thresholds lie."""
+    names = [name for name, _ in settings_form.effective(account())]
+
+    assert {"model.version", "model.kinds.question.send_at", "low_action"} <= set(names)
+    assert not [
+        name for name in names if "weights" in name or "intercept" in name or name.startswith("model.record")
+    ]
