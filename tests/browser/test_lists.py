@@ -28,7 +28,7 @@ def test_an_address_carries_no_empty_filters(desk: Desk) -> None:
     page = desk.sit("viewer")
     page.goto("/decisions")
     page.locator("summary", has_text="Filters").click()
-    page.get_by_label("Account").fill(SHOP)
+    page.get_by_role("textbox", name="Account").fill(SHOP)
     page.get_by_role("button", name="Filter", exact=True).click()
     page.wait_for_url("**/decisions?*")
 
