@@ -41,7 +41,7 @@ class Refused(Exception):  # noqa: N818  # not an error of ours
     """A page that cannot be given; shown to the person as it is.
 
     Args:
-        status: 400, 401, 403, 404, 409, 410, 413, 429 or 503.
+        status: 400, 401, 403, 404, 409, 410, 413, 429, 500 or 503.
         title: a few words, the heading.
         text: what was expected, what came, what to do now.
         retry_after_s: after how long it may work; 0 when waiting does not help.
