@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from db import audit_search, items
 from db.audit_bounds import estimated, narrowed
 from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
-from db.audit_filters import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
+from db.audit_filters import Filters, ReviewFilter
+from db.audit_marks import ANY_STAGE, STAGES, Tier
 from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, matching, within
 from db.hot_categories import HOT_CATEGORIES
 from db.migrate import driver_url

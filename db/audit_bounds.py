@@ -1,9 +1,8 @@
-"""What is known of a search before it begins: when it can find anything, and whether an index helps it."""
+"""What is known of a search before it begins: how many it will find, and whether an index helps it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,12 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from db.audit_filters import Filters, marked
-from db.tables import ai_decisions, ai_rules
+from db import audit_marks
+from db.audit_filters import Filters
+from db.tables import ai_decisions
 
-EARLIER: Final = timedelta(hours=1)
-LATEST_USE: Final = timedelta(days=1)
-"""How long after its successor a version may still decide, beside the account's longest hold."""
 COMMON: Final = 20_000
 """Marks that more decisions have are found sooner by walking back through time than by their index."""
 
@@ -42,34 +39,9 @@ async def estimated(connection: AsyncConnection, query: sa.Select[Any]) -> int:
 
 
 async def narrowed(connection: AsyncConnection, filters: Filters) -> Filters:
-    """The same search, with what the planner cannot find out by itself."""
-    if filters.rules_version is not None and filters.user_id is not None:
-        filters = await _while_in_force(connection, filters)
-    if (marks := marked(filters)) is not None and not filters.walk:
-        query: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(ai_decisions).where(marks)
-        return replace(filters, walk=await estimated(connection, query) > COMMON)
-    return filters
-
-
-async def _while_in_force(connection: AsyncConnection, filters: Filters) -> Filters:
-    """Bound by the time in which a version of the settings can have decided: no index knows versions."""
-    query = (
-        sa.select(ai_rules.c.version, ai_rules.c.changed_at, ai_rules.c.hold_max_s)
-        .where(
-            ai_rules.c.user_id == filters.user_id,
-            ai_rules.c.version.in_([filters.rules_version, (filters.rules_version or 0) + 1]),
-        )
-        .order_by(ai_rules.c.version)
-    )
-    since, until, hold = filters.since, filters.until, timedelta()
-    for version, changed_at, hold_max_s in await connection.execute(query):
-        if version == filters.rules_version:
-            since, hold = _later(since, changed_at - EARLIER), timedelta(seconds=min(hold_max_s, 1e8))
-        else:
-            ended = changed_at + max(hold, timedelta(seconds=min(hold_max_s, 1e8))) + LATEST_USE
-            until = ended if until is None else min(until, ended)
-    return replace(filters, since=since, until=until)
-
-
-def _later(one: datetime | None, other: datetime) -> datetime:
-    return other if one is None else max(one, other)
+    """The same search, with what the planner cannot find out: whether to look into each decision."""
+    marks = audit_marks.indexed(filters.tier, filters.stage_outcome)
+    if marks is None or filters.walk:
+        return filters
+    query: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(ai_decisions).where(marks)
+    return replace(filters, walk=await estimated(connection, query) > COMMON)

@@ -6,34 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from db import audit_marks
+from db.audit_marks import Condition, Tier
 from db.review_tables import people, queue_items, review_states
 from db.tables import ai_decisions, event_keys
-from worker.model import StageOutcome
 
-STAGES: Final = (
-    "scope",
-    "rules",
-    "moderation",
-    "history",
-    "retrieval",
-    "evidence",
-    "generation",
-    "rules_reply",
-    "moderation_reply",
-    "assessment",
+RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
+    "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
 )
-"""The stages an event may pass, in order of travel."""
-ANY_STAGE: Final = "*"
-
-Condition: TypeAlias = sa.ColumnElement[bool]
-MARKS: Final[sa.ColumnElement[list[str]]] = sa.literal_column("hushgate_marks(ai_decisions.snapshot_json)")
-"""``stage:outcome`` of every stage that did not pass, and ``tier:low``; written as the index on it is."""
+"""Written as its index is."""
 
 
 class ReviewFilter(StrEnum):
@@ -45,14 +32,6 @@ class ReviewFilter(StrEnum):
     OVERTURN = "overturn"
     UNSURE = "unsure"
     DISPUTED = "disputed"
-
-
-class Tier(StrEnum):
-    """How far a draft was trusted, as the policy said."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,35 +175,13 @@ def _texts(filters: Filters) -> Iterator[Condition]:
 
 def _trace(filters: Filters) -> Iterator[Condition]:
     if filters.rules_version is not None:
-        yield ai_decisions.c.snapshot_json["rules_version"].as_integer() == filters.rules_version
-    marks = marked(filters)
-    if marks is not None and not filters.walk:
-        yield marks
-    if filters.tier is not None and filters.walk:
-        yield ai_decisions.c.snapshot_json.contains({"assessment": {"tier": filters.tier.value}})
-    if filters.stage_outcome is not None:
-        stage, _, outcome = filters.stage_outcome.partition(":")
-        wanted = {"outcome": outcome} | ({} if stage == ANY_STAGE else {"stage": stage})
-        if filters.walk or outcome == StageOutcome.PASSED:
-            yield ai_decisions.c.snapshot_json.contains({"stages": [wanted]})
-
-
-def marked(filters: Filters) -> Condition | None:
-    """The part of the filters that the index of marks knows; None when there is none."""
-    wanted = []
-    if filters.tier is not None:
-        wanted.append(_any_of(f"tier:{filters.tier}"))
-    if filters.stage_outcome is not None:
-        stage, _, outcome = filters.stage_outcome.partition(":")
-        if outcome != StageOutcome.PASSED:
-            wanted.append(
-                _any_of(*(f"{each}:{outcome}" for each in (STAGES if stage == ANY_STAGE else (stage,))))
-            )
-    return sa.and_(*wanted) if wanted else None
-
-
-def _any_of(*marks: str) -> Condition:
-    return MARKS.bool_op("&&")(sa.cast(list(marks), ARRAY(sa.Text)))
+        yield sa.literal(filters.rules_version) == RULES_VERSION
+    marks = filters.tier, filters.stage_outcome
+    known = None if filters.walk else audit_marks.indexed(*marks)
+    if known is not None:
+        yield known
+    else:
+        yield from audit_marks.looked_into(*marks)
 
 
 def _event(filters: Filters) -> Iterator[Condition]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -116,6 +116,23 @@ def offered(subject: Subject, ruling: Ruling, exchange: Exchange) -> tuple[Remed
     if wanted_gone and (exchange.history or exchange.reply_stands):
         return (Remedy.REMOVE,)
     return ()
+
+
+def as_decided(subject: Subject, exchange: Exchange) -> Exchange:
+    """The exchange where the decision left it, whatever reviewers did since; what was erased stays gone.
+
+    For who must not know yet what others said: where a line is now would tell.
+    """
+    lines = tuple(sorted({*exchange.history, *exchange.sealed}, reverse=True))
+    return replace(
+        exchange,
+        history=() if subject.quarantined else lines,
+        sealed=lines if subject.quarantined else (),
+        sealed_until=None,
+        reply_cancelled_at=None,
+        retracted=False,
+        retraction_sent_at=None,
+    )
 
 
 async def subject(connection: AsyncConnection, decision_id: UUID) -> Subject | None:

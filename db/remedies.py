@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.decisions import QUARANTINE
-from db.exchanges import Subject, exchange, offered
+from db.exchanges import Subject, as_decided, exchange, offered
 from db.outbox import LOCK
 from db.reviews import UNDO_WINDOW, Effect, Remedy, Review, ReviewRejected, Ruling
 
@@ -116,6 +116,29 @@ async def apply(
     if not {Remedy.RESTORE, Remedy.RESTORE_MESSAGE} & set(possible):
         raise RemedyImpossible(NOT_RESTORABLE)
     return Applied(effect=Effect.RESTORED, sealed_until=await _restore(connection, decided, remedy, now))
+
+
+async def apply_unseen(
+    connection: AsyncConnection,
+    decided: Subject,
+    remedy: Remedy,
+    *,
+    ruling: Ruling,
+    review_id: UUID,
+    now: datetime,
+) -> Applied:
+    """The same for who was shown the exchange as it was decided: what others did already is not done again.
+
+    Raises:
+        RemedyImpossible: it does not follow from the ruling, or the exchange is gone.
+    """
+    left = as_decided(decided, await exchange(connection, decided, now))
+    if remedy is not Remedy.NONE and remedy not in offered(decided, ruling, left):
+        raise RemedyImpossible(NOT_REMOVABLE if remedy is Remedy.REMOVE else NOT_RESTORABLE)
+    try:
+        return await apply(connection, decided, remedy, ruling=ruling, review_id=review_id, now=now)
+    except RemedyImpossible:
+        return Applied()
 
 
 async def take_back(connection: AsyncConnection, decided: Subject, given: Review, now: datetime) -> Effect:

@@ -118,7 +118,8 @@ async def submit(connection: AsyncConnection, given: Submission, now: datetime) 
         done = remedies.Applied()
     else:
         await _enter(connection, given, decided, review_id, now, blind=source is Source.BLIND)
-        done = await remedies.apply(
+        apply = remedies.apply if held is None else remedies.apply_unseen
+        done = await apply(
             connection, decided, given.remedy, ruling=given.ruling, review_id=review_id, now=now
         )
     row = _row(decided, given.reviewer, review_id, now) | {

@@ -37,6 +37,12 @@ NAMES: Final = {
     "pk": "pk_%(table_name)s",
 }
 metadata: Final = MetaData(naming_convention=NAMES)
+RARE_STAGES: Final = (
+    "jsonb_path_exists(snapshot_json, '$.stages[*] ? ("
+    """@.outcome == "failed" || @.outcome == "skipped" || @.outcome == "flagged\""""
+    """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
+)
+"""That something failed or was left out, or that moderation or a draft's rules flagged it."""
 
 
 class HalfVector(UserDefinedType[str]):
@@ -163,6 +169,14 @@ ai_decisions: Final = Table(
         postgresql_using="gin",
         postgresql_with={"fastupdate": "off"},
     ),
+    Index(
+        "ix_ai_decisions_version",
+        "user_id",
+        text("((snapshot_json ->> 'rules_version')::integer)"),
+        "created_at",
+        "id",
+    ),
+    Index("ix_ai_decisions_rare", "created_at", "id", postgresql_where=text(RARE_STAGES)),
     comment="the audit: one row per accepted event, append-only",
     postgresql_partition_by="RANGE (created_at)",
 )

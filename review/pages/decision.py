@@ -8,13 +8,14 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from db import decision_page, exchanges, gone, rules_then
+from db import decision_page, exchanges, gone, items, rules_then
 from db.access_log import Action
 from db.decision_page import Connection, Row, Sealed
 from review.access import Right
-from review.reviewing.panel import panel_on
+from review.reviewing.panel import Panel, panel_on
 from review.reviewing.similar import similar_decisions
-from review.story.scene import Story, scene, without_reviews
+from review.story.scene import scene
+from review.story.story import Story, without_reviews
 from review.story.walking import walk
 from review.web import Refused, Visit
 
@@ -50,12 +51,12 @@ async def similar(visit: Visit) -> Response:
 async def _whole(visit: Visit, action: Action) -> Response:
     async with visit.store.reading() as connection:
         row = await _row_on(visit, connection)
-        story = replace(await _story(visit, connection, row), revealed=action is Action.REVEAL)
         panel = await panel_on(visit, connection, exchanges.subject_of(row))
+        story = await _story(visit, connection, row, panel)
         way = await walk(visit, connection, row)
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
-    shown = scene(without_reviews(story) if panel.hidden else story)
-    values: dict[str, Any] = {"story": story, "panel": panel, "scene": shown, "walk": way}
+    story = replace(story, revealed=action is Action.REVEAL)
+    values: dict[str, Any] = {"story": story, "panel": panel, "scene": scene(story), "walk": way}
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
     return visit.render("decision/page.html", **values)
@@ -85,16 +86,16 @@ async def _row_on(visit: Visit, connection: Connection) -> Row:
     raise Refused(410, "This decision is not kept any more", _farewell(left))
 
 
-async def _story(visit: Visit, connection: Connection, row: Row) -> Story:
+async def _story(visit: Visit, connection: Connection, row: Row, panel: Panel) -> Story:
     snapshot, user_id = row["snapshot_json"], row["user_id"]
     opened = visit.may(Right.REVIEW, user_id)
     read_seal = decision_page.sealed_texts if opened else decision_page.sealed
     taken_back = decision_page.retractions(connection, row["id"]) if row["reply_created_at"] else None
-    return Story(
+    story = Story(
         row=row,
         conversation=await decision_page.conversation(connection, row),
         sealed=await read_seal(connection, row["id"], visit.now)
-        if snapshot["quarantined"]
+        if snapshot["quarantined"] or panel.hidden
         else NOTHING_SEALED,
         retractions=await taken_back if taken_back else (),
         rules=await rules_then.pinned(connection, user_id, snapshot["rules_version"], row["matched_rule"]),
@@ -103,7 +104,9 @@ async def _story(visit: Visit, connection: Connection, row: Row) -> Story:
         ),
         covered=visit.person.covered,
         seals_opened=opened,
+        hidden=await items.hidden(connection, visit.person.person_id),
     )
+    return without_reviews(story) if panel.hidden else story
 
 
 def _farewell(left: gone.Trace) -> str:

@@ -35,6 +35,7 @@ class Panel:
         mine: the person's own standing review.
         held: the queue item the person answers with it.
         holders: others who are at work on the decision.
+        place: where the exchange is; while hidden, where the decision left it.
         offers: remedies by verdict, the proposed one first.
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be taken back, of this decision or of another.
@@ -111,6 +112,7 @@ def _panel(
 ) -> Panel:
     held, undo, me = facts["held"], facts["undo"], who(visit)
     hidden = held is not None  # of whatever kind, or it would tell the golden ones
+    place = exchanges.as_decided(subject, place) if hidden else place
     answered = next((each for each in said if each.source == "golden" and each.is_by(me)), None)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     mine = next((each for each in reviews.counted(said) if each.is_by(me)), None)

@@ -9,41 +9,18 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from db.decision_page import Conversation, Line, Retraction, Row, Sealed, StoredPassage
-from db.rules_then import RulesThen
+from db.decision_page import Line, Retraction, Row, Sealed
 from review.care import cover
 from review.story import margins, marks
 from review.story.margins import Margin
 from review.story.remarks import remarks
 from review.story.sentences import Facts, sentence
+from review.story.story import Story
 from review.story.wording import plain
 
 KEPT_CHARS: Final = 500
 """Characters of a message that the audit keeps (seed 004)."""
 TOLD_ELSEWHERE: Final = frozenset({"highest"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """Everything read from the database for one decision.
-
-    Attributes:
-        covered: categories that the person wants covered.
-        seals_opened: the person may read what is sealed.
-        revealed: the person asked to see covered texts.
-        blind: what others made of the decision must not show.
-    """
-
-    row: Row
-    conversation: Conversation
-    sealed: Sealed
-    retractions: tuple[Retraction, ...]
-    rules: RulesThen
-    passages: Mapping[str, StoredPassage]
-    covered: tuple[str, ...]
-    seals_opened: bool
-    revealed: bool = False
-    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +51,15 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One line of the conversation: a neighbouring decision, with its own cover."""
+    """One line of the conversation: a neighbouring decision, with its own cover.
+
+    Attributes:
+        forgotten: it is known that the history holds none of it.
+    """
 
     row: Row
     cover: tuple[str, ...]
-    lines: tuple[Line, ...]
+    forgotten: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +70,7 @@ class Scene:
         cover: why the texts are covered; empty when they are shown.
         message: the message with its marks, whole where ``whole``.
         draft: the draft that was stopped, with its marks; None when there is none to be seen.
+        forgotten: the history holds nothing of this exchange.
         unread: sealed lines that are neither ``message`` nor ``draft``.
         waited_ms: before its turn.
         worked_ms: all stages together.
@@ -105,6 +87,7 @@ class Scene:
     sealed: Sealed
     retractions: tuple[Retraction, ...]
     blind: bool
+    forgotten: bool
     unread: tuple[Line, ...]
     matches: tuple[Match, ...]
     before: tuple[Said, ...]
@@ -137,6 +120,7 @@ def scene(story: Story) -> Scene:
         sealed=replace(story.sealed, lines=()),
         retractions=story.retractions,
         blind=story.blind,
+        forgotten=not story.conversation.lines.get(row["id"]),
         unread=() if covered else tuple(x for x in story.sealed.lines if x.text not in (text, draft)),
         matches=() if covered else tuple(_matches(snapshot["findings"], text, draft or "")),
         before=tuple(_said(story, each) for each in story.conversation.before),
@@ -147,12 +131,6 @@ def scene(story: Story) -> Scene:
         moderation=margins.of_moderation(snapshot),
         confidence=facts.margins,
     )
-
-
-def without_reviews(story: Story) -> Story:
-    """The story for a blind reading: whatever a reviewer did to the exchange is left out."""
-    row = story.row | {"reply_cancelled_at": None}
-    return replace(story, row=row, retractions=(), blind=True)
 
 
 def _facts(story: Story, *, hides_rule: bool) -> Facts:
@@ -218,7 +196,10 @@ def _matches(findings: Sequence[Mapping[str, Any]], text: str, draft: str) -> It
 def _said(story: Story, neighbour: Row) -> Said:
     """A neighbour under its own cover."""
     own = () if story.revealed else cover(story.covered, neighbour)
-    return Said(row=neighbour, cover=own, lines=story.conversation.lines.get(neighbour["id"], ()))
+    known = neighbour["id"] not in story.hidden
+    return Said(
+        row=neighbour, cover=own, forgotten=known and not story.conversation.lines.get(neighbour["id"])
+    )
 
 
 def _stages(stages: Sequence[Mapping[str, Any]]) -> Iterator[Stage]:
