@@ -56,7 +56,10 @@ async def _waits(visit: Visit) -> dict[str, Any]:
         loads = await queues.loads(connection, person_id=person_id, accounts=accounts, now=visit.now)
         made = await queues.all_open(connection)
         held = await items.held_by(connection, person_id, accounts=accounts, now=visit.now)
-    return {"queues": [(queue, loads.get(queue.id, Load())) for queue in made], "held": held}
+    return {
+        "queues": [(queue, loads.get(queue.id, Load())) for queue in made if queue.is_for(accounts)],
+        "held": held,
+    }
 
 
 async def health(_: Visit) -> Response:

@@ -31,7 +31,7 @@ STRATA: Final = {
 
 
 async def index(visit: Visit) -> Response:
-    """All open queues, filled up, with how much waits for this person."""
+    """Open queues for accounts that the person reviews, filled up, with how much waits for them."""
     await _fill(visit)
     return await _index(visit)
 
@@ -53,6 +53,7 @@ async def create(visit: Visit) -> Response:
                 name=wanted.name,
                 kind=wanted.kind,
                 sample=wanted.sample,
+                accounts=visit.accounts(Right.LEAD),
                 lease_s=wanted.lease_s,
                 golden_share=wanted.golden_share,
                 second_share=wanted.second_share,
@@ -106,7 +107,7 @@ async def _index(
         loads = await queues.loads(
             connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now
         )
-    shown = [(queue, loads.get(queue.id, Load())) for queue in made]
+    shown = [(queue, loads.get(queue.id, Load())) for queue in made if queue.is_for(accounts)]
     return visit.render(
         "queues/index.html",
         status=status,
@@ -116,4 +117,6 @@ async def _index(
         form=form or {},
         kinds=KINDS,
         strata=STRATA,
+        accounts=accounts,
+        mine=visit.accounts(Right.LEAD),
     )
