@@ -53,7 +53,8 @@ class Submission:
         remedy: what to do to the stored exchange.
         source: ``page``, ``bulk`` or ``cli``; a page's becomes ``queue``, ``blind`` or ``golden`` when its
             person holds the decision in a queue.
-        seen: the newest review that the person had before them, None when there was none.
+        seen: the newest review that the person had before them, None when there was none; for what they hold
+            any identifier made when they had the page, as reviews are not shown to them.
         job_id: the bulk job it belongs to.
     """
 
@@ -117,7 +118,7 @@ async def submit(connection: AsyncConnection, given: Submission, now: datetime) 
     if source is Source.GOLDEN:
         done = remedies.Applied()
     else:
-        await _enter(connection, given, decided, review_id, now, blind=source is Source.BLIND)
+        await _enter(connection, given, decided, review_id, now, held=held)
         apply = remedies.apply if held is None else remedies.apply_unseen
         done = await apply(
             connection, decided, given.remedy, ruling=given.ruling, review_id=review_id, now=now
@@ -206,18 +207,25 @@ async def _enter(
     review_id: UUID,
     now: datetime,
     *,
-    blind: bool,
+    held: Held | None,
 ) -> None:
     """Hold the decision, refuse what is stale, and withdraw what the same person said before."""
     before = await _locked(connection, decided, review_id, now)
     said = await reviews.of_decision(connection, decided.id)
-    if not blind and given.seen != before:
+    if _stale(given.seen, before, held):
         raise Stale(said)
     for each in reviews.counted(said):
         if each.is_by(given.reviewer):
             row = _row(decided, given.reviewer, identifier(now), now)
             change = {"verdict": Ruling.WITHDRAWN, "source": each.source, "withdraws": each.id}
             await _append(connection, row | change)
+
+
+def _stale(seen: UUID | None, before: UUID | None, held: Held | None) -> bool:
+    """Whether somebody reviewed the decision after the page was made; nothing is stale to a blind reader."""
+    if before is None or seen == before or (held is not None and held.hides_reviews):
+        return False
+    return held is None or seen is None or before > seen  # in the order of time, as UUIDv7 are
 
 
 async def _held(connection: AsyncConnection, given: Submission) -> Held | None:

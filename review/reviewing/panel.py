@@ -12,6 +12,7 @@ from db import exchanges, golden, items, queues, reviews
 from db.decision_page import Connection
 from db.exchanges import Exchange, Subject
 from db.golden import Known
+from db.identifiers import identifier
 from db.items import Held
 from db.queues import Kind, Queue
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Ruling
@@ -125,7 +126,7 @@ def _panel(
         may_review=visit.may(Right.REVIEW, subject.user_id),
         may_lead=may_lead,
         state="open" if hidden else reviews.state(said),
-        seen=facts["seen"],
+        seen=str(identifier(visit.now)) if hidden else facts["seen"],  # the newest review's would tell of it
         hidden=hidden,
         reviews=() if hidden else tuple(each for each in said if each.source != "golden" or each.is_by(me)),
         mine=None if hidden else mine,

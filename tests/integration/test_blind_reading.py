@@ -23,6 +23,7 @@ VARIES: Final = re.compile(
     re.IGNORECASE,
 )
 """What differs between any two decisions and any two readers."""
+SEEN: Final = re.compile(r'name="seen" value="([^"]*)"')
 LEFT, REMOVED = ({"verdict": "overturn"}, {"verdict": "overturn", "remedy": "remove"})
 RESTORED = tuple({"verdict": "overturn", "remedy": each} for each in ("restore", "restore_message"))
 AGREED: Final = {"verdict": "agree"}
@@ -101,3 +102,31 @@ def test_where_an_exchange_is_tells_nothing_of_the_first_reading(
 def plain(page: str) -> list[str]:
     """The lines of a page, without what differs anyway."""
     return VARIES.sub("", page).splitlines()
+
+
+def test_a_form_does_not_tell_whether_its_decision_was_reviewed(visitors: Any, database_url: str) -> None:
+    """A golden item often was, others of its queue were not; and a colleague is still not overwritten."""
+    lead, reader = (signed_in(visitors, database_url, role)[0] for role in (Role.LEAD, Role.REVIEWER))
+    fresh, old = replied(), replied()
+    record(database_url, fresh, old)
+    first, second = (f"/decisions/{each.decision_id}" for each in (fresh, old))
+    lead.get(second)
+    lead.post(f"{second}/review", verdict="agree", seen="", note="")
+    of = hand_queue(database_url, "both", {each.decision_id: each.decided_at for each in (fresh, old)})
+    reader.get("/queues")
+    pages = {}
+    for _ in range(2):
+        dealt = reader.post(f"/queues/{of}/next").headers["location"].partition("?")[0]
+        pages[dealt] = SEEN.findall(reader.get(dealt).text)[0]
+        if dealt == second:
+            stored_first = reader.post(f"{dealt}/review", verdict="agree", seen=pages[dealt], note="")
+        else:
+            lead.post(f"{dealt}/review", verdict="unsure", seen="", note="")
+            refused = reader.post(f"{dealt}/review", verdict="agree", seen=pages[dealt], note="mine")
+            reader.post(f"/items/{fresh.decision_id}/skip")
+
+    assert set(pages) == {first, second}
+    assert all(each[14] == "7" for each in pages.values())
+    assert stored_first.status_code == 303
+    assert refused.status_code == 409
+    assert "mine" in refused.text
