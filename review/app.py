@@ -24,6 +24,7 @@ from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
 from review import guards, strays
+from review.access import missing
 from review.background import background
 from review.headers import SecurityHeaders
 from review.pages import oidc, sign_in
@@ -196,11 +197,7 @@ async def _admit(visit: Visit, page: Page) -> None:
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
-        raise Refused(
-            403,
-            "Not allowed",
-            f"This page needs the right {page.right.value!r}, which you have on no account.",
-        )
+        raise Refused(403, "Not allowed", missing(page.right))
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
         raise FirstPassword(
             403, "Choose a password first", "Your first password has to be replaced at the pages."

@@ -21,7 +21,7 @@ from db import access_log
 from db.access_log import Action, Entry
 from db.people import Person
 from db.review_store import Store
-from review.access import Right, accounts_with, may, may_somewhere
+from review.access import Right, accounts_with, may, may_somewhere, missing
 from review.csp_reports import Reports
 from review.following import Followed
 from review.navigation import entries
@@ -143,7 +143,7 @@ class Visit:
             return
         if not self.may(Right.VIEW, user_id):
             raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
-        raise Refused(403, "Not allowed", f"You do not have the right {right.value!r} on account {user_id}.")
+        raise Refused(403, "Not allowed", missing(right, user_id))
 
     def url(self, name: str, /, **parameters: object) -> str:
         """The path of a page; an account's name may hold any character."""
