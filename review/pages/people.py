@@ -32,7 +32,8 @@ async def show(visit: Visit) -> Response:
     """One person."""
     async with visit.store.reading() as connection:
         person = await _person(visit, connection)
-    return _one(visit, person)
+        known = await giving.known_to_a_stranger(connection, person, person.accounts)
+    return _one(visit, person, known_to_a_stranger=known)
 
 
 async def add(visit: Visit) -> Response:
@@ -226,7 +227,9 @@ async def _list(visit: Visit, *, login: str = "", given: Given | None = None) ->
     return visit.render("people.html", rows=rows, mine=mine, roles=tuple(Role), login=login, given=given)
 
 
-def _one(visit: Visit, person: Person, *, given: Given | None = None) -> Response:
+def _one(
+    visit: Visit, person: Person, *, given: Given | None = None, known_to_a_stranger: bool = False
+) -> Response:
     return visit.render(
         "person.html",
         person=person,
@@ -235,6 +238,7 @@ def _one(visit: Visit, person: Person, *, given: Given | None = None) -> Respons
         roles=tuple(Role),
         may_manage=granting.may_manage(visit.person, person),
         may_grant=lambda user_id: granting.may_grant(visit.person, user_id),
-        given=given,
         saved=visit.request.query_params.get("saved", "") != "",
+        given=given,
+        known_to_a_stranger=known_to_a_stranger,
     )

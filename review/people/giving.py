@@ -52,7 +52,8 @@ async def give_roles(
     Raises:
         Refused: 403 when the giver would see a password that opens accounts of others.
     """
-    known = await _known_to_a_stranger(connection, person, wanted)
+    new = [each.user_id for each in wanted if each not in person.grants]
+    known = bool(new) and await known_to_a_stranger(connection, person, new)
     if known and giver is not None and not granting.covers(giver, person):
         raise Refused(403, "Not allowed", BEYOND)
     for each in wanted:
@@ -84,10 +85,9 @@ async def give_password(
     await access_log.add_for(connection, replace(line, detail=detail), person.accounts)
 
 
-async def _known_to_a_stranger(connection: Transaction, person: Person, wanted: Sequence[Grant]) -> bool:
-    """Whether the person's password was given by somebody who does not administer what they get now."""
-    new = [each for each in wanted if each not in person.grants]
-    if person.password_given_by is None or not new:
+async def known_to_a_stranger(connection: Transaction, person: Person, accounts: Sequence[str]) -> bool:
+    """Whether a person's password was given by somebody who does not administer all of these accounts."""
+    if person.password_given_by is None:
         return False
     giver = await people.by_id(connection, person.password_given_by)
-    return giver is None or giver.disabled or not all(granting.may_grant(giver, each.user_id) for each in new)
+    return giver is None or giver.disabled or not all(granting.may_grant(giver, each) for each in accounts)

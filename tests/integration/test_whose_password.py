@@ -337,3 +337,23 @@ def test_the_log_says_that_a_password_was_replaced_with_a_role(visitors: Visitor
         ).fetchall()
 
     assert lines == [("north", "1", "1"), ("south", "1", "1")]
+
+
+def test_administrators_see_whose_password_a_leaver_may_still_know(
+    visitors: Visitors, database_url: str
+) -> None:
+    """On the person's page, until they give a new first password."""
+    leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
+    admin = visitors()
+    admin.sign_in(leaver)
+    admin.get("/people")
+    admin.post("/people", login="stays@example.org", role="viewer", account="north")
+    boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
+    path = f"/people/{by_login(database_url, 'stays@example.org').person_id}"
+    seen = [boss.get(path).text]
+    boss.post(f"/people/{leaver.person_id}/revoke", role="account_admin", account="north")
+    seen.append(boss.get(path).text)
+    boss.post(f"{path}/manage", what="password")
+    seen.append(boss.get(path).text)
+
+    assert ["may still know it" in each for each in seen] == [False, True, False]
