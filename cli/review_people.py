@@ -25,6 +25,7 @@ Account: TypeAlias = Annotated[
 ]
 Change: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
 SHOWN_ONCE: Final = "the password is shown this once and has to be replaced at sign-in"
+MAY_KNOW: Final = "they may know passwords that they gave; hushgate review reset-password ends that"
 REPLACED: Final = (
     "their password was given by somebody who does not administer that account:"
     " it has ended, with sessions and keys"
@@ -101,15 +102,19 @@ def revoke(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
 
 
 def disable(login: Login) -> None:
-    """Let somebody in no more; their sessions and tokens end at once."""
+    """Let somebody in no more; their sessions and tokens end at once. Names whose passwords they gave."""
+    gave: list[Person] = []
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
         await _not_the_last(connection, person)
         await people_changes.disable(connection, person.person_id, now=datetime.now(UTC))
+        gave.extend(await people.with_password_of(connection, person.person_id))
         ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
         return {"changed": "disabled"} | ended
 
     _changed(login, change)
+    if gave:
+        complain(f"{MAY_KNOW}: {', '.join(each.login for each in gave)}", style="yellow")
 
 
 def enable(login: Login) -> None:

@@ -120,6 +120,13 @@ async def listed(connection: AsyncConnection, accounts: tuple[str, ...] | None) 
     return tuple(person(row) for row in (await connection.execute(query)).mappings())
 
 
+async def with_password_of(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
+    """Whose password somebody gave last and may know, by login; those who may not sign in are left out."""
+    query = WITH_GRANTS.where(people.c.password_given_by == giver_id, people.c.disabled_at.is_(None))
+    rows = await connection.execute(query.order_by(people.c.login))
+    return tuple(person(row) for row in rows.mappings())
+
+
 async def add(
     connection: AsyncConnection,
     person_id: UUID,

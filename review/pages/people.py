@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -33,7 +33,9 @@ async def show(visit: Visit) -> Response:
     async with visit.store.reading() as connection:
         person = await _person(visit, connection)
         known = await giving.known_to_a_stranger(connection, person, person.accounts)
-    return _one(visit, person, known_to_a_stranger=known)
+        gave = await people.with_password_of(connection, person.person_id) if person.disabled else ()
+    theirs = [each for each in gave if granting.sees(visit.person, each)]
+    return _one(visit, person, known_to_a_stranger=known, gave=theirs)
 
 
 async def add(visit: Visit) -> Response:
@@ -228,7 +230,12 @@ async def _list(visit: Visit, *, login: str = "", given: Given | None = None) ->
 
 
 def _one(
-    visit: Visit, person: Person, *, given: Given | None = None, known_to_a_stranger: bool = False
+    visit: Visit,
+    person: Person,
+    *,
+    given: Given | None = None,
+    known_to_a_stranger: bool = False,
+    gave: Sequence[Person] = (),
 ) -> Response:
     return visit.render(
         "person.html",
@@ -241,4 +248,5 @@ def _one(
         saved=visit.request.query_params.get("saved", "") != "",
         given=given,
         known_to_a_stranger=known_to_a_stranger,
+        gave=gave,
     )

@@ -357,3 +357,23 @@ def test_administrators_see_whose_password_a_leaver_may_still_know(
     seen.append(boss.get(path).text)
 
     assert ["may still know it" in each for each in seen] == [False, True, False]
+
+
+def test_whoever_disables_somebody_is_told_whose_passwords_they_gave(
+    visitors: Visitors, database_url: str, run: Any
+) -> None:
+    """Else a leaver would come in as one of them."""
+    boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
+    leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
+    admin = visitors()
+    admin.sign_in(leaver)
+    admin.get("/people")
+    admin.post("/people", login="puppet@example.org", role="account_admin", account="north")
+    path = f"/people/{leaver.person_id}"
+    before = boss.get(path).text
+    boss.post(f"{path}/manage", what="disable")
+    after = boss.get(path).text
+    run("enable", leaver.login)
+    printed = CliRunner().invoke(app, ["review", "disable", leaver.login]).output
+
+    assert ["puppet@example.org" in each for each in (before, after, printed)] == [False, True, True]
