@@ -95,8 +95,8 @@ class Exchange:
         return self.has_reply and self.reply_cancelled_at is None and not self.retracted
 
     @property
-    def draft_unseen(self) -> bool:
-        """True when the sealed answer is one that the author does not have."""
+    def answer_gone(self) -> bool:
+        """True when the sealed answer is one that the author never got, or was to lose again."""
         return "assistant" in self.sealed and not self.reply_stands
 
 
@@ -110,7 +110,7 @@ def offered(subject: Subject, ruling: Ruling, exchange: Exchange) -> tuple[Remed
         subject.decision is Verdict.RESPOND and ruling is Ruling.OVERTURN
     )
     if wanted_back and exchange.sealed:
-        if exchange.draft_unseen:
+        if exchange.answer_gone:
             return Remedy.RESTORE_MESSAGE, Remedy.RESTORE
         return (Remedy.RESTORE,)
     if wanted_gone and (exchange.history or exchange.reply_stands):

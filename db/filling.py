@@ -43,7 +43,6 @@ SLICE_OF: Final = """
         INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
         SELECT :queue, id, created_at, user_id, {stratum}, :now FROM slice
         WHERE {wanted} AND (:every OR user_id = ANY(:accounts))
-            AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
     )
@@ -64,9 +63,14 @@ STRATA: Final = {
     Stratum.REASON_CODE: "reason_code",
     Stratum.MATCHED_RULE: "coalesce(matched_rule, reason_code)",
 }
+WAITING: Final = """
+    decision = 'escalate'
+    AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
+"""
 SAMPLED: Final = """
     decision = 'ignore' AND reason_code <> ALL(:facts) AND uuid_hash_extended(id, :seed) >= :cut
 """
+"""Reviewed or not: a sample without what people reviewed on their own would not speak for the rest."""
 
 
 async def fill(connection: AsyncConnection, queue: Queue, now: datetime) -> None:
@@ -111,7 +115,7 @@ async def _fill_slice(
         "now": now,
         **visible(queue.accounts),
     }
-    wanted, stratum = "decision = 'escalate'", "reason_code"
+    wanted, stratum = WAITING, "reason_code"
     if queue.sample is not None:
         wanted, stratum = SAMPLED, STRATA[queue.sample.per]
         values |= {"seed": queue.sample.seed, "cut": _cut(queue.sample.share), "facts": list(FACTS)}

@@ -21,7 +21,7 @@ ITEM: Final = """
 """
 MINE: Final = f"""
     {ITEM} WHERE i.decision_id = :decision AND i.claimed_by = :person AND i.done_at IS NULL
-    ORDER BY i.golden DESC, i.first_review IS NULL, i.id LIMIT 1
+    ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id LIMIT 1
 """
 HELD: Final = sa.text(MINE)
 LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
@@ -46,10 +46,12 @@ HELD_BY: Final = sa.text("""
 """)
 ANSWER: Final = sa.text("UPDATE queue_items SET done_at = :now, review_id = :review WHERE id = :item")
 SETTLE: Final = sa.text("""
-    UPDATE queue_items SET done_at = :now, review_id = :review
-    WHERE decision_id = :decision AND done_at IS NULL AND NOT golden AND first_review IS NULL
-        AND (claimed_by IS NULL OR claimed_by = :person OR claimed_until <= :now)
+    UPDATE queue_items i SET done_at = :now, review_id = :review FROM queues q
+    WHERE q.id = i.queue_id AND q.kind <> 'sample'
+        AND i.decision_id = :decision AND i.done_at IS NULL AND NOT i.golden AND i.first_review IS NULL
+        AND (i.claimed_by IS NULL OR i.claimed_by = :person OR i.claimed_until <= :now)
 """)
+"""Samples stay whole: what others pick for themselves, or review in bulk, is not drawn by lot."""
 SECOND: Final = sa.text("""
     INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, not_for, first_review,
                              created_at)

@@ -116,7 +116,7 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
-        visit = Visit(site=site, request=request, someone=None, token="")
+        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         try:
             await _identify(visit, page)
             async with _turn(visit):

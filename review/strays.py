@@ -47,5 +47,5 @@ def fault(site: Site) -> Callable[[Request, Exception], Any]:
 def _plain(site: Site, request: Request, refused: Refused) -> Response:
     if request.url.path.startswith("/api/"):
         return refusal_json(refused)
-    visit = Visit(site=site, request=request, someone=None, token="")
+    visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
     return visit.render("refused.html", status=refused.status, refused=refused)

@@ -86,6 +86,7 @@ class Visit:
     request: Request
     someone: Person | None
     token: str
+    now: datetime
     form: FormData = field(default_factory=FormData)
     via_api: bool = False
 
@@ -100,11 +101,6 @@ class Visit:
     def store(self) -> Store:
         """Postgres."""
         return self.site.store
-
-    @property
-    def now(self) -> datetime:
-        """The time of this visit, UTC."""
-        return self.site.now()
 
     @property
     def address(self) -> str:

@@ -12,6 +12,7 @@ from db import decision_page, exchanges, gone, items, rules_then
 from db.access_log import Action
 from db.decision_page import Connection, Row, Sealed
 from review.access import Right
+from review.reviewing.drafts import Draft
 from review.reviewing.panel import Panel, panel_on
 from review.reviewing.similar import similar_decisions
 from review.story.scene import scene
@@ -48,7 +49,15 @@ async def similar(visit: Visit) -> Response:
     return visit.render(template, row=row, similar=found)
 
 
-async def _whole(visit: Visit, action: Action) -> Response:
+async def again(visit: Visit, draft: Draft, *, status: int, problem: str) -> Response:
+    """The page with a review that was not stored, and why; what was typed is kept."""
+    values = await told(visit, Action.READ)
+    values["panel"] = replace(values["panel"], draft=draft, problem=problem)
+    return visit.render("decision/page.html", status=status, **values)
+
+
+async def told(visit: Visit, action: Action) -> dict[str, Any]:
+    """Everything that the parts of a decision's page show; a line of the access log says so."""
     async with visit.store.reading() as connection:
         row = await _row_on(visit, connection)
         panel = await panel_on(visit, connection, exchanges.subject_of(row))
@@ -56,7 +65,11 @@ async def _whole(visit: Visit, action: Action) -> Response:
         way = await walk(visit, connection, row)
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
     story = replace(story, revealed=action is Action.REVEAL)
-    values: dict[str, Any] = {"story": story, "panel": panel, "scene": scene(story), "walk": way}
+    return {"story": story, "panel": panel, "scene": scene(story), "walk": way}
+
+
+async def _whole(visit: Visit, action: Action) -> Response:
+    values = await told(visit, action)
     if visit.partial and visit.form.get("part") == "story":
         return visit.render("decision/_story.html", **values)
     return visit.render("decision/page.html", **values)

@@ -45,7 +45,7 @@ async def renew(visit: Visit) -> Response:
     if visit.request.headers.get("Accept") == "text/plain":
         return Response(until.isoformat(), media_type="text/plain")
     try:
-        return reviewing.to_decision(UUID(str(visit.form.get("decision", ""))), "held")
+        return reviewing.to_decision(visit, UUID(str(visit.form.get("decision", ""))), "held")
     except ValueError:
         return visit.redirect("queues")
 
@@ -74,7 +74,7 @@ async def pick(visit: Visit) -> Response:
         detail = {"queue": queue.name, "for": login}
         entry = visit.entry(Action.QUEUE, user_id=subject.user_id, decision_id=decision_id, detail=detail)
         await access_log.add(connection, entry)
-    return reviewing.to_decision(decision_id, "review")
+    return reviewing.to_decision(visit, decision_id, "leads")
 
 
 async def mark(visit: Visit) -> Response:
@@ -109,7 +109,7 @@ async def mark(visit: Visit) -> Response:
             detail={"known answer": "forgotten" if act == "unmark" else "given"},
         )
         await access_log.add(connection, entry)
-    return reviewing.to_decision(decision_id, "review")
+    return reviewing.to_decision(visit, decision_id, "leads")
 
 
 async def _hand_queue(visit: Visit, user_id: str) -> Queue:

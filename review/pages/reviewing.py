@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from typing import Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.responses import RedirectResponse, Response
@@ -15,18 +16,14 @@ from db.remedies import RemedyImpossible, UndoTooLate
 from db.reviewing import Stale, Stored, Submission
 from db.reviews import DecisionGone, Remedy, ReviewRejected
 from review.access import Right
+from review.pages import decision
 from review.reviewing.drafts import Draft, draft_of, seen_by, submission, who
-from review.reviewing.panel import review_panel
+from review.story.walking import came_from
 from review.web import Refused, Visit
 
 GONE: Final = (
     "It was erased, or was never there. Nothing was stored. This is what you typed, in case you need it:\n\n"
 )
-
-
-async def form(visit: Visit) -> Response:
-    """The panel on a page of its own."""
-    return await _form(visit, _decision_id(visit))
 
 
 async def submit(visit: Visit) -> Response:
@@ -36,17 +33,17 @@ async def submit(visit: Visit) -> Response:
         given = submission(visit, decision_id, draft)
         stored = await _store(visit, given)
     except Stale as stale:
-        return await _collided(visit, decision_id, draft, stale)
+        return await _collided(visit, draft, stale)
     except DecisionGone as gone:
         raise Refused(410, "The decision is gone", GONE + draft.note) from gone
     except RemedyImpossible as impossible:
         kept = replace(draft, remedy=Remedy.NONE)
-        return await _form(visit, decision_id, status=409, draft=kept, problem=str(impossible))
+        return await decision.again(visit, kept, status=409, problem=str(impossible))
     except ReviewRejected as rejected:
-        return await _form(visit, decision_id, status=400, draft=draft, problem=str(rejected))
+        return await decision.again(visit, draft, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
         return await go_on(visit, stored.item.queue_id)
-    return to_decision(decision_id, "review")
+    return to_decision(visit, decision_id, "review")
 
 
 async def undo(visit: Visit) -> Response:
@@ -70,7 +67,7 @@ async def undo(visit: Visit) -> Response:
             detail={"review": str(review_id), "effect": back.effect},
         )
         await access_log.add(connection, entry)
-    return to_decision(given.decision_id, "review")
+    return to_decision(visit, given.decision_id, "review")
 
 
 async def go_on(visit: Visit, queue_id: UUID) -> Response:
@@ -95,9 +92,11 @@ async def go_on(visit: Visit, queue_id: UUID) -> Response:
     return RedirectResponse(f"/decisions/{claim.decision_id}?item={claim.decision_id}", status_code=303)
 
 
-def to_decision(decision_id: UUID, place: str = "") -> Response:
-    """On to a decision's page."""
-    return RedirectResponse(f"/decisions/{decision_id}" + (f"#{place}" if place else ""), status_code=303)
+def to_decision(visit: Visit, decision_id: UUID, place: str) -> Response:
+    """On to a place of a decision's page, in the list that the person came from."""
+    given = came_from(visit)
+    query = "" if given is None else "?" + urlencode({"from": given})
+    return RedirectResponse(f"/decisions/{decision_id}{query}#{place}", status_code=303)
 
 
 def identifier(visit: Visit, name: str) -> UUID:
@@ -133,28 +132,14 @@ async def _store(visit: Visit, given: Submission) -> Stored:
     return stored
 
 
-async def _form(
-    visit: Visit,
-    decision_id: UUID,
-    *,
-    status: int = 200,
-    draft: Draft | None = None,
-    problem: str = "",
-) -> Response:
-    panel = await review_panel(visit, decision_id)
-    if panel is None:
-        raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
-    panel = replace(panel, draft=draft or panel.draft, problem=problem)
-    return visit.render("decision/review.html", status=status, panel=panel)
-
-
-async def _collided(visit: Visit, decision_id: UUID, draft: Draft, stale: Stale) -> Response:
+async def _collided(visit: Visit, draft: Draft, stale: Stale) -> Response:
     """Both versions side by side; the person's own is kept and can be stored beside the other."""
-    panel = await review_panel(visit, decision_id)
-    if panel is None:
-        raise Refused(410, "The decision is gone", GONE + draft.note)
+    try:
+        values = await decision.told(visit, Action.READ)
+    except Refused as gone:
+        raise Refused(410, "The decision is gone", GONE + draft.note) from gone
     seen = seen_by(visit)
     known = [each.id for each in stale.reviews]
     news = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
-    panel = replace(panel, draft=draft)
-    return visit.render("decision/collision.html", status=409, panel=panel, news=news)
+    values["panel"] = replace(values["panel"], draft=draft)
+    return visit.render("decision/collision.html", status=409, **values, news=news)

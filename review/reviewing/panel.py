@@ -18,6 +18,7 @@ from db.queues import Kind, Queue
 from db.reviews import CAUSES, GIVEN, NOTE_CHARS, Cause, Remedy, Review, Ruling
 from review.access import Right
 from review.reviewing.drafts import Draft, who
+from review.story.walking import came_from
 from review.web import Visit
 from worker.model import Verdict
 
@@ -41,6 +42,7 @@ class Panel:
         known: the known answer, for leads and for who has answered it, with ``answered``.
         undo: the person's newest review while it can be taken back, of this decision or of another.
         hand_queues: where a lead may put the decision.
+        came_from: query of the list to go back to; every form here carries it.
         problem: why the draft was not stored.
     """
 
@@ -64,6 +66,7 @@ class Panel:
     undo_left_s: int
     now: datetime
     hand_queues: tuple[Queue, ...] = ()
+    came_from: str | None = None
     draft: Draft = field(default_factory=Draft)
     problem: str = ""
 
@@ -83,17 +86,8 @@ class Panel:
         return {remedy: ruling for ruling, offered in self.offers.items() for remedy in offered}
 
 
-async def review_panel(visit: Visit, decision_id: UUID) -> Panel | None:
-    """What the review panel of a decision shows this person; None when there is no such decision for them."""
-    async with visit.store.reading() as connection:
-        subject = await exchanges.subject(connection, decision_id)
-        if subject is None or not visit.may(Right.VIEW, subject.user_id):
-            return None
-        return await panel_on(visit, connection, subject)
-
-
 async def panel_on(visit: Visit, connection: Connection, subject: Subject) -> Panel:
-    """The same of a decision that this person may see, on the connection that read it."""
+    """What the review panel shows of a decision that this person may see."""
     place = await exchanges.exchange(connection, subject, visit.now)
     said = await reviews.of_decision(connection, subject.id)
     person_id = visit.person.person_id
@@ -140,4 +134,5 @@ def _panel(
         undo_left_s=max(0, round((undo.undo_until() - visit.now).total_seconds())) if undo else 0,
         now=visit.now,
         hand_queues=tuple(each for each in facts["hand_queues"] if each.kind is Kind.HAND),
+        came_from=came_from(visit),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.pages import bulk, items, queues, reviewing, single_keys
+from review.pages import bulk, decision, items, queues, reviewing, single_keys
 from review.web import Page
 
 REVIEWING: Final = (
     Page(
         path="/decisions/{decision_id}/review",
         name="decision_review_form",
-        handler=reviewing.form,
+        handler=decision.page,
         right=Right.VIEW,
     ),
     Page(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from review.story.sentences import Facts
-from review.story.wording import kind, span_of
+from review.story.wording import counted, kind, span_of
 from worker.model import FailurePolicy
 
 
@@ -49,10 +49,13 @@ def _judge_away(facts: Facts) -> str:
 
 def _tried_again(facts: Facts) -> str:
     tried = [each for each in facts.snapshot["attempts"] if each["stage"] == "generation"]
-    if len(tried) < 2 or tried[-1]["outcome"] != "completed":
+    failed = [each for each in tried if each["outcome"] != "completed"]
+    if not failed or tried[-1] in failed:
         return ""
-    waited = sum(each["waited_s"] for each in tried)
-    return f"The language model was asked {tried[-1]['number']} times, {span_of(waited)} of waiting between."
+    often, waited = counted(len(failed)), sum(each["waited_s"] for each in tried)
+    pause = f" after {span_of(waited)} of waiting" if waited else ""
+    kinds = ", ".join(dict.fromkeys(kind(each["outcome"]) for each in failed))
+    return f"The language model failed {often} ({kinds}) and answered when asked again{pause}."
 
 
 def _rechecked(facts: Facts) -> str:

@@ -170,7 +170,9 @@ SENTENCES: Final[Mapping[Reason, str | Callable[[Facts], str]]] = {
     Reason.REPLY_MODERATION_UNAVAILABLE: _reply_moderation_unavailable,
     Reason.REPLY_MODERATION_TIMED_OUT: _reply_moderation_timed_out,
     Reason.NO_EVIDENCE: _no_evidence,
-    Reason.NO_ANSWER: "Nothing was sent: the draft only said that it does not know the answer.",
+    Reason.NO_ANSWER: (
+        "Nothing was sent: the draft only said that it does not know the answer. Such drafts are not kept."
+    ),
     Reason.LOW_CONFIDENCE: _low_confidence,
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
@@ -210,10 +212,14 @@ def _category(facts: Facts, stage: str) -> str:
 
 
 def _tries(facts: Facts, stage: str) -> str:
-    """How often a call was tried and how that went: ``in 3 attempts (timed out, server error twice)``."""
+    """How often the last call was tried and how that went: ``in 3 attempts (timed out, server error)``.
+
+    A stage may call several times, as the model does that looks something up first; each call counts from 1.
+    """
     tried = [each for each in facts.snapshot["attempts"] if each["stage"] == stage]
     if not tried:
         return ""
+    tried = tried[max((place for place, each in enumerate(tried) if each["number"] == 1), default=0) :]
     last = tried[-1]
     number, kinds = last["number"], dict.fromkeys(kind(each["outcome"]) for each in tried)
     times = "one attempt" if number == 1 else f"{number} attempts"

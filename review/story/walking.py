@@ -32,9 +32,15 @@ class Walk:
     older: UUID | None = None
 
 
+def came_from(visit: Visit) -> str | None:
+    """The query of the list that leads here, in ``?from=`` or in a form's field; None when there is none."""
+    given = visit.request.query_params.get("from", visit.form.get("from"))
+    return given if isinstance(given, str) and len(given) <= LONGEST else None
+
+
 async def walk(visit: Visit, connection: Connection, row: Row) -> Walk:
-    """The way on from a decision, by the list's filters in ``?from=``."""
-    if (given := visit.request.query_params.get("from")) is None:
+    """The way on from a decision, by the filters of the list that the person came from."""
+    if (given := came_from(visit)) is None:
         return Walk()
     wanted = _asked(visit, given)
     if wanted is None:
@@ -50,8 +56,6 @@ async def walk(visit: Visit, connection: Connection, row: Row) -> Walk:
 
 def _asked(visit: Visit, given: str) -> Asked | None:
     """The list's filters, held to what the person may see; None when they are none."""
-    if len(given) > LONGEST:
-        return None
     try:
         pairs = parse_qsl(given, max_num_fields=50)
     except ValueError:

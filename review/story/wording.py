@@ -64,6 +64,11 @@ def kind(outcome: str) -> str:
     return KINDS.get(outcome, outcome.replace("_", " "))
 
 
+def counted(times: int) -> str:
+    """How often, as people say it."""
+    return {1: "once", 2: "twice"}.get(times, f"{times} times")
+
+
 def span_of(seconds: float) -> str:
     """A length of time as people say it: ``12 ms``, ``90 s``, ``3 h 20 min``, ``2 days``."""
     if seconds < 1:

@@ -243,6 +243,43 @@ def test_a_review_settles_every_item_it_makes_needless_and_an_undo_brings_them_b
     assert two.id != one.id
 
 
+def test_a_sample_is_read_whole_whatever_people_review_on_their_own(database_url: str) -> None:
+    """Neither a page nor a bulk review takes out of it what they look at; escalations are done by both."""
+    before, after, waiting = ignored(), ignored(), escalated()
+    record(database_url, before, after, waiting)
+    by, sample = reader(database_url), Sample(share=1.0, most=100_000)
+    answer(database_url, before.decision_id, by)
+    drawn_from = queue(database_url, Kind.SAMPLE, sample=sample)
+    escalations = queue(database_url, Kind.ESCALATIONS)
+    for of in (drawn_from, escalations):
+        refill(database_url, of)
+    for each in (after, waiting):
+        answer(database_url, each.decision_id, by)
+    left = "SELECT decision_id FROM queue_items WHERE queue_id = %s AND done_at IS NULL"
+    in_sample, in_escalations = (
+        {row["decision_id"] for row in rows(database_url, left, of.id)} for of in (drawn_from, escalations)
+    )
+
+    assert {before.decision_id, after.decision_id} <= in_sample
+    assert waiting.decision_id not in in_escalations
+
+
+def test_the_item_taken_last_is_the_one_that_is_answered(database_url: str) -> None:
+    """A claim that ran out in another queue does not stand before it."""
+    decided = some(database_url)[0]
+    first, second = (queue(database_url, holding=[decided]) for _ in range(2))
+    by = reader(database_url)
+    claim(database_url, first, by)
+    much_later = NOW + timedelta(days=2)
+    claim(database_url, second, by, at=much_later)
+    person = by.person_id
+    assert person is not None
+    held = stored(database_url, lambda connection: items.held(connection, decided.decision_id, person))
+
+    assert held is not None
+    assert held.queue_id == second.id
+
+
 def test_escalations_are_all_filled_and_once(database_url: str) -> None:
     """Late commits included; decisions reviewed already are left out."""
     made = [escalated(at=NOW - timedelta(minutes=20, seconds=number)) for number in range(5)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from httpx2 import Response
@@ -13,7 +14,7 @@ from httpx2 import Response
 from db import queues
 from db.people import Person, Role
 from db.queues import Kind
-from tests.integration.audited import NOW, blocked, history, ignored, record, rows
+from tests.integration.audited import NOW, blocked, history, ignored, record, replied, rows
 from tests.reviewing import Visitor, add_person, site, stored
 from worker.model import Decision
 
@@ -107,7 +108,7 @@ def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Any, database
 
     assert answer.status_code == 410
     assert "worth keeping" in answer.text
-    assert visitor.get(path(decided)).status_code == 404
+    assert visitor.get(path(decided)).status_code == 410
 
 
 def erase(url: str, decided: Decision) -> None:
@@ -330,3 +331,53 @@ def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: s
     assert "What waits for you" not in page.text
     assert '<dd class="value"><a href' in page.text
     assert page.text.count(">0<") >= 3
+
+
+def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) -> None:
+    """After storing, undoing, a mistake and a collision the way on is there."""
+    one_more, decided = (one(database_url, conversation_id="a-list-of-two") for _ in range(2))
+    visitor, _ = signed_in(visitors, database_url)
+    other, _ = signed_in(visitors, database_url)
+    query = "conversation=a-list-of-two&since=all"
+    walked = visitor.get(f"/decisions/{decided.decision_id}?{urlencode({'from': query})}")
+    sent = {"from": query, "note": ""}
+    wrong = send(visitor, decided, walked, verdict="overturn", **sent)
+    stored_page = visitor.get(send(visitor, decided, walked, verdict="agree", **sent).headers["location"])
+    undo = re.search(r'action="(/reviews/[^"]+/undo)"', stored_page.text)
+    assert undo is not None
+    undone = visitor.get(visitor.post(undo[1], **sent).headers["location"])
+    send(other, decided, other.get(path(decided)), verdict="unsure")
+    collided = send(visitor, decided, undone, verdict="agree", **sent)
+    pages = (walked, wrong, stored_page, undone, collided)
+
+    assert [page.status_code for page in pages] == [200, 400, 200, 200, 409]
+    for page in pages:
+        assert f'name="from" value="{query.replace("&", "&amp;")}"' in page.text
+    for page in pages[:4]:
+        assert f"/decisions/{one_more.decision_id}?from=" in page.text
+        assert decided.event.text in page.text
+
+
+def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, database_url: str) -> None:
+    """Its draft was sent; what a restore would bring back is said as it is."""
+    told = replied()
+    record(database_url, told)
+    rows(database_url, "UPDATE outbox SET delivered_at = now() WHERE decision_id = %s", told.decision_id)
+    visitor, _ = signed_in(visitors, database_url)
+    send(visitor, told, visitor.get(path(told)), verdict="overturn", reason="OTHER", remedy="remove")
+    page = visitor.get(f"/decisions/{told.decision_id}").text
+
+    assert "never sent" not in page
+    assert "with the reply that the channel was asked to remove" in page
+
+
+def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, database_url: str) -> None:
+    """By the clock as it runs, with nothing counted beforehand."""
+    visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="just-now")
+    record(database_url, *(ignored(user_id="just-now", at=datetime.now(UTC)) for _ in range(3)))
+    counts = [
+        re.search(r"Decisions</dt>\s*<dd[^>]*>(?:<a[^>]*>)?(\d+)<", visitor.get(address).text)
+        for address in ("/", "/dashboard")
+    ]
+
+    assert [found and found[1] for found in counts] == ["3", "3"]

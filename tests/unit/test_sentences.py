@@ -113,6 +113,18 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
         ),
         (
             row(
+                "LLM_ERROR",
+                attempts=[
+                    attempt("generation", 1, "completed"),
+                    attempt("generation", 1, "server_error"),
+                    attempt("generation", 2, "timeout"),
+                ],
+            ),
+            "Nothing was sent: the language model gave no usable answer in 2 attempts (server error, timed"
+            " out).",
+        ),
+        (
+            row(
                 "LOW_CONFIDENCE",
                 assessment={"failed_checks": ["invalid_citation"], "category": "invalid_citation"},
                 stages=[stage("generation")],
@@ -202,7 +214,14 @@ def test_remarks_tell_what_went_on_beside_it() -> None:
         "Nobody moderated the message: the moderation service was away, and this account goes on without it.",
         "The documents were searched by words alone, the embedding model was away (timed out).",
         "The judge of drafts did not answer (no connection).",
-        "The language model was asked 2 times, 2 s of waiting between.",
+        "The language model failed once (timed out) and answered when asked again after 2 s of waiting.",
         "Rechecked: confidence 0.61 before, 0.78 after; the second draft stands.",
     )
     assert remarks(Facts(row=row())) == ()
+
+
+def test_a_model_that_looked_something_up_was_not_asked_again() -> None:
+    """Two rounds that both went well are no retry."""
+    rounds = [attempt("generation", 1, "completed"), attempt("generation", 1, "completed")]
+
+    assert remarks(Facts(row=row(attempts=rounds))) == ()
