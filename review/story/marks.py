@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -16,6 +16,8 @@ SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
 FLAG_LETTERS: Final = range(0x1F1E6, 0x1F200)
 UNSEEN: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
 """General categories of characters that have no shape of their own."""
+TURNING: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+"""Controls that turn the direction of what follows: a text can read otherwise than it is with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +70,17 @@ def place(text: str, span: Span) -> str:
 
 def _html(piece: Piece) -> Markup:
     if not piece.numbers:
-        return Markup("{}").format(piece.text)
+        return _named(piece.text, TURNING.__contains__)
     kind = "twice" if len(piece.numbers) > 1 else "once"
     ends = ", ".join(map(str, piece.ends))
-    return Markup('<mark class="{}" data-ends="{}">{}</mark>').format(kind, ends, _legible(piece.text))
+    return Markup('<mark class="{}" data-ends="{}">{}</mark>').format(kind, ends, _named(piece.text, _unseen))
 
 
-def _legible(text: str) -> Markup:
-    """A marked text in which characters that cannot be seen have a name."""
+def _named(text: str, wanted: Callable[[str], bool]) -> Markup:
+    """A text in which the wanted characters, which cannot be seen, have a name."""
     return Markup("").join(
         Markup('<span class="unseen" data-code="{}">{}</span>').format(f"U+{ord(each):04X}", each)
-        if _unseen(each)
+        if wanted(each)
         else Markup("{}").format(each)
         for each in text
     )

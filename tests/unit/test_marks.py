@@ -124,3 +124,9 @@ def test_an_unseen_character_inside_a_mark_has_a_name() -> None:
 def test_the_legend_says_where(span: tuple[int, int], words: str) -> None:
     """Counted as people count, from one; the stored text may end before the match."""
     assert place("abcde", span) == words
+
+
+def test_what_turns_the_direction_of_a_text_is_named_wherever_it_stands() -> None:
+    """Nobody marked it, yet what is read is not what was written."""
+    assert 'data-code="U+202E"' in marked("pay \u202eyadot", {})
+    assert str(marked("pay today", {})) == "pay today"
