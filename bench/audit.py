@@ -53,6 +53,8 @@ LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "an account": {"since": "all", "account": "account-{n}"},
     "a common reason": {"since": "all", "reason": "REPLIED"},
     "a rare reason": {"since": "all", "reason": "TOOL_LOOP"},
+    "silent failures": {"since": "all", "reason": "failed"},
+    "retried": {"since": "all", "ran": "retried"},
     "a reason of an account": {"since": "all", "reason": "LLM_ERROR", "account": "account-{n}"},
     "a rule": {"since": "all", "rule": "flagged_keyword:w{n}"},
     "rules by prefix": {"since": "all", "rule": "flagged_keyword:*"},

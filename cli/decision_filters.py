@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 from typing import Annotated, Any, Final
 
@@ -12,20 +13,29 @@ import typer
 
 from cli.options import moment
 from cli.output import fail
-from db.audit import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
+from db.audit import ANY_STAGE, STAGES, Filters, Ran, ReviewFilter, Tier
+from review.lists import reasons
+from review.lists.filters import DEFAULT_AGE
+from review.lists.parsers import EVER
 from worker.model import Scope, StageOutcome, Verdict
-from worker.policy import Reason
 
 Since = Annotated[
-    str | None,
-    typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d. Default: everything."),
+    str,
+    typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d; 'all' for everything."),
 ]
 Until = Annotated[str | None, typer.Option(help="Before this time or age.")]
 Account = Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")]
 Decided = Annotated[
     Verdict | None, typer.Option("--decision", case_sensitive=False, help="ignore, respond or escalate.")
 ]
-ReasonCode = Annotated[str | None, typer.Option("--reason", help="This reason code, such as LLM_ERROR.")]
+ReasonCodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reason",
+        help="A reason code, such as LLM_ERROR; blocked or failed for those of the dashboard's tiles."
+        " Several with commas or by repeating the option.",
+    ),
+]
 Rule = Annotated[str | None, typer.Option(help="This matched rule; a * at the end matches a prefix.")]
 Version = Annotated[
     int | None, typer.Option("--version", min=0, help="Of the account's settings; needs --account.")
@@ -48,6 +58,10 @@ Stage = Annotated[
     str | None,
     typer.Option("--stage", help="A stage and how it ended: moderation:failed; *:failed is any stage."),
 ]
+RanOption = Annotated[
+    Ran | None,
+    typer.Option("--ran", case_sensitive=False, help="On the way: retried, rechecked or improved."),
+]
 Review = Annotated[
     ReviewFilter | None,
     typer.Option("--review", case_sensitive=False, help="open, reviewed, agree, overturn, unsure, disputed."),
@@ -55,16 +69,18 @@ Review = Annotated[
 Assignee = Annotated[str | None, typer.Option("--assignee", help="A login: what they have in a queue.")]
 Words = Annotated[str | None, typer.Option("--text", help="Part of the message, in any case.")]
 
+DEFAULT_SINCE: Final = f"{DEFAULT_AGE // timedelta(hours=1)}h"
+"""As on the pages: a command and a page with the same filters show the same."""
 LONGEST_TEXT: Final = 500
 """As much of a message as is stored."""
 
 
 def filters(
-    since: Since = None,
+    since: Since = DEFAULT_SINCE,
     until: Until = None,
     account: Account = None,
     decision: Decided = None,
-    reason: ReasonCode = None,
+    reason: ReasonCodes = None,
     rule: Rule = None,
     version: Version = None,
     scope: InScope = None,
@@ -76,6 +92,7 @@ def filters(
     confidence_to: MostConfidence = None,
     tier: TierOption = None,
     stage: Stage = None,
+    ran: RanOption = None,
     review: Review = None,
     assignee: Assignee = None,
     text: Words = None,
@@ -86,11 +103,11 @@ def filters(
     if text is not None and not 0 < len(text) <= LONGEST_TEXT:
         raise fail(f"--text: expected 1 to {LONGEST_TEXT} characters, got {len(text)}")
     return Filters(
-        since=moment("--since", since),
+        since=None if since == EVER else moment("--since", since),
         until=moment("--until", until),
         user_id=account,
         decision=decision,
-        reason_code=_reason(reason),
+        reason_codes=_reasons(reason),
         matched_rule=rule,
         rules_version=version,
         scope=scope,
@@ -102,6 +119,7 @@ def filters(
         most_confidence=confidence_to,
         tier=tier,
         stage_outcome=_stage(stage),
+        ran=ran,
         review=review,
         assignee=assignee,
         text=text,
@@ -127,14 +145,15 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _reason(text: str | None) -> str | None:
-    if text is None:
+def _reasons(given: list[str] | None) -> tuple[str, ...] | None:
+    if not given:
         return None
-    if text.upper() in list(Reason):
-        return text.upper()
-    near = difflib.get_close_matches(text.upper(), list(Reason), n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; they are {', '.join(Reason)}"
-    raise fail(f"--reason: expected a reason code, got {text!r}{hint}")
+    try:
+        return reasons.codes_of(reasons.names_in(",".join(given)))
+    except reasons.UnknownReason as error:
+        near = difflib.get_close_matches(str(error).upper(), reasons.NAMES, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; they are {', '.join(reasons.NAMES)}"
+        raise fail(f"--reason: expected a reason code, got {str(error)!r}{hint}") from error
 
 
 def _stage(text: str | None) -> str | None:

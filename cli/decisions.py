@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -46,13 +46,14 @@ def list_(
     cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
     json_fields: JsonFields = None,
 ) -> None:
-    """Decisions, newest first: a table on a terminal, NDJSON in a pipe.
+    """Decisions of the last 24 hours, newest first: a table on a terminal, NDJSON in a pipe.
 
-    The next page's cursor is printed on stderr. Examples:
+    --since asks for another time, --since all for everything. The next page's cursor is printed on stderr.
 
+    Examples:
         hushgate decisions list --since 24h --decision ignore --rule 'flagged_keyword:*' --json id,reason
 
-        hushgate decisions list --account corner-shop --stage moderation:failed --review open
+        hushgate decisions list --since all --account corner-shop --reason blocked --review open
     """
     fields = _fields(json_fields)
     try:
@@ -62,6 +63,10 @@ def list_(
     if for_eyes() and fields is None:
         for part in listed(page.rows):
             screen.print(part)
+        if not page.rows and wanted.since:
+            complain(
+                f"looked back to {wanted.since:%Y-%m-%d %H:%M}Z; --since all looks at everything", style="dim"
+            )
     else:
         emit(page.rows, (), fields=fields)
     if page.searched_to:
@@ -74,7 +79,7 @@ def list_(
 
 @app.command()
 def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `list` prints it.")]) -> None:
-    """One decision whole: why it ended so, its stage trace, findings, attempts, passages, reply and reviews.
+    """One decision whole, however old: why it ended so, stage trace, findings, attempts, passages, reviews.
 
     For example:
 
@@ -101,7 +106,7 @@ def tail(
     json_fields: JsonFields = None,
     last: Annotated[int, typer.Option(min=0, max=1000, help="Start with this many older ones.")] = 10,
 ) -> None:
-    """Follow the audit live, oldest first, until Ctrl-C.
+    """Follow the audit live, oldest first, until Ctrl-C; begins with the last few of 24 hours, or --since.
 
     For example:
 
@@ -127,11 +132,12 @@ def export(
         bool, typer.Option("--bom", help="Begin a CSV with a byte order mark, for Excel.")
     ] = False,
 ) -> None:
-    """Write all decisions that match, newest first, to a file; memory stays the same whatever their number.
+    """Write the decisions of the last 24 hours that match, newest first, to a file.
 
-    In CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Examples:
+    --since asks for another time, --since all for everything; memory stays the same whatever their number. In
+    CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Examples:
 
-        hushgate decisions export --since 7d --reason FLAGGED_RULE -o blocked.csv
+        hushgate decisions export --since 7d --reason blocked -o blocked.csv
 
         hushgate decisions export --text refund --format ndjson -o - | jq .message_text
     """
@@ -170,8 +176,7 @@ async def _one(decision_id: UUID) -> audit.Row | None:
 
 async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
     async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        recent = replace(wanted, since=wanted.since or datetime.now(UTC) - timedelta(days=1))
-        page = await audit.page(connection, recent, limit=max(last, 1))
+        page = await audit.page(connection, wanted, limit=max(last, 1))
         rows = list(reversed(page.rows)) if last else []
         newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)
         seen: dict[UUID, datetime] = {row["id"]: row["created_at"] for row in page.rows}

@@ -83,7 +83,7 @@ def review(
         bool, typer.Option("--undo", help="Take your own review back, within 60 s, with what it did.")
     ] = False,
 ) -> None:
-    """Say what you think of a decision. The audit stays as it is: reviews are appended, under your login.
+    """Say what you think of a decision, however old: a review is appended under your login, the audit stays.
 
     With - every line of standard input is one object with id and any of verdict, reason, note, corrected and
     remedy (restore or remove); what a line leaves out comes from the options. Every line is checked before

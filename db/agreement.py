@@ -57,8 +57,10 @@ class Agreement:
     """Counts, not yet shares.
 
     Attributes:
-        rules: rule (None where none matched), agree, overturn, unsure.
-        reasons: reason_code (None where retention took the decision), agree, overturn, unsure.
+        rules: rule (None where none matched), agree, overturn, unsure, weights.
+        reasons: reason_code (None where retention took the decision), agree, overturn, unsure, weights.
+            Weights are of agree, overturn and unsure the sums, and of the first two the sum of squares; None
+            unless all were drawn with a known chance, whose inverse each weighs.
         readers: person, agree, overturn, unsure.
         golden: person, known (golden items answered), right.
         pairs: rule, reason_code, first, second (logins), first_verdict, second_verdict, readings: of blind
@@ -74,7 +76,7 @@ class Agreement:
 
 _STANDING: Final = """
     WITH standing AS (
-        SELECT r.*, CASE r.source
+        SELECT r.*, i.chance, CASE r.source
                    WHEN 'bulk' THEN 'bulk' WHEN 'golden' THEN 'golden' WHEN 'blind' THEN 'blind'
                    ELSE CASE q.kind WHEN 'sample' THEN 'sampled' WHEN 'escalations' THEN 'escalations'
                         ELSE 'chosen' END
@@ -92,12 +94,19 @@ _VERDICTS: Final = """
     count(*) FILTER (WHERE verdict = 'overturn') AS overturn,
     count(*) FILTER (WHERE verdict = 'unsure') AS unsure
 """
+_WEIGHTS: Final = """
+    CASE WHEN bool_and(chance IS NOT NULL) THEN ARRAY[
+        sum(CASE verdict WHEN 'agree' THEN 1 / chance ELSE 0 END),
+        sum(CASE verdict WHEN 'overturn' THEN 1 / chance ELSE 0 END),
+        sum(CASE verdict WHEN 'unsure' THEN 1 / chance ELSE 0 END),
+        sum(CASE verdict WHEN 'unsure' THEN 0 ELSE 1 / chance ^ 2 END)] END AS weights
+"""
 _DECIDED: Final = """
     , newest AS (
         SELECT DISTINCT ON (decision_id) * FROM standing
         WHERE basis = :basis AND created_at >= :since ORDER BY decision_id, created_at DESC, id DESC
     ), decided AS (
-        SELECT newest.verdict, d.id, d.reason_code, d.matched_rule FROM newest
+        SELECT newest.verdict, newest.chance, d.id, d.reason_code, d.matched_rule FROM newest
         LEFT JOIN ai_decisions AS d ON d.created_at = newest.decision_at AND d.id = newest.decision_id
     )
 """
@@ -105,10 +114,11 @@ _BASES: Final = """
     SELECT basis, count(*) AS reviews FROM standing WHERE created_at >= :since GROUP BY basis
 """
 _RULES: Final = f"""
-    SELECT matched_rule AS rule, {_VERDICTS} FROM decided WHERE id IS NOT NULL GROUP BY 1 ORDER BY 1
+    SELECT matched_rule AS rule, {_VERDICTS}, {_WEIGHTS} FROM decided
+    WHERE id IS NOT NULL GROUP BY 1 ORDER BY 1
 """  # noqa: S608  # constants of ours
 _REASONS: Final = f"""
-    SELECT reason_code, {_VERDICTS} FROM decided GROUP BY 1 ORDER BY 1
+    SELECT reason_code, {_VERDICTS}, {_WEIGHTS} FROM decided GROUP BY 1 ORDER BY 1
 """  # noqa: S608  # constants of ours
 _READERS: Final = f"""
     SELECT person, {_VERDICTS} FROM (

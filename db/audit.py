@@ -18,6 +18,7 @@ from db.audit_cursor import EPOCH, OLDEST, CursorRejected, Position, Way, parsed
 from db.audit_filters import Filters, ReviewFilter
 from db.audit_marks import ANY_STAGE, STAGES, Tier
 from db.audit_search import LIST_COLUMNS, Patience, Row, TooSlow, matching, within
+from db.figure_sql import Ran
 from db.hot_categories import HOT_CATEGORIES
 from db.migrate import driver_url
 from db.review_tables import review_states
@@ -33,6 +34,7 @@ __all__ = [
     "Filters",
     "Page",
     "Patience",
+    "Ran",
     "ReviewFilter",
     "Row",
     "Tier",

@@ -12,8 +12,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from db import audit_marks
+from db import audit_marks, figure_sql
 from db.audit_marks import Condition, Tier
+from db.figure_sql import Ran
 from db.review_tables import people, queue_items, review_states
 from db.tables import ai_decisions, event_keys
 
@@ -21,6 +22,7 @@ RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
     "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
 )
 """Written as its index is."""
+_PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
 
 
 class ReviewFilter(StrEnum):
@@ -42,6 +44,7 @@ class Filters:
         since: from this moment on, UTC.
         until: before this moment, UTC.
         accounts: none but these; what somebody may see.
+        reason_codes: any of these.
         matched_rule: exact, or a prefix when it ends in ``*``.
         rules_version: of the account's settings; each account counts its own.
         tier: of the assessment; decisions that came to none have no tier.
@@ -57,7 +60,7 @@ class Filters:
     user_id: str | None = None
     accounts: tuple[str, ...] | None = None
     decision: str | None = None
-    reason_code: str | None = None
+    reason_codes: tuple[str, ...] | None = None
     matched_rule: str | None = None
     rules_version: int | None = None
     scope: str | None = None
@@ -70,6 +73,7 @@ class Filters:
     most_confidence: float | None = None
     tier: Tier | None = None
     stage_outcome: str | None = None
+    ran: Ran | None = None
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
@@ -107,10 +111,8 @@ def of_accounts(filters: Filters) -> list[Condition]:
     match filters.reaches():
         case None:
             return []
-        case (one,):
-            return [ai_decisions.c.user_id == one]
         case several:
-            return [ai_decisions.c.user_id == sa.any_(sa.cast(list(several), ARRAY(sa.Text)))]
+            return [_one_of(ai_decisions.c.user_id, several)]
 
 
 def wants_reviewed(filters: Filters) -> bool:
@@ -141,10 +143,19 @@ def only_accounts(filters: Filters) -> bool:
 
 
 def _equal(filters: Filters) -> Iterator[Condition]:
-    names = ("decision", "reason_code", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
     for name in names:
         if (value := getattr(filters, name)) is not None:
             yield ai_decisions.c[name] == value
+    if filters.reason_codes is not None:
+        yield _one_of(ai_decisions.c.reason_code, filters.reason_codes)
+
+
+def _one_of(column: sa.ColumnElement[str], values: tuple[str, ...]) -> Condition:
+    """A single value is written as such: only then an index gives the rows in the order of time."""
+    if len(values) == 1:
+        return column == values[0]
+    return column == sa.any_(sa.cast(list(values), ARRAY(sa.Text)))
 
 
 def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Condition]:
@@ -182,6 +193,8 @@ def _trace(filters: Filters) -> Iterator[Condition]:
         yield known
     else:
         yield from audit_marks.looked_into(*marks)
+    if filters.ran is not None:
+        yield sa.literal_column(figure_sql.ran(filters.ran, **_PARTS), sa.Boolean)
 
 
 def _event(filters: Filters) -> Iterator[Condition]:

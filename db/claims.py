@@ -74,8 +74,9 @@ RENEW: Final = sa.text("""
 """)
 RELEASE: Final = sa.text("""
     UPDATE queue_items SET claimed_by = NULL, claimed_until = NULL,
-        skipped_by = CASE WHEN first_review IS NULL AND NOT golden THEN skipped_by
-                          ELSE array_append(skipped_by, :person) END
+        skipped_by = CASE WHEN first_review IS NULL THEN skipped_by
+                          ELSE array_append(skipped_by, :person) END,
+        done_at = CASE WHEN golden THEN now() END
     WHERE id = :item AND claimed_by = :person AND done_at IS NULL
     RETURNING queue_id
 """)
@@ -86,8 +87,9 @@ SKIP: Final = sa.text("""
     RETURNING queue_id
 """)
 UNSKIP: Final = sa.text("""
-    UPDATE queue_items SET skipped_by = array_remove(skipped_by, :person)
-    WHERE queue_id = :queue AND done_at IS NULL AND first_review IS NULL AND NOT golden
+    UPDATE queue_items SET skipped_by = array_remove(skipped_by, :person),
+        done_at = CASE WHEN golden THEN now() END
+    WHERE queue_id = :queue AND done_at IS NULL AND first_review IS NULL
         AND :person = ANY(skipped_by)
 """)
 
@@ -177,7 +179,11 @@ async def skip(connection: AsyncConnection, item_id: int, person_id: UUID) -> UU
 
 
 async def unskip(connection: AsyncConnection, queue_id: UUID, person_id: UUID) -> int:
-    """Have everything back that the person skipped in a queue; how many items."""
+    """Have everything back that the person skipped in a queue; how many items.
+
+    One with a known answer counts among them, as its absence would tell, and is closed: who has held it could
+    have looked at its reviews since. A blind one stays with others.
+    """
     return (await connection.execute(UNSKIP, {"queue": queue_id, "person": person_id})).rowcount
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db import figure_queries as queries
+from db.figure_spans import Covered, counted, covering, first_hour
 from db.histograms import Kind
 from db.hourly import DAY, HOUR, Grain
 from worker.policy import ERROR_CLASS, ErrorClass, Reason
 
 Row: TypeAlias = dict[str, Any]
-_Spans: TypeAlias = tuple[tuple[str, datetime, datetime], ...]
 
 BLOCKED: Final = (
     Reason.FLAGGED_RULE,
@@ -93,55 +93,85 @@ class Figures:
     """
 
     counts: tuple[Row, ...]
-    spreads: tuple[Row, ...]
-    paces: tuple[Row, ...]
     before: tuple[Row, ...]
-    before_spreads: tuple[Row, ...]
-    days: tuple[Row, ...]
     missing: int
     missing_before: int
+    spreads: tuple[Row, ...] = ()
+    paces: tuple[Row, ...] = ()
+    before_spreads: tuple[Row, ...] = ()
+    days: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Covered:
-    """Which counted spans make up a range, and until when."""
+class _Reach:
+    """The parts of the tables that answer a question: by its own steps and in whole days, now and before."""
 
-    days: list[datetime]
-    hours: list[datetime]
-    counted_to: datetime
-    missing: int
+    steps: Covered
+    whole: Covered
+    before: Covered
+    week: Covered
+
+
+async def totals(connection: AsyncConnection, question: Question, *, now: datetime) -> Figures:
+    """The sums alone; times, confidence and days are empty. Half of the statements of ``figures``."""
+    reach = await _reach(connection, question, now)
+    live = await _live(connection, queries.LIVE_COUNTS, question, reach.steps, now)
+    return await _totals(connection, question, reach, live, now)
 
 
 async def figures(connection: AsyncConnection, question: Question, *, now: datetime) -> Figures:
     """The figures of a range and of the one before it."""
+    reach = await _reach(connection, question, now)
+    live = await _live(connection, queries.LIVE_COUNTS, question, reach.steps, now)
+    live_spreads = tuple(
+        {**row, "bin": number, "events": events}
+        for row in await _live(connection, queries.LIVE_SPREADS, question, reach.steps, now)
+        for number, events in zip(row["bins"], row["counts"], strict=True)
+    )
+    timed = _columns(live_spreads, question, now)
+    today = {"day": _hour(now).replace(hour=0)}
+    return replace(
+        await _totals(connection, question, reach, live, now),
+        spreads=await _rows(connection, queries.SPREAD, question, reach.whole) + live_spreads,
+        paces=await _rows(connection, queries.PACES, question, reach.steps, **timed),
+        before_spreads=await _rows(connection, queries.SPREAD, question, reach.before),
+        days=await _rows(connection, queries.BLOCKED_DAYS, question, reach.week, reasons=list(BLOCKED))
+        + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
+    )
+
+
+async def _reach(connection: AsyncConnection, question: Question, now: datetime) -> _Reach:
     since, until, back = question.since, question.until, question.back
-    first = (await connection.execute(queries.FIRST)).scalar()
     week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
-    spans = await _spans(connection, min(week, since - back), until)
-    covered = _covered(spans, since, until, question.grain, first)
-    whole = _covered(spans, since, until, Grain.DAY, first)
-    before = _covered(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first)
-    days = _covered(spans, week, until, Grain.DAY, first)
-    live = await _live(connection, question, covered, now)
+    first = await first_hour(connection)
+    spans = await counted(connection, min(week, since - back), until)
+    return _Reach(
+        steps=covering(spans, since, until, question.grain, first),
+        whole=covering(spans, since, until, Grain.DAY, first),
+        before=covering(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first),
+        week=covering(spans, week, until, Grain.DAY, first),
+    )
+
+
+async def _totals(
+    connection: AsyncConnection, question: Question, reach: _Reach, live: tuple[Row, ...], now: datetime
+) -> Figures:
+    values = {"open": _hour(now)}
+    newest = {"step": question.newest(now), "open": True}
+    before = {"step": 100 * question.back}
     return Figures(
-        counts=await _rows(connection, queries.COUNTED, question, covered, open=_hour(now)) + live[0],
-        spreads=await _rows(connection, queries.SPREAD, question, whole) + live[1],
-        paces=await _rows(connection, queries.PACES, question, covered, **_columns(live[1], question, now)),
-        before=await _rows(connection, queries.COUNTED, question, before, open=_hour(now), step=100 * back),
-        before_spreads=await _rows(connection, queries.SPREAD, question, before),
-        days=await _rows(connection, queries.BLOCKED_DAYS, question, days, reasons=list(BLOCKED))
-        + tuple(
-            row | {"day": _hour(now).replace(hour=0)} for row in live[0] if row["reason_code"] in BLOCKED
-        ),
-        missing=covered.missing,
-        missing_before=before.missing,
+        counts=await _rows(connection, queries.COUNTED, question, reach.steps, **values)
+        + tuple(row | newest for row in live),
+        before=await _rows(connection, queries.COUNTED, question, reach.before, **(values | before)),
+        missing=reach.steps.missing,
+        missing_before=reach.before.missing,
     )
 
 
 async def by_account(connection: AsyncConnection, question: Question, *, most: int = 20) -> tuple[Row, ...]:
     """The busiest accounts of the range, as far as they are counted."""
-    spans = await _spans(connection, question.since, question.until)
-    covered = _covered(spans, question.since, question.until, Grain.DAY, None)
+    spans = await counted(connection, question.since, question.until)
+    covered = covering(spans, question.since, question.until, Grain.DAY, None)
     users = None if question.users == [""] else question.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
     return await _rows(connection, queries.ACCOUNTS, question, covered, users=users, **values)
@@ -151,7 +181,7 @@ async def _rows(
     connection: AsyncConnection,
     statement: sa.TextClause,
     question: Question,
-    covered: _Covered,
+    covered: Covered,
     **more: object,
 ) -> tuple[Row, ...]:
     values: Row = {
@@ -163,7 +193,8 @@ async def _rows(
         "since": question.since,
     } | more
     result = await connection.execute(statement, {name: values[name] for name in _parameters(statement)})
-    return tuple(dict(row) for row in result.mappings())
+    names = tuple(result.keys())
+    return tuple(dict(zip(names, row, strict=True)) for row in result)
 
 
 @cache
@@ -172,58 +203,22 @@ def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
     return tuple(statement.compile().params)
 
 
-async def _spans(connection: AsyncConnection, since: datetime, until: datetime) -> _Spans:
-    """What has been counted, from the day of ``since`` on."""
-    values = {"day": since.replace(hour=0), "until": until}
-    return tuple(
-        (row.grain, row.start, row.counted_to) for row in await connection.execute(queries.SPANS, values)
-    )
-
-
-def _covered(
-    spans: _Spans, since: datetime, until: datetime, longest: Grain, first: datetime | None
-) -> _Covered:
-    """Hours, or whole days where they are counted; ``first`` is the hour in which the audit begins."""
-    days, hours, counted_to = set(), [], since
-    if longest is Grain.DAY:
-        days = {start for grain, start, _ in spans if grain == "day" and since <= start <= until - DAY}
-    for grain, start, reached in spans:
-        if grain == "hour" and since <= start < until:
-            counted_to = max(counted_to, reached)
-            if start.astimezone(UTC).replace(hour=0) not in days:
-                hours.append(start)
-    begin = until if first is None else max(since, first)
-    wanted = max(0, -((begin - until) // HOUR))
-    have = len({start for start in hours if start >= begin})
-    have += sum(24 if each >= begin else max(0, 24 - (begin - each) // HOUR) for each in days)
-    return _Covered(days=sorted(days), hours=hours, counted_to=counted_to, missing=max(0, wanted - have))
-
-
 async def _live(
-    connection: AsyncConnection, question: Question, covered: _Covered, now: datetime
-) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """What came after the last count, an hour and a bit at most: the rows of the newest step."""
+    connection: AsyncConnection,
+    statement: sa.TextClause,
+    question: Question,
+    covered: Covered,
+    now: datetime,
+) -> tuple[Row, ...]:
+    """What came after the last count, an hour and a bit at most, summed over the accounts."""
     since = max(covered.counted_to, _hour(now) - HOUR)
     if question.until < now or not question.users or since >= question.until:
-        return (), ()
+        return ()
     users = None if question.users == [""] else question.users
     values = {"since": since, "until": question.until, "accounts": users}
-    counts = (await connection.execute(queries.LIVE_COUNTS, values)).mappings()
-    spreads = (await connection.execute(queries.LIVE_SPREADS, values)).mappings()
-    newest, scopes = question.newest(now), (question.scope or "chat", question.scope or "comment")
-    return (
-        tuple(
-            dict(row) | {"step": newest, "open": True}
-            for row in counts
-            if row["user_id"] == "" and row["scope"] in scopes
-        ),
-        tuple(
-            {**row, "bin": number, "events": events}
-            for row in spreads
-            if row["user_id"] == "" and row["scope"] in scopes
-            for number, events in zip(row["bins"], row["counts"], strict=True)
-        ),
-    )
+    scopes = (question.scope or "chat", question.scope or "comment")
+    found = (await connection.execute(statement, values)).mappings()
+    return tuple(dict(row) for row in found if row["user_id"] == "" and row["scope"] in scopes)
 
 
 def _columns(live: tuple[Row, ...], question: Question, now: datetime) -> Row:

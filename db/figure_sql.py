@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from db.histograms import CONFIDENCE_BINS, PER_DOUBLING, TOP
 
-_BIN: Final = (
+TIME_BIN: Final = (
     f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
 )
 
-TOLD: Final = """
+
+class Ran(StrEnum):
+    """What happened on the way to a decision."""
+
+    RETRIED = "retried"
+    RECHECKED = "rechecked"
+    IMPROVED = "improved"
+
+
+_RAN: Final = {
+    Ran.RETRIED: """{attempts} @? '$[*] ? (@.outcome != "completed")'""",
+    Ran.RECHECKED: "jsonb_typeof({rechecked}) = 'array'",
+    Ran.IMPROVED: "jsonb_typeof({rechecked}) = 'array'"
+    " AND ({rechecked} ->> 1)::float8 > ({rechecked} ->> 0)::float8",
+}
+"""Of the parts of a snapshot; the figures count by them and the lists filter by them."""
+
+
+def ran(wanted: Ran, *, attempts: str, rechecked: str) -> str:
+    """The condition that a decision ran so, of the columns or expressions that hold these parts."""
+    return _RAN[wanted].format(attempts=attempts, rechecked=rechecked)
+
+
+_KEPT: Final = {each: ran(each, attempts="kept.attempts", rechecked="kept.rechecked") for each in Ran}
+
+TOLD: Final = f"""
     told AS MATERIALIZED (
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded, d.confidence,
                greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,
                (SELECT sum(ms::float8)
                 FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
                    AS work_ms,
-               kept.attempts @? '$[*] ? (@.outcome != "completed")' AS retried,
+               {_KEPT[Ran.RETRIED]} AS retried,
                CASE jsonb_typeof(kept.attempts) WHEN 'array' THEN jsonb_array_length(kept.attempts) END
                    AS attempts,
                (kept.tokens ->> 'prompt')::bigint AS prompt_tokens,
                (kept.tokens ->> 'completion')::bigint AS completion_tokens,
-               jsonb_typeof(kept.rechecked) = 'array' AS rechecked,
-               (kept.rechecked ->> 1)::float8 > (kept.rechecked ->> 0)::float8 AS improved
+               {_KEPT[Ran.RECHECKED]} AS rechecked, {_KEPT[Ran.IMPROVED]} AS improved
         FROM ai_decisions AS d,
              -- one call, so that the snapshot is unpacked once a row
              jsonb_to_record(d.snapshot_json) AS kept (
@@ -31,7 +56,7 @@ TOLD: Final = """
         WHERE d.created_at >= :since AND d.created_at < :until
               AND (CAST(:accounts AS text[]) IS NULL OR d.user_id = ANY (CAST(:accounts AS text[])))
     )
-"""
+"""  # noqa: S608  # constants of ours
 
 COUNTS: Final = """
     SELECT coalesce(user_id, '') AS user_id, scope, decision, reason_code, count(*) AS events,
@@ -56,7 +81,7 @@ SPREADS: Final = f"""
                    least({CONFIDENCE_BINS - 1}, floor(confidence * {CONFIDENCE_BINS}))::int AS bin
             FROM told
             UNION ALL
-            SELECT user_id, scope, decision, kind, {_BIN}
+            SELECT user_id, scope, decision, kind, {TIME_BIN}
             FROM told, LATERAL (VALUES ('total_ms', total_ms), ('work_ms', work_ms),
                                        ('waiting_ms', greatest(0, total_ms - work_ms))) AS timed (kind, ms)
             WHERE ms IS NOT NULL AND total_ms IS NOT NULL AND work_ms IS NOT NULL

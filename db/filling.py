@@ -40,18 +40,18 @@ SLICE_OF: Final = """
         SELECT id, created_at, user_id, decision, reason_code, matched_rule FROM ai_decisions
         WHERE created_at >= :since AND created_at < :until ORDER BY created_at, id LIMIT :slice
     ), put AS (
-        INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
-        SELECT :queue, id, created_at, user_id, {stratum}, :now FROM slice
-        WHERE {wanted} AND (:every OR user_id = ANY(:accounts))
+        INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
+        SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
+        FROM slice WHERE {wanted} AND (:every OR user_id = ANY(:accounts))
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
     )
     SELECT count(*), max(created_at) FROM slice
 """
 DAY_OF: Final = """
-    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, created_at)
-    SELECT :queue, id, created_at, user_id, stratum, :now FROM (
-        SELECT id, created_at, user_id, {stratum} AS stratum,
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
+    SELECT :queue, id, created_at, user_id, stratum, least(1, CAST(:each AS float8) / size), :now FROM (
+        SELECT id, created_at, user_id, {stratum} AS stratum, count(*) OVER (PARTITION BY {stratum}) AS size,
                row_number() OVER (PARTITION BY {stratum} ORDER BY uuid_hash_extended(id, :seed), id) AS place
         FROM ai_decisions WHERE created_at >= :since AND created_at < :until
             AND decision = 'ignore' AND reason_code <> ALL(:facts) AND (:every OR user_id = ANY(:accounts))
@@ -114,10 +114,12 @@ async def _fill_slice(
         "slice": SLICE,
         "now": now,
         **visible(queue.accounts),
+        "chance": None,
     }
     wanted, stratum = WAITING, "reason_code"
     if queue.sample is not None:
         wanted, stratum = SAMPLED, STRATA[queue.sample.per]
+        values["chance"] = queue.sample.share
         values |= {"seed": queue.sample.seed, "cut": _cut(queue.sample.share), "facts": list(FACTS)}
     query = sa.text(SLICE_OF.format(wanted=wanted, stratum=stratum))
     looked_at, last = (await connection.execute(query, values)).one()

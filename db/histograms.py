@@ -30,11 +30,6 @@ class Kind(StrEnum):
     WAITING = "waiting_ms"
 
 
-def time_bin(ms: float) -> int:
-    """The bin that a time belongs to."""
-    return 0 if ms <= 1 else min(TOP, math.ceil(PER_DOUBLING * math.log(ms) / math.log(2)))
-
-
 def middle_ms(number: int) -> float:
     """The time that stands for a bin: its geometric middle, 1 ms for the first."""
     return 1.0 if number == 0 else 2 ** ((number - 0.5) / PER_DOUBLING)

@@ -58,6 +58,17 @@ _FORGET: Final = (
     sa.text("DELETE FROM figure_spreads WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
     sa.text("DELETE FROM figure_spans WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
 )
+_OUTLIVED: Final = sa.text("""
+    SELECT date_trunc('day', min(start), 'UTC') FROM figure_spans AS hours
+    WHERE grain = 'hour'
+          AND start < (SELECT date_trunc('day', min(created_at), 'UTC') FROM ai_decisions)
+          AND EXISTS (SELECT FROM figure_spans AS days
+                      WHERE days.grain = 'day' AND days.start = date_trunc('day', hours.start, 'UTC'))
+""")
+_SWEEP: Final = tuple(
+    sa.text(f"DELETE FROM {table} WHERE grain = 'hour' AND start >= :day AND start < :end")  # noqa: S608  # ours
+    for table in ("figure_counts", "figure_spreads", "figure_spans")
+)
 _COUNT_HOUR: Final = sa.text(f"""
     WITH {TOLD}, counts AS (
         INSERT INTO figure_counts (grain, start, {COLUMNS})
@@ -123,6 +134,19 @@ async def fill_next(connection: AsyncConnection, *, now: datetime, most_s: float
         return await _fill_day(connection, day, now)
     hour = (await connection.execute(_NEXT_HOUR, _due(now))).scalar()
     return None if hour is None else await _fill_hour(connection, hour, now)
+
+
+async def sweep_next(connection: AsyncConnection) -> datetime | None:
+    """Delete the hours of the oldest day whose decisions retention took; the day, or None when there is none.
+
+    The day keeps its own row: one where the hours are two dozen. Hours are kept as long as their decisions:
+    a range is cut into hours to get at these. A day that was never whole keeps them, having nothing else.
+    """
+    day: datetime | None = (await connection.execute(_OUTLIVED)).scalar()
+    if day is not None:
+        for statement in _SWEEP:
+            await connection.execute(statement, {"day": day, "end": day + DAY})
+    return day
 
 
 async def waiting(connection: AsyncConnection, *, now: datetime) -> int:

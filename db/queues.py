@@ -71,6 +71,37 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """A queue as somebody wants it.
+
+    Attributes:
+        sample: how to draw, for a queue of kind sample and for no other.
+        lease_s: how long an item is its reader's.
+        golden_share: 0..1, how often an item with a known answer is dealt.
+        second_share: 0..1, how often an answer is read again by somebody else.
+    """
+
+    name: str
+    kind: Kind
+    sample: Sample | None = None
+    lease_s: int = 300
+    golden_share: float = 0.0
+    second_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name.strip())
+        if not 0 < len(self.name) <= 100:
+            raise ReviewRejected(f"name: expected 1 to 100 characters, got {len(self.name)}")
+        if not 10 <= self.lease_s <= 86_400:
+            raise ReviewRejected(f"lease: expected 10 to 86400 s, got {self.lease_s}")
+        for field_name, share in (("golden share", self.golden_share), ("second share", self.second_share)):
+            if not 0 <= share <= 1:
+                raise ReviewRejected(f"{field_name}: expected 0 to 1, got {share}")
+        if (self.kind is Kind.SAMPLE) != (self.sample is not None):
+            raise ReviewRejected("sample: expected how to draw, for a queue of kind sample and for no other")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """One queue as it is set up.
 
@@ -119,7 +150,7 @@ class Load:
         waiting: open and held by nobody.
         held: open and held right now.
         done_today: answered since midnight, UTC.
-        skipped: open, and skipped by the person who asks.
+        skipped: open, skipped by the person who asks, and theirs to have back; blind ones are not.
         oldest: when the oldest open decision was made.
         holders: who holds something, the first ten.
     """
@@ -138,11 +169,12 @@ LOADS: Final = sa.text("""
                             AND (i.claimed_until IS NULL OR i.claimed_until <= :now)) AS waiting,
            count(*) FILTER (WHERE i.done_at IS NULL AND i.claimed_until > :now) AS held,
            count(*) FILTER (WHERE i.done_at >= :today AND i.review_id IS NOT NULL) AS done_today,
-           count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)) AS skipped,
+           count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)
+                            AND i.first_review IS NULL) AS skipped,
            min(i.decision_at) FILTER (WHERE i.done_at IS NULL) AS oldest
     FROM queue_items i
     WHERE (i.done_at IS NULL OR i.done_at >= :today)
-        AND (NOT i.golden OR i.claimed_by = :person AND i.done_at IS NULL)
+        AND (NOT i.golden OR i.only_for = :person AND i.done_at IS NULL)
         AND (:every OR i.user_id = ANY(:accounts))
     GROUP BY i.queue_id
 """)
@@ -202,47 +234,34 @@ async def loads(
 
 async def create(
     connection: AsyncConnection,
+    opening: Opening,
     *,
-    name: str,
-    kind: Kind,
-    sample: Sample | None = None,
     accounts: Sequence[str] | None = None,
-    lease_s: int = 300,
-    golden_share: float = 0.0,
-    second_share: float = 0.0,
     created_by: str,
     now: datetime,
 ) -> UUID:
     """Open a queue for these accounts, None for every account; its id.
 
     Raises:
-        ReviewRejected: a field is not usable, or the name is taken.
+        ReviewRejected: the name is taken.
     """
-    name = name.strip()
-    if not 0 < len(name) <= 100:
-        raise ReviewRejected(f"name: expected 1 to 100 characters, got {len(name)}")
-    if not 10 <= lease_s <= 86_400:
-        raise ReviewRejected(f"lease: expected 10 to 86400 s, got {lease_s}")
-    for field_name, share in (("golden share", golden_share), ("second share", second_share)):
-        if not 0 <= share <= 1:
-            raise ReviewRejected(f"{field_name}: expected 0 to 1, got {share}")
-    if (kind is Kind.SAMPLE) != (sample is not None):
-        raise ReviewRejected("sample: expected how to draw, for a queue of kind sample and for no other")
     statement = insert(queues).values(
         id=identifier(now),
-        name=name,
-        kind=kind,
-        definition=_definition(sample) | ({} if accounts is None else {"accounts": list(accounts)}),
-        lease_s=lease_s,
-        golden_share=golden_share,
-        second_share=second_share,
+        name=opening.name,
+        kind=opening.kind,
+        definition=_definition(opening.sample) | ({} if accounts is None else {"accounts": list(accounts)}),
+        lease_s=opening.lease_s,
+        golden_share=opening.golden_share,
+        second_share=opening.second_share,
         created_by=created_by,
         created_at=now,
     )
     done = await connection.execute(statement.on_conflict_do_nothing().returning(queues.c.id))
     queue_id: UUID | None = done.scalar()
     if queue_id is None:
-        raise ReviewRejected(f"name: expected one that no other queue has, open or closed, got {name!r}")
+        raise ReviewRejected(
+            f"name: expected one that no other queue has, open or closed, got {opening.name!r}"
+        )
     return queue_id
 
 

@@ -227,6 +227,9 @@ queue_items: Final = Table(
     Column("done_at", Timestamp),
     Column("review_id", Uuid, comment="the answer"),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
+    Column(
+        "chance", DOUBLE_PRECISION, comment="0..1, of being drawn by its sample; null: none, or not known"
+    ),
     Index(
         "ix_queue_items_decision",
         "queue_id",

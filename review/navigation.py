@@ -11,16 +11,27 @@ from review.access import Right
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One link; it is shown to who has the right on any account."""
+    """One link; it is shown to who has the right on any account.
+
+    Attributes:
+        beside: other paths that belong to it.
+    """
 
     name: str
     title: str
     path: str
     right: Right
+    beside: tuple[str, ...] = ()
 
 
 LINKS: Final[tuple[Link, ...]] = (
-    Link(name="decisions", title="Decisions", path="/decisions", right=Right.VIEW),
+    Link(
+        name="decisions",
+        title="Decisions",
+        path="/decisions",
+        right=Right.VIEW,
+        beside=("/views", "/jobs"),
+    ),
     Link(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
     Link(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
     Link(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
@@ -33,6 +44,5 @@ LINKS: Final[tuple[Link, ...]] = (
 
 def entries(may: Callable[[Right], bool], path: str) -> tuple[tuple[Link, bool], ...]:
     """The links somebody may follow, each with whether they are there."""
-    return tuple(
-        (link, path == link.path or path.startswith(f"{link.path}/")) for link in LINKS if may(link.right)
-    )
+    first = "/" + path.split("/")[1]
+    return tuple((link, first in (link.path, *link.beside)) for link in LINKS if may(link.right))

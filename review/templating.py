@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import care
+from review.lists import reasons
 from review.story import wording
 from worker.rules.model import How
 
@@ -35,6 +36,7 @@ class Templates:
         self._environment.globals["static"] = static
         self._environment.filters |= {"when": when, "percent": percent, "amount": amount, "words": words}
         self._environment.filters |= {"category_words": care.words, "how": wording.how}
+        self._environment.filters["said"] = reasons.said
         self._environment.filters |= {"span_of": wording.span_of, "plain": wording.plain}
         self._environment.filters["how_words"] = how_words
 

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from db import audit, claims, filling, people, queues, reviewing, reviews
 from db.people import Grant, Role
-from db.queues import Kind, Sample
+from db.queues import Kind, Opening, Sample
 from db.review_store import Store
 from db.reviewing import Submission
 from db.reviews import Cause, Reviewer, Ruling
@@ -47,16 +47,8 @@ async def read_some(store: Store) -> None:
         first, second = [await _colleague(connection, login) for login in COLLEAGUES]
         if DRAWN in {queue.name for queue in await queues.all_open(connection)}:
             return
-        drawn = Sample(share=1 / 3)
-        await queues.create(
-            connection,
-            name=DRAWN,
-            kind=Kind.SAMPLE,
-            sample=drawn,
-            second_share=0.8,
-            created_by=PERSON,
-            now=now,
-        )
+        drawn = Opening(name=DRAWN, kind=Kind.SAMPLE, sample=Sample(share=1 / 3), second_share=0.8)
+        await queues.create(connection, drawn, created_by=PERSON, now=now)
     for queue in await _filled(store):
         if queue.name == DRAWN:
             await _read(store, queue, first, FIRST_READ)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from db.agreement import Agreement
 from review.figures import sparks
-from review.figures.measures import Kappa, Share, kappa, wilson
+from review.figures.measures import Kappa, Share, kappa, weighted, wilson
 
 Row: TypeAlias = Mapping[str, Any]
 SORTS: Final = ("reviews", "precision", "overturned", "name")
@@ -80,6 +80,9 @@ def tables(found: Agreement, sort: str) -> Tables:
 def _line(row: Row, column: str, missing: str, found: Agreement, golden: Share | None = None) -> Line:
     agree, overturn, unsure = row["agree"], row["overturn"], row["unsure"]
     reviews = agree + overturn + unsure
+    weights = row.get("weights") or (agree, overturn, unsure, agree + overturn)
+    right, wrong, doubtful, squares = weights
+    every = max(1, right + wrong + doubtful)
     key = row[column]
     sides = ("first", "second") if column == "person" else (column,)
     return Line(
@@ -88,9 +91,11 @@ def _line(row: Row, column: str, missing: str, found: Agreement, golden: Share |
         agree=agree,
         overturn=overturn,
         reviews=reviews,
-        precision=wilson(agree, agree + overturn),
-        overturned=overturn / max(1, reviews),
-        unsure=unsure / max(1, reviews),
+        precision=weighted(
+            agree, agree + overturn, weight_of_hits=right, weight=right + wrong, squares=squares
+        ),
+        overturned=wrong / every,
+        unsure=doubtful / every,
         golden=golden,
         second=_kappa(found.pairs, lambda pair: key in [pair[side] for side in sides]),
     )

@@ -22,13 +22,14 @@ CANCELLED: Final = "QueryCanceled"
 
 
 async def run(site: Site) -> None:
-    """Count what is due, newest first, and rest as long as the counting took: pages come first."""
+    """Count what is due, newest first, sweep what is outlived; rest as long as it took, for pages."""
     while True:
         started = time.monotonic()
         try:
             async with site.store.writing() as connection:
                 filled = await hourly.fill_next(connection, now=site.now())
-            pause = IDLE_S if filled is None else min(IDLE_S, time.monotonic() - started)
+                idle = filled is None and await hourly.sweep_next(connection) is None
+            pause = IDLE_S if idle else min(IDLE_S, time.monotonic() - started)
         except StorageUnavailable as error:
             log.warning("figures_behind", kind=error.kind)
             pause = IDLE_S

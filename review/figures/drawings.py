@@ -15,6 +15,7 @@ from review.figures.plots import Plot, Series, Sheet
 from review.figures.ranges import DAY, Range
 from review.figures.scales import duration, span, time_marks
 from review.figures.summary import PERCENTILES
+from review.lists.reasons import said
 from worker.model import Verdict
 
 VERDICTS: Final = {Verdict.RESPOND: "Replied", Verdict.IGNORE: "Silent", Verdict.ESCALATE: "Escalated"}
@@ -92,7 +93,14 @@ class Sketch:
             f"{sum(counted.values())} decisions that ended in silence because something did not do its work"
         )
         sheet = self._sheet("failures", "Silent failures", text, series)
-        cells = [tuple(Cell(text=str(counted[start, name])) for name in FAILURES) for start in self.starts]
+        reasons = {name: ",".join(each for each in FAILED if _failure(each) == name) for name in FAILURES}
+        cells = [
+            tuple(
+                Cell(text=str(counted[start, name]), href=self.link(place, reason=reasons[name]))
+                for name in FAILURES
+            )
+            for place, start in enumerate(self.starts)
+        ]
         return self._steps(plots.stacked(sheet), cells)
 
     def blocks(self) -> Drawn:
@@ -103,7 +111,7 @@ class Sketch:
         first = min(until - 6 * DAY, self.chosen.since).replace(hour=0, minute=0, second=0, microsecond=0)
         days = tuple(first + number * DAY for number in range((until - first) // DAY + 1))
         series = tuple(
-            Series(name=_plain(reason), values=tuple(counted[start, reason] for start in days))
+            Series(name=said(reason), values=tuple(counted[start, reason] for start in days))
             for reason in BLOCKED
         )
         sheet = Sheet(
@@ -220,11 +228,6 @@ def _length(step: timedelta) -> str:
     if hours % 24:
         return "hour" if hours == 1 else f"{hours} hours"
     return "day" if hours == 24 else f"{hours // 24} days"
-
-
-def _plain(reason: str) -> str:
-    """A reason code in words."""
-    return reason.replace("_", " ").capitalize()
 
 
 def _failure(reason: str) -> str:

@@ -15,7 +15,11 @@ ENOUGH_PAIRS: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A proportion of counted things with its 95 % interval, all 0..1."""
+    """A proportion of counted things with its 95 % interval, all 0..1.
+
+    Attributes:
+        share: ``hits`` of ``total``, or where these weigh differently, their weights.
+    """
 
     hits: int
     total: int
@@ -56,12 +60,33 @@ def wilson(hits: int, total: int) -> Share | None:
     E. B. Wilson, Journal of the American Statistical Association 22 (1927) 209-212; recommended and worked
     out by R. G. Newcombe, Statistics in Medicine 17 (1998) 857-872, method 3.
     """
+    return None if total == 0 else _scored(hits, total, hits / total, total)
+
+
+def weighted(hits: int, total: int, *, weight_of_hits: float, weight: float, squares: float) -> Share | None:
+    """The same of things that stand for more than themselves; None where nothing was counted.
+
+    The share is Hajek's ratio: of the weights, each the inverse of the chance of being drawn. The interval is
+    Wilson's for as many things as Kish's effective size (Survey Sampling, 1965): the square of the sum of the
+    weights by the sum of their squares, which is ``total`` where all are alike. It supposes that verdicts are
+    as divided among heavy things as among light ones.
+
+    Args:
+        hits: how many were counted for it,
+        total: and how many in all.
+        weight_of_hits: sum of the weights of the hits.
+        weight: sum of all weights.
+        squares: sum of the squares of all weights.
+    """
     if total == 0:
         return None
-    share = hits / total
-    middle = share + Z * Z / (2 * total)
-    half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total))
-    scale = 1 + Z * Z / total
+    return _scored(hits, total, min(1.0, weight_of_hits / weight), weight * weight / squares)
+
+
+def _scored(hits: int, total: int, share: float, size: float) -> Share:
+    middle = share + Z * Z / (2 * size)
+    half = Z * math.sqrt(share * (1 - share) / size + Z * Z / (4 * size * size))
+    scale = 1 + Z * Z / size
     low, high = (middle - half) / scale, (middle + half) / scale
     return Share(hits=hits, total=total, share=share, low=max(0.0, low), high=min(1.0, high))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from functools import cache
 
 from markupsafe import Markup, escape
@@ -10,9 +11,13 @@ from markupsafe import Markup, escape
 def tag(element: str, /, *inside: object, **attributes: object) -> Markup:
     """One element; ``class_`` and ``stroke_width`` are ``class`` and ``stroke-width``; None is left out."""
     shown = "".join(
-        [f' {_named(name)}="{escape(value)}"' for name, value in attributes.items() if value is not None]
+        [
+            f' {_named(name)}="{html.escape(str(value))}"'
+            for name, value in attributes.items()
+            if value is not None
+        ]
     )
-    content = "".join([escape(each) for each in inside])
+    content = "".join([each if isinstance(each, Markup) else escape(each) for each in inside])
     return Markup(f"<{element}{shown}>{content}</{element}>")  # noqa: S704  # all of it was escaped just now
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
+from db.audit import Ran
 from review.figures.scales import compact, duration
 from review.figures.summary import Summary
 from review.templating import amount, percent
 
 Times = Mapping[str, float | None]
+TITLES: Final = {Ran.RETRIED: "Retried", Ran.RECHECKED: "Rechecked", Ran.IMPROVED: "Improved by it"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,7 @@ class Tile:
 
     Attributes:
         note: what it is a share of, or how it was counted.
-        filters: of the decisions behind it; None where no filter of the list finds just these.
+        filters: of the decisions that it counts; None where it counts something else, such as milliseconds.
     """
 
     title: str
@@ -51,7 +54,7 @@ class Compared:
     before: Summary | None
 
     def count(self, name: str, title: str, filters: Mapping[str, str] | None, note: str = "") -> Tile:
-        """A count of decisions, with its share of them."""
+        """A count, with its share of the decisions."""
         share = percent(self.now.share(name))
         return Tile(
             title=title,
@@ -63,11 +66,18 @@ class Compared:
             filters=filters,
         )
 
-    def rate(self, title: str, measure: Callable[[Summary], float | None], note: str) -> Tile:
-        """A share, with the change in percentage points."""
+    def rate(self, name: Ran, measure: Callable[[Summary], float | None], note: str) -> Tile:
+        """A share of decisions that ``ran`` so, with the change in percentage points."""
         now = measure(self.now)
         before = None if self.before is None else measure(self.before)
-        return Tile(title=title, value=percent(now), note=note, change=points(measure(self.whole), before))
+        change = points(measure(self.whole), before)
+        return Tile(
+            title=TITLES[name],
+            value=percent(now),
+            note=note,
+            change=change,
+            filters=None if now is None else {"ran": name},
+        )
 
 
 def relative(now: float, before: float | None) -> Change | None:
@@ -101,8 +111,8 @@ def decided(found: Compared) -> tuple[Tile, ...]:
         found.count("replies", "Replies", {"decision": "respond"}),
         found.count("silent", "Silent", {"decision": "ignore"}),
         found.count("escalated", "Escalated", {"decision": "escalate"}),
-        found.count("blocked", "Blocked", None),
-        found.count("failed", "Silent failures", None),
+        found.count("blocked", "Blocked", {"reason": "blocked"}),
+        found.count("failed", "Silent failures", {"reason": "failed"}),
         found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),
         found.count("degraded", "Degraded", {"degraded": "yes"}),
     )
@@ -114,11 +124,13 @@ def ran(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times
     each = now.tokens / now.replies if now.replies else None
     tokens = "" if each is None else f"{amount(round(each))} a reply"
     return (
-        found.rate("Retried", lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"),
         found.rate(
-            "Rechecked", lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts written again"
+            Ran.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
         ),
-        found.rate("Improved by it", lambda s: s.improvement, f"{amount(now.improved)} surer afterwards"),
+        found.rate(
+            Ran.RECHECKED, lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts written again"
+        ),
+        found.rate(Ran.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} surer afterwards"),
         _confidence(found),
         found.count("attempts", "Calls", None, note=_calls(now)),
         _time("Time to a decision", *total, found),

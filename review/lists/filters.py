@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from datetime import timedelta
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from db.audit import ANY_STAGE, STAGES, Filters, ReviewFilter, Tier
-from review.lists.moments import moment
-from worker.model import Scope, StageOutcome, Verdict
-from worker.policy import Reason
+from db.audit import Filters, Ran, ReviewFilter, Tier
+from review.lists import parsers, reasons
+from review.lists.parsers import Asker, BadValue, Parser
+from worker.model import Scope, Verdict
+
+__all__ = ["DEFAULT_AGE", "FIELDS", "Asked", "Asker", "Field", "Problem", "asked"]
 
 LONGEST: Final = 500
 """Characters of one filter: as much of a message as is stored."""
+LONGEST_LIST: Final = 1000
+"""Characters of a list; all reason codes together have 520."""
 SHOWN: Final = 60
 """Characters of a wrong value that are said again."""
 DEFAULT_AGE: Final = timedelta(hours=24)
-EVER: Final = "all"
-
-
-class BadValue(Exception):  # noqa: N818  # becomes a Problem
-    """A value is not what its field takes; the text says what was expected."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """Who asks, and when: what some values are relative to."""
-
-    now: datetime
-    login: str = ""
-
-
-Parser: TypeAlias = Callable[[str, Asker], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One filter: its name in the URL, its heading, the name in ``db.audit.Filters``, how it is read."""
+    """One filter: its name in the URL, its heading, the name in ``db.audit.Filters``, how it is read.
+
+    Attributes:
+        several: takes values separated by commas or repeated in the URL.
+        about: what programs are told beside the heading.
+    """
 
     name: str
     title: str
     target: str
     parse: Parser
+    several: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +69,11 @@ class Asked:
         """Names of the fields that cannot be used."""
         return frozenset(each.field for each in self.problems)
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reason codes and groups asked for."""
+        return reasons.names_in(self.values["reason"]) if "reason" in self.values else ()
+
     def query(self, **changes: str | None) -> str:
         """The good values as a URL's query, changed; None takes one away; always in the same order."""
         wanted = {**self.values, **changes}
@@ -99,7 +99,7 @@ def asked(pairs: Iterable[tuple[str, str]], asker: Asker, accounts: tuple[str, .
             parsed[field.target] = _checked(text, field, asker)
             values[field.name] = text
         except BadValue as bad:
-            problems.append(_problem(field, str(bad), text))
+            problems.append(_problem(field, str(bad), bad.got or text))
     problems += _contradictions(parsed, values)
     return Asked(filters=Filters(**parsed, accounts=accounts), values=values, problems=tuple(problems))
 
@@ -116,6 +116,8 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[Problem]
                     field=name[:SHOWN], title="Unknown filter", expected=f"one of {names}", got=_short(name)
                 )
             )
+        elif known[name].several:
+            given[name] = ",".join(filter(None, (given.get(name), value)))
         elif name in given and given[name] != value:
             problems.append(_problem(known[name], "one value", f"{given[name]} and {value}"))
         else:
@@ -124,8 +126,9 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[Problem]
 
 
 def _checked(text: str, field: Field, asker: Asker) -> Any:  # noqa: ANN401  # as the field's parser gives it
-    if len(text) > LONGEST:
-        raise BadValue(f"at most {LONGEST} characters")
+    longest = LONGEST_LIST if field.several else LONGEST
+    if len(text) > longest:
+        raise BadValue(f"at most {longest} characters")
     if "\0" in text:
         raise BadValue("text without a NUL character")
     return field.parse(text, asker)
@@ -159,95 +162,35 @@ def _short(text: str) -> str:
     return cut if len(text) <= SHOWN else f"{cut}… ({len(text):,} characters)"
 
 
-def _text(text: str, _: Asker) -> str:
-    return text
-
-
-def _since(text: str, asker: Asker) -> datetime | None:
-    return None if text == EVER else _moment(text, asker)
-
-
-def _moment(text: str, asker: Asker) -> datetime:
-    try:
-        return moment(text, asker.now)
-    except ValueError as error:
-        raise BadValue("a time such as 2026-11-21T10:00, or an age such as 24h or 7d") from error
-
-
-def _one_of(*known: str) -> Parser:
-    def parse(text: str, _: Asker) -> str:
-        for each in known:
-            if text.lower() == each.lower():
-                return each
-        raise BadValue(f"one of {', '.join(known)}")
-
-    return parse
-
-
-def _share(text: str, _: Asker) -> float:
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise BadValue("a number from 0 to 1")
-    return number
-
-
-def _count(text: str, _: Asker) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise BadValue("a whole number")
-    return int(text)
-
-
-def _yes(text: str, _: Asker) -> bool:
-    if text.lower() not in ("yes", "no"):
-        raise BadValue("yes or no")
-    return text.lower() == "yes"
-
-
-def _stage(text: str, _: Asker) -> str:
-    stage, _colon, outcome = text.partition(":")
-    if stage not in (*STAGES, ANY_STAGE) or outcome not in list(StageOutcome):
-        raise BadValue(
-            f"a stage ({', '.join((*STAGES, ANY_STAGE))}), a colon and an outcome ({', '.join(StageOutcome)})"
-        )
-    return text
-
-
-def _tier(text: str, _: Asker) -> Tier:
-    return Tier(_one_of(*Tier)(text, _))
-
-
-def _review(text: str, _: Asker) -> ReviewFilter:
-    return ReviewFilter(_one_of(*ReviewFilter)(text, _))
-
-
-def _assignee(text: str, asker: Asker) -> str:
-    return asker.login if text == "me" else text
-
-
 FIELDS: Final = (
-    Field(name="since", title="From", target="since", parse=_since),
-    Field(name="until", title="Until", target="until", parse=_moment),
-    Field(name="account", title="Account", target="user_id", parse=_text),
-    Field(name="decision", title="Decision", target="decision", parse=_one_of(*Verdict)),
-    Field(name="reason", title="Reason", target="reason_code", parse=_one_of(*Reason)),
-    Field(name="rule", title="Rule", target="matched_rule", parse=_text),
-    Field(name="version", title="Version", target="rules_version", parse=_count),
-    Field(name="tier", title="Confidence tier", target="tier", parse=_tier),
-    Field(name="confidence_from", title="Confidence from", target="least_confidence", parse=_share),
-    Field(name="confidence_to", title="Confidence to", target="most_confidence", parse=_share),
-    Field(name="author", title="Author", target="author_id", parse=_text),
-    Field(name="conversation", title="Conversation", target="conversation_id", parse=_text),
-    Field(name="scope", title="Scope", target="scope", parse=_one_of(*Scope)),
-    Field(name="stage", title="Stage outcome", target="stage_outcome", parse=_stage),
-    Field(name="degraded", title="Degraded", target="degraded", parse=_yes),
-    Field(name="review", title="Review", target="review", parse=_review),
-    Field(name="assignee", title="Assigned to", target="assignee", parse=_assignee),
-    Field(name="text", title="Text", target="text", parse=_text),
-    Field(name="event", title="Event", target="event_id", parse=_text),
-    Field(name="message", title="Message", target="message_id", parse=_text),
+    Field(name="since", title="From", target="since", parse=parsers.since),
+    Field(name="until", title="Until", target="until", parse=parsers.time_of),
+    Field(name="account", title="Account", target="user_id", parse=parsers.text_of),
+    Field(name="decision", title="Decision", target="decision", parse=parsers.one_of(*Verdict)),
+    Field(
+        name="reason",
+        title="Reason",
+        target="reason_codes",
+        parse=parsers.reason_codes,
+        several=True,
+        about="codes, or blocked or failed for those of the dashboard's tiles; with commas or repeated",
+    ),
+    Field(name="rule", title="Rule", target="matched_rule", parse=parsers.text_of),
+    Field(name="version", title="Version", target="rules_version", parse=parsers.whole),
+    Field(name="tier", title="Confidence tier", target="tier", parse=parsers.one_of(*Tier)),
+    Field(name="confidence_from", title="Confidence from", target="least_confidence", parse=parsers.share),
+    Field(name="confidence_to", title="Confidence to", target="most_confidence", parse=parsers.share),
+    Field(name="author", title="Author", target="author_id", parse=parsers.text_of),
+    Field(name="conversation", title="Conversation", target="conversation_id", parse=parsers.text_of),
+    Field(name="scope", title="Scope", target="scope", parse=parsers.one_of(*Scope)),
+    Field(name="stage", title="Stage outcome", target="stage_outcome", parse=parsers.stage_outcome),
+    Field(name="ran", title="On the way", target="ran", parse=parsers.one_of(*Ran)),
+    Field(name="degraded", title="Degraded", target="degraded", parse=parsers.yes_or_no),
+    Field(name="review", title="Review", target="review", parse=parsers.one_of(*ReviewFilter)),
+    Field(name="assignee", title="Assigned to", target="assignee", parse=parsers.assignee),
+    Field(name="text", title="Text", target="text", parse=parsers.text_of),
+    Field(name="event", title="Event", target="event_id", parse=parsers.text_of),
+    Field(name="message", title="Message", target="message_id", parse=parsers.text_of),
 )
 """Every filter, in the order in which a URL carries them."""
 _PLACE: Final = {field.name: place for place, field in enumerate(FIELDS)}

@@ -53,6 +53,7 @@ async def page(visit: Visit) -> Response:
         accounts=accounts,
         known=known,
         of_account=_same_with(chosen, kept),
+        decisions=lambda **filters: figure_links.of_range(chosen, **(kept | filters)),
         link=_link(chosen, kept),
     )
 

@@ -11,23 +11,23 @@ from starlette.responses import Response
 
 from db import audit, items
 from db.access_log import Action
-from db.audit import Count, CursorRejected, Page, ReviewFilter, Tier
+from db.audit import Count, CursorRejected, Page, Ran, ReviewFilter, Tier
 from db.views import View
 from review import shared_views
 from review.access import Right
 from review.care import cover
 from review.lists.filters import FIELDS, Asked, Asker, asked
+from review.lists.reasons import NAMES
 from review.web import Refused, Visit
 from worker.model import Scope, Verdict
-from worker.policy import Reason
 
 ROWS: Final = 50
 NOT_FILTERS: Final = frozenset({"cursor", "live"})
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "decision": tuple(Verdict),
-    "reason": tuple(Reason),
     "scope": tuple(Scope),
     "tier": tuple(Tier),
+    "ran": tuple(Ran),
     "review": tuple(ReviewFilter),
     "degraded": ("yes", "no"),
 }
@@ -103,6 +103,7 @@ def _form(visit: Visit, wanted: Asked) -> dict[str, Any]:
         "asked": wanted,
         "fields": FIELDS,
         "choices": CHOICES,
+        "reasons": NAMES,
         "may_export": visit.may(Right.EXPORT),
         "OLDEST": audit.OLDEST,
     }

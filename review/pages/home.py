@@ -31,7 +31,7 @@ async def home(visit: Visit) -> Response:
     question = question_of(visit, chosen, account=None, scope=None)
     waits = await _waits(visit) if visit.may(Right.REVIEW) else {}
     async with visit.store.reading() as connection:
-        found = await dashboard.figures(connection, question, now=visit.now)
+        found = await dashboard.totals(connection, question, now=visit.now)
         own: dict[str, Any] = {
             "jobs": await jobs.of_person(connection, visit.person.person_id, limit=MOST_JOBS),
             "views": await shared_views.seen_by(visit, connection),

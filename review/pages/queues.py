@@ -50,17 +50,12 @@ async def create(visit: Visit) -> Response:
         async with visit.store.writing() as connection:
             queue_id = await queues.create(
                 connection,
-                name=wanted.name,
-                kind=wanted.kind,
-                sample=wanted.sample,
+                wanted,
                 accounts=visit.accounts(Right.LEAD),
-                lease_s=wanted.lease_s,
-                golden_share=wanted.golden_share,
-                second_share=wanted.second_share,
                 created_by=visit.person.login,
                 now=visit.now,
             )
-            detail = {"opened": str(queue_id), "name": form["name"].strip()}
+            detail = {"opened": str(queue_id), "name": wanted.name}
             await access_log.add(connection, visit.entry(Action.QUEUE, detail=detail))
     except ReviewRejected as rejected:
         return await _index(visit, status=400, problem=str(rejected), form=form)

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from db.queues import Kind, Sample, Stratum
+from db.queues import Kind, Opening, Sample, Stratum
 from db.reviews import ReviewRejected
 
 FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """A queue as somebody wants it."""
-
-    name: str
-    kind: Kind
-    sample: Sample | None
-    lease_s: int
-    golden_share: float
-    second_share: float
 
 
 def read(form: Mapping[str, str]) -> Opening:

@@ -11,7 +11,10 @@ from review.web import Page, Parameter
 
 CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this one goes on")
 DECISION_FILTERS: Final = (
-    *(Parameter(name=each.name, text=each.title) for each in filters.FIELDS),
+    *(
+        Parameter(name=each.name, text=f"{each.title}: {each.about}" if each.about else each.title)
+        for each in filters.FIELDS
+    ),
     CURSOR,
     Parameter(name="limit", text="1 to 500, 50 unless given"),
 )

@@ -16,6 +16,7 @@ from cli.stack import Stack
 from db import agreement
 from db.agreement import Agreement, Basis, Readings
 from db.review_store import Store
+from review.figures.agreement_view import tables
 from tests.conftest import create_database, database_at
 from tests.review_rows import NUMBERS, decided, store
 
@@ -43,16 +44,22 @@ class Desk:
         store(self.url, [row])
         return row
 
-    def item(self, row: dict[str, Any], kind: str, first_review: UUID | None = None) -> int:
+    def item(
+        self,
+        row: dict[str, Any],
+        kind: str,
+        first_review: UUID | None = None,
+        chance: float | None = None,
+    ) -> int:
         """The decision's place in a queue of a kind."""
         queue = UUID(int=next(NUMBERS))
         self.connection.execute(
             "INSERT INTO queues (id, name, kind) VALUES (%s, %s, %s)", (queue, f"{kind} {queue}", kind)
         )
         found = self.connection.execute(
-            "INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, first_review)"
-            " VALUES (%s, %s, %s, %s, %s) RETURNING id",
-            (queue, row["id"], row["created_at"], row["user_id"], first_review),
+            "INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, first_review, chance)"
+            " VALUES (%s, %s, %s, %s, %s, %s) RETURNING id",
+            (queue, row["id"], row["created_at"], row["user_id"], first_review, chance),
         ).fetchone()
         assert found is not None
         return int(found["id"])
@@ -123,7 +130,7 @@ def test_what_a_reader_must_not_see_yet_is_in_no_figure(desk: Desk) -> None:
     desk.review(other, "agree")
 
     assert desk.counted(hidden=frozenset({held["id"]})).rules == (
-        {"rule": "flagged_keyword:spam", "agree": 1, "overturn": 0, "unsure": 0},
+        {"rule": "flagged_keyword:spam", "agree": 1, "overturn": 0, "unsure": 0, "weights": None},
     )
 
 
@@ -137,12 +144,35 @@ def test_reviews_are_counted_apart_by_where_they_come_from(desk: Desk) -> None:
 
     assert desk.bases() == {"sampled": 1, "escalations": 1, "chosen": 3, "bulk": 1}
     assert desk.counted(Basis.SAMPLED).rules == (
-        {"rule": "flagged_keyword:spam", "agree": 1, "overturn": 0, "unsure": 0},
+        {"rule": "flagged_keyword:spam", "agree": 1, "overturn": 0, "unsure": 0, "weights": None},
     )
     assert desk.counted(Basis.ESCALATIONS).reasons == (
-        {"reason_code": "FLAGGED_RULE", "agree": 0, "overturn": 1, "unsure": 0},
+        {"reason_code": "FLAGGED_RULE", "agree": 0, "overturn": 1, "unsure": 0, "weights": None},
     )
     assert desk.counted(Basis.CHOSEN).readers == ({"person": "ann", "agree": 2, "overturn": 0, "unsure": 1},)
+
+
+def test_a_review_of_a_sample_weighs_what_its_decision_stands_for(desk: Desk) -> None:
+    """The inverse of its chance; where one is not known, the line is counted as it is."""
+    for chance, verdict in ((1.0, "agree"), (0.1, "overturn"), (0.5, "unsure")):
+        row = desk.decision()
+        desk.review(row, verdict, source="queue", item=desk.item(row, "sample", chance=chance))
+    known = desk.counted(Basis.SAMPLED)
+    page = tables(known, "name")
+    row = desk.decision()
+    desk.review(row, "agree", source="queue", item=desk.item(row, "sample"))
+    unknown = desk.counted(Basis.SAMPLED)
+
+    for line in (*known.rules, *known.reasons):
+        assert line["weights"] == pytest.approx([1, 10, 2, 101])
+    for shown in (*page.rules, *page.reasons):
+        assert shown.precision is not None
+        assert (shown.precision.hits, shown.precision.total) == (1, 2)
+        assert shown.precision.share == pytest.approx(1 / 11)
+        assert (shown.overturned, shown.unsure) == pytest.approx((10 / 13, 2 / 13))
+    assert page.readers[0].overturned == pytest.approx(1 / 3)
+    assert [line["weights"] for line in unknown.rules] == [None]
+    assert tables(unknown, "name").rules[0].overturned == pytest.approx(1 / 4)
 
 
 def test_what_was_withdrawn_does_not_count(desk: Desk) -> None:
@@ -163,7 +193,9 @@ def test_a_decision_counts_once_for_its_rule_and_once_for_each_reader(desk: Desk
     desk.review(row, "unsure", person="bob")
     found = desk.counted()
 
-    assert found.rules == ({"rule": "flagged_keyword:spam", "agree": 0, "overturn": 0, "unsure": 1},)
+    assert found.rules == (
+        {"rule": "flagged_keyword:spam", "agree": 0, "overturn": 0, "unsure": 1, "weights": None},
+    )
     assert found.readers == (
         {"person": "ann", "agree": 1, "overturn": 0, "unsure": 0},
         {"person": "bob", "agree": 0, "overturn": 0, "unsure": 1},
@@ -231,5 +263,5 @@ def test_a_review_outlives_its_decision(desk: Desk) -> None:
     found = desk.counted()
 
     assert found.rules == ()
-    assert found.reasons == ({"reason_code": None, "agree": 1, "overturn": 0, "unsure": 0},)
+    assert found.reasons == ({"reason_code": None, "agree": 1, "overturn": 0, "unsure": 0, "weights": None},)
     assert found.readers[0]["agree"] == 1

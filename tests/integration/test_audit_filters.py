@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db import audit
-from db.audit import OLDEST, Count, CursorRejected, Filters, Page, Patience, ReviewFilter, Tier
+from db.audit import OLDEST, Count, CursorRejected, Filters, Page, Patience, Ran, ReviewFilter, Tier
 from tests.auditing import ago, assessed, decided, queued, reviewed, staged, store
 from tests.reviewing import add_person
 from worker.model import Decision, Scope, StageOutcome, Verdict
@@ -58,6 +58,7 @@ def odd(database_url: str) -> Decision:
         confidence=0.25,
         degraded=True,
         rules_version=7,
+        rechecked=(0.4, 0.6),
         assessment=assessed("medium"),
         stages=staged("retrieval", StageOutcome.FAILED),
     )
@@ -86,7 +87,8 @@ ODD = (
     {"accounts": ("odd",)},
     {"accounts": ("nobody", "odd")},
     {"decision": "escalate"},
-    {"reason_code": "MODEL_ESCALATED"},
+    {"reason_codes": ("MODEL_ESCALATED",)},
+    {"reason_codes": ("TOOL_LOOP", "MODEL_ESCALATED")},
     {"matched_rule": "flagged_keyword:odd%"},
     {"matched_rule": "flagged_keyword:odd*"},
     {"matched_rule": "flagged_keyword:odd%*"},
@@ -99,6 +101,8 @@ ODD = (
     {"degraded": True},
     {"least_confidence": 0.2, "most_confidence": 0.3},
     {"tier": Tier.MEDIUM},
+    {"ran": Ran.IMPROVED},
+    {"ran": Ran.RECHECKED, "review": ReviewFilter.DISPUTED},
     {"stage_outcome": "retrieval:failed"},
     {"stage_outcome": "*:failed"},
     {"stage_outcome": "scope:passed", "user_id": "odd"},
@@ -129,11 +133,14 @@ NOT_ODD = (
     {"accounts": ("acme",)},
     {"user_id": "odd", "accounts": ("acme",)},
     {"decision": "ignore"},
+    {"reason_codes": ("TOOL_LOOP", "AI_DISABLED")},
+    {"reason_codes": ()},
     {"matched_rule": "flagged_keyword:o_d*"},
     {"rules_version": 1},
     {"degraded": False},
     {"least_confidence": 0.3},
     {"tier": Tier.HIGH},
+    {"ran": Ran.RETRIED},
     {"stage_outcome": "retrieval:flagged"},
     {"stage_outcome": "retrieval:passed"},
     {"review": ReviewFilter.OPEN},

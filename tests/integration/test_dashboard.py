@@ -32,7 +32,17 @@ def url(stack: Stack, template: str) -> str:
     create_database(stack.database_url, name, template)
     made = database_at(stack.database_url, name)
     rows = [
-        decided(NOW - 2 * HOUR, user_id="acme", decision="respond", reason_code="REPLIED", confidence=0.8),
+        decided(
+            NOW - 2 * HOUR,
+            user_id="acme",
+            decision="respond",
+            reason_code="REPLIED",
+            confidence=0.8,
+            kept={
+                "attempts": [{"outcome": "timeout"}, {"outcome": "completed"}],
+                "rechecked": [0.4, 0.8],
+            },
+        ),
         decided(NOW - 2 * HOUR, user_id="acme", reason_code="FLAGGED_RULE", matched_rule=RULE),
         decided(NOW - 3 * HOUR, user_id="other", decision="escalate", reason_code="MODEL_ESCALATED"),
         decided(NOW - 3 * HOUR, user_id="other", reason_code="LLM_ERROR", confidence=0.0),
@@ -66,6 +76,11 @@ def lead(url: str, visitor: Callable[[], Visitor]) -> Visitor:
     somebody = visitor()
     somebody.sign_in(add_person(url, Role.LEAD))
     return somebody
+
+
+def rows_of(response: Response) -> int:
+    """Decisions on a page of the list."""
+    return len(re.findall("<tr data-row", response.text))
 
 
 def figure(response: Response, title: str) -> str:
@@ -102,6 +117,40 @@ def test_figures_lead_to_their_decisions(lead: Visitor) -> None:
     assert (query["account"], query["scope"], query["decision"]) == (["acme"], ["chat"], ["respond"])
     assert listed.status_code == 200
     assert "REPLIED" in listed.text
+
+
+TILE = re.compile(
+    r'<dt>(?P<title>[^<]+)</dt>\s*<dd class="value"><a href="(?P<href>[^"]+)">(?P<value>[^<]+)</a></dd>'
+    r'\s*<dd class="note">(?P<note>[^<]*)</dd>'
+)
+CELL = re.compile(r'<td class="number"><a href="(/decisions[^"]+)">(\d+)</a></td>')
+UNCOUNTED = {"Mean confidence", "Calls", "Time to a decision, p95", "Waiting before it, p95", "Tokens"}
+"""Tiles that count no decisions."""
+
+
+@pytest.mark.parametrize("query", ["", "?account=acme", "?range=7d&scope=chat"])
+def test_every_tile_leads_to_as_many_decisions_as_it_counts(lead: Visitor, query: str) -> None:
+    """A share says in its note of how many."""
+    page = lead.get(f"/dashboard{query}")
+    tiles = {found["title"]: found for found in TILE.finditer(page.text)}
+    titles = set(re.findall("<dt>([^<]+)</dt>\\s*<dd class=.value.", page.text))
+
+    assert titles - set(tiles) == UNCOUNTED
+    for title, found in tiles.items():
+        counted = (
+            found["note"] if "%" in found["value"] or "\N{EN DASH}" in found["value"] else found["value"]
+        )
+        listed = lead.get(unescape(found["href"]))
+        assert (title, rows_of(listed)) == (title, int(counted.split()[0]))
+
+
+def test_every_cell_leads_to_as_many_decisions_as_it_counts(lead: Visitor) -> None:
+    """In the tables beside the plots, of the reasons and of the accounts."""
+    cells = CELL.findall(lead.get("/dashboard").text)
+
+    assert len(cells) > 15
+    for href, number in cells:
+        assert (href, rows_of(lead.get(unescape(href)))) == (href, int(number))
 
 
 def test_every_link_to_decisions_is_understood_there(lead: Visitor) -> None:
@@ -173,6 +222,7 @@ def test_agreement_says_what_it_counts(lead: Visitor) -> None:
     by_reason = {each["key"]: each for each in found["reasons"]}
 
     assert "Chosen: 3 reviews" in page.text
+    assert re.search(r'reason=REPLIED[^>]*>Reply sent</a> <code class="muted">REPLIED</code>', page.text)
     assert "No reviews of this kind yet" in lead.get("/agreement?basis=sampled").text
     assert by_reason["REPLIED"]["precision"]["share"] == 1
     assert by_reason["FLAGGED_RULE"]["overturned"] == 1

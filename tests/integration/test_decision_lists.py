@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from html import unescape
+from html import escape, unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -89,13 +89,52 @@ def test_filters_stand_in_the_url_and_can_be_taken_away(lead: Visitor) -> None:
     assert rows_of(lead.get("/decisions?" + without[1].partition("?")[2])) == ROWS + 3
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "reason=AI_DISABLED,FLAGGED_RULE",
+        "reason=AI_DISABLED&reason=FLAGGED_RULE",
+        "reason=ai_disabled%2C+flagged_rule",
+        "reason=blocked&reason=AI_DISABLED&reason=",
+        "reason=blocked,AI_DISABLED,FLAGGED_RULE",
+    ],
+)
+def test_several_reasons_find_what_ended_for_any_of_them(lead: Visitor, query: str) -> None:
+    """On the page, in the JSON face, in an export and in a kept view."""
+    one, both = lead.get("/decisions?reason=FLAGGED_RULE"), lead.get(f"/decisions?{query}")
+    json_face = lead.get(f"/api/v1/decisions?{query}").json()["decisions"]
+    lead.post("/views", name=query, query=query)
+    kept = re.search(
+        r'href="(/decisions\?reason=[^"]+)"><bdi>' + re.escape(escape(query)), lead.get("/views").text
+    )
+    file = lead.get(f"{exported(lead, query, format='ndjson')}/file")
+
+    assert (rows_of(one), rows_of(both), len(json_face)) == (1, ROWS + 2, ROWS + 2)
+    assert kept is not None
+    assert rows_of(lead.get(unescape(kept[1]))) == len(file.text.splitlines()) == ROWS + 2
+    assert rows_of(lead.get("/decisions?reason=failed")) == 0
+
+
+def test_reasons_are_shown_in_words(lead: Visitor) -> None:
+    """In rows and chips; the code stands behind."""
+    shown = lead.get("/decisions?reason=FLAGGED_RULE,failed")
+
+    assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in shown.text
+    assert '<span title="failed">Silent failures</span>' in shown.text
+    assert re.search(r'title="FLAGGED_RULE" href="[^"]+">Rule matched the message</a>', shown.text)
+    assert shown.text.count(" checked>") >= 2
+
+
 BAD = (
     ("since=yesterday", "From", "a time such as 2026-11-21T10:00, or an age such as 24h or 7d", "yesterday"),
     ("since=99999999d", "From", "a time such as", "99999999d"),
     ("until=1900-01-01", "Until", "a time such as", "1900-01-01"),
     ("since=1h&until=2h", "Until", "a time after", "2h"),
     ("decision=maybe", "Decision", "one of ignore, respond, escalate", "maybe"),
-    ("reason=WHY", "Reason", "one of UNKNOWN_ACCOUNT,", "WHY"),
+    ("reason=WHY", "Reason", "one or more of blocked, failed, UNKNOWN_ACCOUNT,", "WHY"),
+    ("reason=REPLIED,WHY", "Reason", "one or more of blocked,", "WHY"),
+    ("reason=,", "Reason", "one or more of blocked,", ","),
+    ("ran=away", "On the way", "one of retried, rechecked, improved", "away"),
     ("version=3", "Version", "an account beside it", "3"),
     ("account=a&version=-1", "Version", "a whole number", "-1"),
     ("confidence_from=2", "Confidence from", "a number from 0 to 1", "2"),
@@ -211,6 +250,17 @@ def test_views_are_kept_shared_renamed_and_deleted(
     assert other.post(f"/views/{view_id[1]}/delete").status_code == 404
     assert lead.post(f"/views/{view_id[1]}/delete").status_code == 303
     assert "Shared one" not in other.get("/decisions").text
+
+
+@pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
+def test_list_views_and_jobs_stand_beside_each_other(lead: Visitor, path: str) -> None:
+    """Each leads to the others, and the bar says that they belong to the list."""
+    shown = lead.get(path).text
+    beside = re.findall(r'<nav class="tabs" aria-label="List">.*?</nav>', shown, re.DOTALL)[0]
+
+    assert re.findall('href="([^"]+)"', beside) == ["/decisions", "/views", "/jobs"]
+    assert f'<a href="{path}" aria-current="page">' in beside
+    assert '<a href="/decisions" aria-current="page">Decisions</a>' in shown
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "\u202e"])

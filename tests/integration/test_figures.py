@@ -16,7 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from cli.stack import Stack
 from db import dashboard, hourly
 from db.dashboard import Figures, Question
-from db.histograms import time_bin
+from db.figure_sql import TIME_BIN
+from db.histograms import PER_DOUBLING, TOP
 from db.hourly import Filled, Grain, fill_next
 from db.migrate import driver_url
 from tests.conftest import create_database, database_at
@@ -124,14 +125,56 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
     assert sum(row["rechecked"] for row in found.counts) == 2
     assert reply["confidence_sum"] == pytest.approx(0.8)
     assert events(found.spreads, "kind", "bin") == {
-        ("total_ms", time_bin(500)): 4,
-        ("work_ms", time_bin(300)): 4,
-        ("waiting_ms", time_bin(200)): 4,
+        ("total_ms", 72): 4,
+        ("work_ms", 66): 4,
+        ("waiting_ms", 62): 4,
         ("confidence", 19): 3,
         ("confidence", 16): 1,
     }
     assert events(found.days, "day") == {DAY: 1}
     assert found.missing == 0
+
+
+async def test_times_fall_into_the_bins_that_are_promised(engine: AsyncEngine) -> None:
+    """Bin n ends at ``2 ** (n / 8)`` ms, which belongs to it; the first and the last one have no bound."""
+    ends = [2 ** (number / PER_DOUBLING) for number in range(0, TOP, 7)]
+    times = [0.0, 1.0, 2.0, 1024.0, 1e15, *(end * 0.9999 for end in ends), *(end * 1.0001 for end in ends)]
+    query = sa.text(f"SELECT ms, {TIME_BIN} FROM unnest(CAST(:times AS float8[])) AS ms")  # ours
+    async with engine.connect() as connection:
+        rows = (await connection.execute(query, {"times": times})).all()
+    found: dict[float, int] = {row[0]: row[1] for row in rows}
+
+    assert [found[ms] for ms in (0.0, 1.0, 2.0, 1024.0, 1e15)] == [0, 0, 8, 80, TOP]
+    for ms in times[5:]:
+        number = found[ms]
+        assert ms <= 2 ** (number / PER_DOUBLING)
+        assert number == 0 or ms > 2 ** ((number - 1) / PER_DOUBLING)
+
+
+async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) -> None:
+    """Counted, open, not yet counted and before; nothing else is read for them."""
+    now = NOON + timedelta(minutes=20)
+    store(url, [decided(NOON - step * HOUR) for step in range(40)])
+    await fill(engine, now - timedelta(minutes=5))
+    store(url, [decided(now - timedelta(minutes=1)), decided(now - timedelta(seconds=1), user_id="other")])
+    question = Question(
+        accounts=None, account=None, scope=None, since=NOON - 23 * HOUR, until=now, step=HOUR, back=24 * HOUR
+    )
+    statements: list[str] = []
+
+    @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
+    def noted(_connection: Any, _cursor: Any, statement: str, *_more: object) -> None:
+        statements.append(statement)
+
+    async with engine.connect() as connection:
+        brief = await dashboard.totals(connection, question, now=now)
+    read = tuple(statements)
+    whole = await ask(engine, now)
+
+    assert (brief.counts, brief.before) == (whole.counts, whole.before)
+    assert (brief.missing, brief.missing_before) == (whole.missing, whole.missing_before)
+    assert sum(row["events"] for row in brief.counts) == 26
+    assert not [each for each in read if "figure_spreads" in each]
 
 
 async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: AsyncEngine) -> None:
@@ -213,6 +256,36 @@ async def test_days_are_the_sum_of_their_hours(url: str, engine: AsyncEngine) ->
     assert events(by_day.spreads, "kind", "bin") == events(by_hour.spreads, "kind", "bin")
     assert len(by_day.counts) == 1
     assert len(by_hour.counts) == 24
+
+
+async def test_hours_go_with_their_decisions_and_days_stay(url: str, engine: AsyncEngine) -> None:
+    """Sums of a month that retention took are known by day, and nothing is counted anew."""
+    store(url, [decided(DAY - 24 * HOUR), decided(DAY + 50 * HOUR)])
+    store(url, [decided(DAY + step * HOUR) for step in range(24)])
+    now = DAY + 51 * HOUR
+    await fill(engine, now)
+    whole = {"since": DAY, "until": DAY + 24 * HOUR}
+    before = await ask(engine, now, **whole, step=24 * HOUR)
+    async with engine.begin() as connection:
+        early = await hourly.sweep_next(connection)
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE created_at < %s", (DAY + 48 * HOUR,))
+    swept = []
+    for _ in range(4):
+        async with engine.begin() as connection:
+            swept.append(await hourly.sweep_next(connection))
+    after = await ask(engine, now, **whole, step=24 * HOUR)
+    by_hour = await ask(engine, now, **whole, step=HOUR)
+    with psycopg.connect(url) as connection:
+        left = connection.execute("SELECT min(start) FROM figure_counts WHERE grain = 'hour'").fetchone()
+
+    assert early is None
+    assert swept == [DAY - 24 * HOUR, DAY, DAY + 24 * HOUR, None]
+    assert left == (DAY + 50 * HOUR,)
+    assert (after.counts, after.missing) == (before.counts, 0)
+    assert events(by_hour.counts, "step") == {DAY: 24}
+    assert await fill(engine, now) == []
 
 
 async def test_the_range_before_is_of_the_same_whole_hours(url: str, engine: AsyncEngine) -> None:

@@ -80,6 +80,19 @@ def test_the_document_is_openapi(face: tuple[World, TestClient, str]) -> None:
         assert reference.rpartition("/")[2] in document["components"]["schemas"], reference
 
 
+def test_the_document_says_which_parameters_take_several_values(
+    face: tuple[World, TestClient, str],
+) -> None:
+    """And how they are written."""
+    _, client, key = face
+    paths = read(client, "/api/v1/openapi.json", key).json()["paths"]
+    said = {each["name"]: each["description"] for each in paths["/api/v1/decisions"]["get"]["parameters"]}
+
+    assert "blocked or failed" in said["reason"]
+    assert "with commas or repeated" in said["reason"]
+    assert said["scope"] == "Scope"
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.api], ids=lambda page: page.name)
 def test_each_path_answers_as_it_is_described(face: tuple[World, TestClient, str], page: Any) -> None:
     """The body of a real answer fits the schema; every documented parameter is taken."""

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db import claims, filling, golden, items, queues, reviewing, reviews
 from db.claims import Claim, ClaimLost
 from db.people import Role
-from db.queues import Kind, Queue, Sample, Stratum
+from db.queues import Kind, Load, Opening, Queue, Sample, Stratum
 from db.review_store import Store
 from db.reviewing import Stored, Submission
 from db.reviews import Reviewer, ReviewRejected, Ruling, Source
@@ -44,8 +44,8 @@ def queue(url: str, kind: Kind = Kind.HAND, *, holding: Sequence[Decision] = (),
     """A new queue with these decisions in it."""
 
     async def change(connection: AsyncConnection) -> Queue:
-        values: dict[str, Any] = {"name": next(NAMES), "kind": kind, "created_by": "lead", "now": NOW}
-        queue_id = await queues.create(connection, **values | more)
+        opening = Opening(**{"name": next(NAMES), "kind": kind} | more)
+        queue_id = await queues.create(connection, opening, created_by="lead", now=NOW)
         picked = {each.decision_id: each.decided_at for each in holding}
         await queues.pick(connection, queue_id, picked, accounts=None, now=NOW)
         made = await queues.one(connection, queue_id)
@@ -166,6 +166,79 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     assert (
         rows(database_url, "SELECT 1 FROM decision_reviews WHERE decision_id = %s", decided.decision_id) == []
     )
+
+
+def load_of(url: str, of: Queue, by: Reviewer) -> Load:
+    """How much waits in a queue, as somebody sees it."""
+    assert by.person_id is not None
+    mine = by.person_id
+    return stored(url, lambda connection: queues.loads(connection, person_id=mine, accounts=None, now=NOW))[
+        of.id
+    ]
+
+
+def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
+    """Skip an item or give it back."""
+    assert claimed is not None
+    assert by.person_id is not None
+    mine = by.person_id
+    stored(url, lambda connection: way(connection, claimed.item_id, mine))
+
+
+def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database_url: str) -> None:
+    """The number beside "Bring back" does not tell it apart; whoever skipped it could have looked."""
+    counted: dict[str, list[tuple[int, int, int]]] = {"golden": [], "plain": []}
+    asked, lead = replied(), reader(database_url)
+    record(database_url, asked)
+    known(database_url, asked, lead)
+    for name, share in (("golden", 1.0), ("plain", 0.0)):
+        of, by = queue(database_url, holding=some(database_url, 3), golden_share=share), reader(database_url)
+        first = claim(database_url, of, by, draw=0.0)
+        let_go(database_url, first, by, claims.skip)
+        let_go(database_url, claim(database_url, of, by), by, claims.skip)
+        loads = [load_of(database_url, of, by)]
+        assert by.person_id is not None
+        mine, here = by.person_id, of.id
+        back = stored(database_url, lambda connection: claims.unskip(connection, here, mine))  # noqa: B023
+        loads.append(load_of(database_url, of, by))
+        counted[name] = [(back, each.skipped, each.held) for each in loads]
+        assert first is not None
+        assert (first.decision_id == asked.decision_id) == (name == "golden")
+        dealt = claim(database_url, of, by, draw=0.0)
+        assert dealt is not None
+        assert dealt.decision_id != asked.decision_id
+
+    assert counted["golden"] == counted["plain"] == [(2, 2, 0), (2, 0, 0)]
+
+
+def test_what_is_given_back_is_not_counted_as_skipped(database_url: str) -> None:
+    """Golden or not."""
+    asked, lead = replied(), reader(database_url)
+    record(database_url, asked)
+    known(database_url, asked, lead)
+    skipped = []
+    for share in (1.0, 0.0):
+        of, by = queue(database_url, holding=some(database_url, 2), golden_share=share), reader(database_url)
+        let_go(database_url, claim(database_url, of, by, draw=0.0), by, claims.release)
+        skipped.append(load_of(database_url, of, by).skipped)
+
+    assert skipped == [0, 0]
+
+
+def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
+    """It would not come: its reader could have looked."""
+    decided = some(database_url)[0]
+    of = queue(database_url, holding=[decided], second_share=1.0)
+    one, two, three = (reader(database_url) for _ in range(3))
+    claim(database_url, of, one)
+    answer(database_url, decided.decision_id, one)
+    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    let_go(database_url, claim(database_url, second_queue, two), two, claims.skip)
+    load = load_of(database_url, second_queue, two)
+    claim(database_url, second_queue, three)
+    answer(database_url, decided.decision_id, three)
+
+    assert (load.waiting, load.skipped) == (1, 0)
 
 
 def test_nobody_is_dealt_accounts_they_may_not_see(database_url: str) -> None:
@@ -313,6 +386,12 @@ def drawn(url: str, of: Queue) -> set[UUID]:
     }
 
 
+def chances(url: str, of: Queue) -> set[tuple[str, float]]:
+    """With which chance each stratum was drawn."""
+    query = "SELECT DISTINCT stratum, chance FROM queue_items WHERE queue_id = %s"
+    return {(row["stratum"], row["chance"]) for row in rows(url, query, of.id)}
+
+
 def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -> None:
     """A share of each stratum within what chance allows; facts of settings are never drawn."""
     at = NOW - timedelta(hours=3)
@@ -334,6 +413,7 @@ def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -
         for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", one.id)
     )
 
+    assert {chance for _, chance in chances(database_url, one)} == {0.2}
     assert drawn(database_url, one) == drawn(database_url, two) != drawn(database_url, other)
     assert not drawn(database_url, one) & {each.decision_id for each in off}
     # five standard deviations of a binomial draw
@@ -360,6 +440,8 @@ def test_a_stratified_sample_takes_as_many_of_the_rare_as_of_the_common(database
         for row in rows(database_url, "SELECT stratum FROM queue_items WHERE queue_id = %s", of.id)
     )
 
+    found = {(stratum, chance) for stratum, chance in chances(database_url, of) if "phrase" in stratum}
+    assert found == {("flagged_phrase:common", 0.1), ("flagged_phrase:rare", 1.0)}
     assert strata["flagged_phrase:common"] == strata["flagged_phrase:rare"] == 3
     assert strata["flagged_phrase:today"] == 0
 

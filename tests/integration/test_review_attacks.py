@@ -19,7 +19,7 @@ from uuid_utils.compat import uuid7
 from db import audit, claims, golden, jobs, queues, reviewing
 from db.jobs import JobKind, JobLost, JobState, Step
 from db.people import Person, Role
-from db.queues import Kind
+from db.queues import Kind, Opening
 from db.reviewing import Submission
 from db.reviews import Cause, Reviewer, Ruling
 from tests.integration.audited import blocked, record, replied
@@ -61,18 +61,9 @@ def hand_queue(
     url: str, name: str, decisions: dict[UUID, Any], *, golden_share: float = 0.0, second_share: float = 0.0
 ) -> UUID:
     """A queue with these decisions in it."""
-    created = stored(
-        url,
-        lambda connection: queues.create(
-            connection,
-            name=name,
-            kind=Kind.HAND,
-            created_by="t",
-            now=NOW - timedelta(days=1),
-            golden_share=golden_share,
-            second_share=second_share,
-        ),
-    )
+    opening = Opening(name=name, kind=Kind.HAND, golden_share=golden_share, second_share=second_share)
+    at = NOW - timedelta(days=1)
+    created = stored(url, lambda connection: queues.create(connection, opening, created_by="t", now=at))
     stored(url, lambda connection: queues.pick(connection, created, decisions, accounts=None, now=NOW))
     return created
 

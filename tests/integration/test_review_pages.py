@@ -13,7 +13,7 @@ from httpx2 import Response
 
 from db import queues
 from db.people import Person, Role
-from db.queues import Kind
+from db.queues import Kind, Opening
 from tests.integration.audited import NOW, blocked, history, ignored, record, replied, rows
 from tests.reviewing import Visitor, add_person, site, stored
 from worker.model import Decision
@@ -149,7 +149,7 @@ def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url
     of = stored(
         database_url,
         lambda connection: queues.create(
-            connection, name="pages", kind=Kind.HAND, created_by="t", now=NOW - timedelta(days=1)
+            connection, Opening(name="pages", kind=Kind.HAND), created_by="t", now=NOW - timedelta(days=1)
         ),
     )
     picked = {each.decision_id: each.decided_at for each in made}
@@ -183,7 +183,7 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     of = stored(
         database_url,
         lambda connection: queues.create(
-            connection, name="blind", kind=Kind.HAND, second_share=1.0, created_by="t", now=NOW
+            connection, Opening(name="blind", kind=Kind.HAND, second_share=1.0), created_by="t", now=NOW
         ),
     )
     picked = {decided.decision_id: decided.decided_at}
@@ -305,7 +305,7 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, databa
     of = stored(
         database_url,
         lambda connection: queues.create(
-            connection, name="morning", kind=Kind.HAND, created_by="t", now=NOW - timedelta(days=1)
+            connection, Opening(name="morning", kind=Kind.HAND), created_by="t", now=NOW - timedelta(days=1)
         ),
     )
     picked = {decided.decision_id: decided.decided_at}

@@ -1,43 +1,118 @@
-"""Intervals and kappa against worked examples that others published."""
+"""Intervals and kappa against their definitions, in exact arithmetic; no value here is taken from a table."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.figures.measures import kappa, wilson
+from review.figures.measures import Z, kappa, weighted, wilson
+
+NEAR = Fraction(1, 10**9)
+VERDICTS = ("agree", "overturn", "unsure")
 
 
-@pytest.mark.parametrize(
-    ("hits", "total", "low", "high"),
-    [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-    ],
-)
-def test_wilson_gives_the_published_intervals(hits: int, total: int, low: float, high: float) -> None:
-    """Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3: score, no correction."""
-    found = wilson(hits, total)
+def scored(bound: Fraction, hits: int, total: int) -> Fraction:
+    """Wilson's test of a true share less its critical value: negative inside the interval, nought at its end.
 
-    assert found is not None
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    It holds the square of the observed share's distance from the true one, ``(hits / total - p) ** 2``,
+    against that of the true one's standard error, ``z ** 2 * p * (1 - p) / total``.
+    """
+    return (Fraction(hits, total) - bound) ** 2 - Fraction(Z) ** 2 * bound * (1 - bound) / total
+
+
+def test_the_interval_is_of_95_percent() -> None:
+    """As the normal distribution has it."""
+    assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z
 
 
 @given(total=st.integers(1, 10_000), data=st.data())
-def test_an_interval_holds_its_share_and_stays_within_nought_and_one(total: int, data: st.DataObject) -> None:
-    """At the edges too."""
-    found = wilson(data.draw(st.integers(0, total)), total)
+def test_an_interval_ends_where_the_score_test_turns(total: int, data: st.DataObject) -> None:
+    """It holds every share that the test does not reject, and no other; at the edges too."""
+    hits = data.draw(st.integers(0, total))
+    found = wilson(hits, total)
 
     assert found is not None
-    assert 0 <= found.low <= found.share + 1e-12
-    assert found.share - 1e-12 <= found.high <= 1
+    low, high = Fraction(found.low), Fraction(found.high)
+    assert 0 <= low <= Fraction(hits, total) + NEAR
+    assert Fraction(hits, total) - NEAR <= high <= 1
+    for outside, inside in ((low - NEAR, low + NEAR), (high + NEAR, high - NEAR)):
+        assert scored(inside, hits, total) < 0
+        assert not 0 < outside < 1 or scored(outside, hits, total) > 0
 
 
-def test_kappa_of_two_categories() -> None:
-    """The grant proposals of the encyclopaedia's article "Cohen's kappa": 20, 5, 10, 15 give 0.4."""
+@given(total=st.integers(1, 1000), weight=st.floats(1, 10_000), data=st.data())
+def test_things_that_weigh_alike_are_counted(total: int, weight: float, data: st.DataObject) -> None:
+    """Whatever they weigh."""
+    hits = data.draw(st.integers(0, total))
+    sums = {"weight_of_hits": hits * weight, "weight": total * weight, "squares": total * weight * weight}
+    found, plain = weighted(hits, total, **sums), wilson(hits, total)
+
+    assert found is not None
+    assert plain is not None
+    assert (found.share, found.low, found.high) == pytest.approx(
+        (plain.share, plain.low, plain.high), abs=1e-9
+    )
+
+
+def test_a_stratum_of_which_few_are_read_does_not_count_for_more_than_it_is() -> None:
+    """All of ten read, ten right; ten of a thousand read, one right: 110 of 1010, as sure as ten are."""
+    found = weighted(11, 20, weight_of_hits=10 + 100, weight=10 + 1000, squares=10 + 10 * 100**2)
+    size = Fraction(1010**2, 10 + 10 * 100**2)
+    alike = wilson(11, 20)
+
+    assert found is not None
+    assert alike is not None
+    assert (found.hits, found.total) == (11, 20)
+    assert found.share == pytest.approx(110 / 1010)
+    assert 10 < size < 11
+    for bound in (Fraction(found.low), Fraction(found.high)):
+        distance = (Fraction(110, 1010) - bound) ** 2
+        assert float(distance) == pytest.approx(float(Fraction(Z) ** 2 * bound * (1 - bound) / size))
+    assert found.high < alike.share
+    assert weighted(0, 0, weight_of_hits=0, weight=0, squares=0) is None
+
+
+def exact(pairs: Mapping[tuple[str, str], int]) -> tuple[Fraction, Fraction]:
+    """Observed and expected agreement: the diagonal, and the products of the margins."""
+    total = sum(pairs.values())
+    observed = sum(Fraction(pairs.get((each, each), 0), total) for each in VERDICTS)
+    margins = [
+        [sum(Fraction(n, total) for pair, n in pairs.items() if pair[side] == each) for each in VERDICTS]
+        for side in (0, 1)
+    ]
+    return Fraction(observed), sum((a * b for a, b in zip(*margins, strict=True)), Fraction(0))
+
+
+@given(
+    pairs=st.dictionaries(
+        st.tuples(st.sampled_from(VERDICTS), st.sampled_from(VERDICTS)), st.integers(1, 500), min_size=1
+    )
+)
+def test_kappa_is_what_cohen_defined(pairs: dict[tuple[str, str], int]) -> None:
+    """``(observed - expected) / (1 - expected)``, with the standard error of his paper."""
+    observed, expected = exact(pairs)
+    found = kappa(pairs)
+
+    assert found is not None
+    assert found.readings == sum(pairs.values())
+    if expected == 1:
+        assert found.value is None
+        return
+    assert found.value is not None
+    assert found.value == pytest.approx(float((observed - expected) / (1 - expected)), abs=1e-9)
+    if found.high is not None and found.high < 1:
+        variance = observed * (1 - observed) / (found.readings * (1 - expected) ** 2)
+        assert ((found.high - found.value) / Z) ** 2 == pytest.approx(float(variance), rel=1e-6)
+    assert (found.high is None) == (observed == 1)
+
+
+def test_kappa_worked_by_hand() -> None:
+    """20 + 15 of 50 alike; margins 25, 25 and 30, 20 give a half by chance: (0.7 - 0.5) / 0.5."""
     found = kappa(
         {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15},
     )
@@ -45,22 +120,6 @@ def test_kappa_of_two_categories() -> None:
     assert found is not None
     assert (found.observed, found.expected, found.value) == pytest.approx((0.7, 0.5, 0.4))
     assert found.enough
-
-
-def test_kappa_of_three_categories() -> None:
-    """Fleiss, Levin, Paik, Statistical Methods for Rates and Proportions (2003), table 18.1: 0.68."""
-    rows = {
-        "psychosis": (75, 1, 4),
-        "neurosis": (5, 4, 1),
-        "organic": (0, 0, 10),
-    }
-    found = kappa(
-        {(first, second): n for first, row in rows.items() for second, n in zip(rows, row, strict=True)}
-    )
-
-    assert found is not None
-    assert found.value is not None
-    assert round(found.value, 2) == 0.68
 
 
 def test_kappa_without_a_difference_is_not_defined() -> None:
