@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeAlias
@@ -17,7 +15,8 @@ from cli.review_settings import review_settings, stored, who, with_store
 from db import access_log, people, people_changes, sign_ins
 from db.access_log import Action, Entry
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
-from review.people import links, passwords
+from review.people import giving, links, passwords
+from review.people.giving import Given
 
 Login: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]
@@ -26,6 +25,11 @@ Account: TypeAlias = Annotated[
 ]
 Change: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
 SHOWN_ONCE: Final = "the password is shown this once and has to be replaced at sign-in"
+MAY_KNOW: Final = "they may know passwords that they gave; hushgate review reset-password ends that"
+REPLACED: Final = (
+    "their password was given by somebody who does not administer that account:"
+    " it has ended, with sessions and keys"
+)
 
 
 def add_person(
@@ -39,20 +43,18 @@ def add_person(
 ) -> None:
     """Add somebody, and print the first password they sign in with, once.
 
-    Somebody who is there already gets the further roles and keeps their password. For example:
+    Somebody who is there already gets the further roles, and keeps their password unless it was given by
+    somebody who does not administer that account. For example:
 
         hushgate review add-person kim@example.org --role reviewer --account corner-shop
     """
     if not (login := login.strip().lower()) or len(login) > 200 or not login.isprintable():
         raise fail(f"login: expected 1 to 200 printable characters, got {login[:40]!r}")
-    password = None if no_password else secrets.token_urlsafe(12)
+    password = "" if no_password else giving.new_password()
     grants = tuple(Grant(user_id=account, role=each) for each in role)
-    new = stored(lambda connection: _add(connection, login, name, password, grants))
+    given = stored(lambda connection: _add(connection, login, name, password, grants))
     row = {"login": login, "account": account, "roles": ", ".join(role)}
-    if new and password:
-        row |= {"first_password": password}
-        complain(SHOWN_ONCE, style="yellow")
-    emit([row], list(row))
+    _show(row, given)
 
 
 def list_people(
@@ -65,22 +67,25 @@ def list_people(
 
 
 def grant(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
-    """Give roles on one account, or on all."""
+    """Give roles on one account, or on all.
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
-        for each in role:
-            await people.grant(
-                connection, person.person_id, Grant(user_id=account, role=each), granted_by=who()
-            )
-        return {"changed": "granted", "account": account, "roles": [each.value for each in role]}
+    A password that was given by somebody who does not administer that account is replaced, and printed, once.
+    """
+    grants = tuple(Grant(user_id=account, role=each) for each in role)
 
-    _changed(login, change)
+    async def run(connection: AsyncConnection) -> tuple[str, Given]:
+        person = await _found(connection, login)
+        return person.login, await _give(connection, person, grants, changed="granted")
+
+    found, given = stored(run)
+    _show({"login": found, "changed": "granted", "account": account, "roles": list(role)}, given)
 
 
 def revoke(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
     """Take roles away. The last administrator of every account stays."""
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    async def run(connection: AsyncConnection) -> dict[str, Any]:
+        person = await _found(connection, login)
         if account == EVERY_ACCOUNT and Role.ACCOUNT_ADMIN in role:
             await _not_the_last(connection, person)
         for each in role:
@@ -88,21 +93,28 @@ def revoke(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
                 connection, person.person_id, Grant(user_id=account, role=each)
             ):
                 raise fail(f"--role: expected a role that {login} has on {account}, got {each.value}")
-        return {"changed": "revoked", "account": account, "roles": [each.value for each in role]}
+        detail = {"changed": "revoked", "login": person.login, "roles": [each.value for each in role]}
+        await access_log.add_for(connection, _line(detail), (account,))
+        return {"login": person.login, "account": account} | detail
 
-    _changed(login, change)
+    row = stored(run)
+    emit([row], list(row))
 
 
 def disable(login: Login) -> None:
-    """Let somebody in no more; their sessions and tokens end at once."""
+    """Let somebody in no more; their sessions and tokens end at once. Names whose passwords they gave."""
+    gave: list[Person] = []
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
         await _not_the_last(connection, person)
         await people_changes.disable(connection, person.person_id, now=datetime.now(UTC))
+        gave.extend(await people.with_password_of(connection, person.person_id))
         ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
         return {"changed": "disabled"} | ended
 
     _changed(login, change)
+    if gave:
+        complain(f"{MAY_KNOW}: {', '.join(each.login for each in gave)}", style="yellow")
 
 
 def enable(login: Login) -> None:
@@ -117,17 +129,15 @@ def enable(login: Login) -> None:
 
 def reset_password(login: Login) -> None:
     """Print a new first password, once; the person is signed out everywhere, and their keys end."""
-    password = secrets.token_urlsafe(12)
-    hashed = asyncio.run(passwords.hashed(password))
+    password = giving.new_password()
 
-    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
-        await people_changes.set_password(connection, person.person_id, hashed, must_change=True)
-        await sign_ins.forget_tries(connection, person.login)
-        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
-        return {"changed": "password reset"} | ended
+    async def run(connection: AsyncConnection) -> str:
+        person = await _found(connection, login)
+        line = _line({"changed": "password reset", "login": person.login})
+        await giving.give_password(connection, person, password, line=line, now=datetime.now(UTC))
+        return person.login
 
-    _changed(login, change, first_password=password)
-    complain(SHOWN_ONCE, style="yellow")
+    _show({"login": stored(run), "changed": "password reset"}, Given(password=password))
 
 
 def unlock(login: Login) -> None:
@@ -169,41 +179,58 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def _add(
-    connection: AsyncConnection, login: str, name: str, password: str | None, grants: tuple[Grant, ...]
-) -> bool:
+    connection: AsyncConnection, login: str, name: str, password: str, grants: tuple[Grant, ...]
+) -> Given:
+    await people_changes.hold(connection)
     new = await people.add(
         connection,
         uuid7(),
         login=login,
         name=name,
         password_hash=await passwords.hashed(password) if password else None,
-        must_change_password=password is not None,
+        must_change_password=password != "",
         created_by=who(),
     )
-    found = await _found(connection, login)
-    for each in grants:
-        await people.grant(connection, found.person_id, each, granted_by=who())
-    added = {
-        "changed": "added",
-        "login": login,
-        "roles": [f"{each.role} on {each.user_id}" for each in grants],
-    }
-    await access_log.add(connection, Entry(action=Action.PEOPLE, person=who(), detail=added))
-    return new
+    person = await _found(connection, login)
+    given = await _give(connection, person, grants, changed="added" if new else "granted")
+    return Given(password=password) if new else given
 
 
-def _changed(login: str, change: Change, **shown: str) -> None:
+async def _give(
+    connection: AsyncConnection, person: Person, grants: tuple[Grant, ...], *, changed: str
+) -> Given:
+    detail = {"changed": changed, "login": person.login, "roles": [each.role.value for each in grants]}
+    return await giving.give_roles(
+        connection, person, grants, giver=None, line=_line(detail), now=datetime.now(UTC)
+    )
+
+
+def _changed(login: str, change: Change) -> None:
     async def run(connection: AsyncConnection) -> dict[str, Any]:
         person = await _found(connection, login)
         detail = await change(connection, person) | {"login": person.login}
-        await access_log.add(connection, Entry(action=Action.PEOPLE, person=who(), detail=detail))
+        await access_log.add_for(connection, _line(detail), person.accounts)
         return {"login": person.login} | detail
 
-    row = stored(run) | shown
+    row = stored(run)
+    emit([row], list(row))
+
+
+def _line(detail: dict[str, Any]) -> Entry:
+    return Entry(action=Action.PEOPLE, person=who(), detail=detail)
+
+
+def _show(row: dict[str, Any], given: Given) -> None:
+    if given.replaced:
+        complain(REPLACED, style="yellow")
+    if given.password:
+        row = row | {"first_password": given.password}
+        complain(SHOWN_ONCE, style="yellow")
     emit([row], list(row))
 
 
 async def _found(connection: AsyncConnection, login: str) -> Person:
+    await people_changes.hold(connection)
     found = await people.by_login(connection, login)
     if found is None:
         raise fail(f"login: expected somebody that hushgate review list shows, got {login[:80]!r}")
@@ -211,7 +238,7 @@ async def _found(connection: AsyncConnection, login: str) -> Person:
 
 
 async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
-    if await people_changes.hold_admins(connection) == (person.person_id,):
+    if await people_changes.admins(connection) == (person.person_id,):
         raise fail(f"{person.login} is the last administrator of every account: make another one first")
 
 

@@ -7,12 +7,15 @@ from urllib.parse import urlsplit
 
 import typer
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cli import review_people
 from cli.output import fail
 from cli.review_settings import review_settings
 from review.app import build
+from tasks import telemetry
 from tasks.logs import configure, secret_values
+from worker import __version__
 
 HELP: Final = """
 Serve the review pages, and manage who may use them.
@@ -49,8 +52,10 @@ def serve(
     if host not in LOOPBACK and url.scheme != "https" and not any_interface:
         raise fail("--host: beyond this machine HUSHGATE_REVIEW_URL has to be https, as passwords pass by")
     configure("INFO", secret_values(known))
+    dsn = known.sentry_dsn
+    telemetry.configure(dsn.get_secret_value() if dsn else None, release=f"hushgate@{__version__}")
     uvicorn.run(
-        build(known),
+        _reported(build(known)),
         host=host,
         port=(url.port or 8085) if port is None else port,
         access_log=False,  # addresses of pages hold what people searched for
@@ -60,6 +65,19 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=10,
     )
+
+
+def _reported(pages: ASGIApp) -> ASGIApp:
+    """The pages; what nobody foresaw goes to Sentry as well as to the log."""
+
+    async def reported(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await pages(scope, receive, send)
+        except Exception as error:
+            telemetry.report(error)
+            raise
+
+    return reported
 
 
 review_people.add_to(app)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -74,6 +74,12 @@ async def add(connection: AsyncConnection, entry: Entry) -> None:
             address=entry.address,
         )
     )
+
+
+async def add_for(connection: AsyncConnection, entry: Entry, accounts: Sequence[str]) -> None:
+    """Append a line for each account that it concerns; one without an account when there is none."""
+    for user_id in sorted(set(accounts)) or (None,):
+        await add(connection, replace(entry, user_id=user_id))
 
 
 async def append(connection: Connection, entry: Entry) -> None:

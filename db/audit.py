@@ -81,7 +81,12 @@ class Count:
 @asynccontextmanager
 async def reading(url: str) -> AsyncIterator[AsyncConnection]:
     """A read-only connection for people's questions."""
-    engine = create_async_engine(driver_url(url), poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+    engine = create_async_engine(
+        driver_url(url),
+        poolclass=sa.NullPool,
+        hide_parameters=True,  # what people search for stays out of error messages
+        connect_args={"connect_timeout": 10},
+    )
     try:
         async with engine.connect() as connection:
             await connection.execute(sa.text("SET default_transaction_read_only = on"))

@@ -135,7 +135,7 @@ async def claim(
         "now": now,
         "until": lease_end(now, queue.lease_s),
         "decisions": DECISIONS.get(queue.kind, ""),
-        **visible(accounts),
+        **visible(queue.within(accounts)),
     }
     golden = (GOLDEN,) if draw < queue.golden_share else ()
     for statement in (HELD, *golden, ASSIGNED, UNASSIGNED):

@@ -9,7 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.queues import Kind, Queue, Sample, Stratum
+from db.queues import Kind, Queue, Sample, Stratum, visible
 from worker.policy import Reason
 
 LOOK_BACK: Final = timedelta(days=7)
@@ -42,7 +42,7 @@ SLICE_OF: Final = """
     ), put AS (
         INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
         SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
-        FROM slice WHERE {wanted}
+        FROM slice WHERE {wanted} AND (:every OR user_id = ANY(:accounts))
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
     )
@@ -54,7 +54,7 @@ DAY_OF: Final = """
         SELECT id, created_at, user_id, {stratum} AS stratum, count(*) OVER (PARTITION BY {stratum}) AS size,
                row_number() OVER (PARTITION BY {stratum} ORDER BY uuid_hash_extended(id, :seed), id) AS place
         FROM ai_decisions WHERE created_at >= :since AND created_at < :until
-            AND decision = 'ignore' AND reason_code <> ALL(:facts)
+            AND decision = 'ignore' AND reason_code <> ALL(:facts) AND (:every OR user_id = ANY(:accounts))
     ) AS ranked WHERE place <= :each ORDER BY created_at, id
     ON CONFLICT DO NOTHING
 """
@@ -86,7 +86,7 @@ async def fill(connection: AsyncConnection, queue: Queue, now: datetime) -> None
     filled_to: datetime | None = locked[0]
     oldest = now - LOOK_BACK
     if sample is not None and sample.each:
-        await _fill_day(connection, queue.id, sample, max(filled_to or oldest, oldest), now)
+        await _fill_day(connection, queue, sample, max(filled_to or oldest, oldest), now)
         return
     since = max(filled_to - OVERLAP if filled_to else oldest, oldest)
     for _ in range(SLICES):
@@ -113,6 +113,7 @@ async def _fill_slice(
         "until": now,
         "slice": SLICE,
         "now": now,
+        **visible(queue.accounts),
         "chance": None,
     }
     wanted, stratum = WAITING, "reason_code"
@@ -126,7 +127,7 @@ async def _fill_slice(
 
 
 async def _fill_day(
-    connection: AsyncConnection, queue_id: UUID, sample: Sample, since: datetime, now: datetime
+    connection: AsyncConnection, queue: Queue, sample: Sample, since: datetime, now: datetime
 ) -> None:
     """Draw from the first whole day after ``since``; a day that is not over would favour its morning."""
     midnight = since.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -135,16 +136,17 @@ async def _fill_day(
     if end + OVERLAP > now:
         return
     values = {
-        "queue": queue_id,
+        "queue": queue.id,
         "since": day,
         "until": end,
         "seed": sample.seed,
         "each": sample.each,
         "facts": list(FACTS),
         "now": now,
+        **visible(queue.accounts),
     }
     await connection.execute(sa.text(DAY_OF.format(stratum=STRATA[sample.per])), values)
-    await connection.execute(ADVANCE, {"queue": queue_id, "to": end})
+    await connection.execute(ADVANCE, {"queue": queue.id, "to": end})
 
 
 def _cut(share: float) -> int:

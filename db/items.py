@@ -57,7 +57,9 @@ SECOND: Final = sa.text("""
                              created_at)
     SELECT s.id, i.decision_id, i.decision_at, i.user_id, i.stratum, :person, :review, :now
     FROM queue_items i,
-         (SELECT id FROM queues WHERE kind = 'second' AND closed_at IS NULL ORDER BY created_at, id LIMIT 1) s
+         LATERAL (SELECT id FROM queues WHERE kind = 'second' AND closed_at IS NULL
+                      AND coalesce(definition -> 'accounts' ? i.user_id, true)
+                  ORDER BY created_at, id LIMIT 1) s
     WHERE i.id = :item
     ON CONFLICT DO NOTHING
 """)

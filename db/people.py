@@ -55,6 +55,9 @@ class Person:
         must_change_password: True until a first password was replaced.
         disabled: True when they may not sign in any more.
         has_password: False when they sign in elsewhere only.
+        password_given_by: whoever gave the last first password, and may know what followed; None: the command
+            line.
+        elsewhere: True when they have signed in at the identity provider.
     """
 
     person_id: UUID
@@ -66,6 +69,13 @@ class Person:
     must_change_password: bool = False
     disabled: bool = False
     has_password: bool = True
+    password_given_by: UUID | None = None
+    elsewhere: bool = False
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """Where they have a role; ``*`` among them for every account."""
+        return tuple(sorted({each.user_id for each in self.grants}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +120,13 @@ async def listed(connection: AsyncConnection, accounts: tuple[str, ...] | None) 
     return tuple(person(row) for row in (await connection.execute(query)).mappings())
 
 
+async def with_password_of(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
+    """Whose password somebody gave last and may know, by login; those who may not sign in are left out."""
+    query = WITH_GRANTS.where(people.c.password_given_by == giver_id, people.c.disabled_at.is_(None))
+    rows = await connection.execute(query.order_by(people.c.login))
+    return tuple(person(row) for row in rows.mappings())
+
+
 async def add(
     connection: AsyncConnection,
     person_id: UUID,
@@ -119,6 +136,7 @@ async def add(
     password_hash: str | None,
     must_change_password: bool,
     created_by: str,
+    given_by: UUID | None = None,
 ) -> bool:
     """Add a person without roles; False when the login is taken."""
     statement = insert(people).values(
@@ -128,9 +146,10 @@ async def add(
         password_hash=password_hash,
         must_change_password=must_change_password,
         created_by=created_by,
+        password_given_by=given_by,
     )
-    done = await connection.execute(statement.on_conflict_do_nothing(index_elements=["login"]))
-    return bool(done.rowcount)
+    unless_taken = statement.on_conflict_do_nothing(index_elements=["login"]).returning(people.c.id)
+    return (await connection.execute(unless_taken)).first() is not None
 
 
 async def grant(connection: AsyncConnection, person_id: UUID, wanted: Grant, *, granted_by: str) -> None:
@@ -153,4 +172,6 @@ def person(row: sa.RowMapping) -> Person:
         must_change_password=row["must_change_password"],
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
+        password_given_by=row["password_given_by"],
+        elsewhere=row["oidc_subject"] is not None,
     )

@@ -11,15 +11,40 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db import api_tokens, sessions, sign_ins
-from db.people import EVERY_ACCOUNT, Grant, Role
+from db.people import EVERY_ACCOUNT, Grant, Person, Role
 from db.review_tables import people, person_roles
 
 
-async def set_password(
-    connection: AsyncConnection, person_id: UUID, password_hash: str, *, must_change: bool
+async def give_password(
+    connection: AsyncConnection, person: Person, password_hash: str | None, *, given_by: UUID | None
 ) -> None:
-    """Store another password."""
-    await _set(connection, person_id, password_hash=password_hash, must_change_password=must_change)
+    """Store a first password, or none; what somebody else gave as this person is theirs from now on."""
+    if person.password_given_by is not None:
+        theirs = sa.update(people).where(people.c.password_given_by == person.person_id)
+        await connection.execute(theirs.values(password_given_by=person.password_given_by))
+    first = password_hash is not None
+    await _set(
+        connection,
+        person.person_id,
+        password_hash=password_hash,
+        must_change_password=first,
+        password_given_by=given_by if first else None,
+    )
+
+
+async def replace_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> bool:
+    """Store the password that a person chose; False when the one they know was changed meanwhile."""
+    mine = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
+    done = await connection.execute(mine.values(password_hash=new, must_change_password=False))
+    return bool(done.rowcount)
+
+
+async def still_opens(connection: AsyncConnection, person_id: UUID, password_hash: str) -> bool:
+    """Whether a password that was judged is the stored one; it stays so until this transaction ends."""
+    query = sa.select(people.c.id).where(
+        people.c.id == person_id, people.c.password_hash == password_hash, people.c.disabled_at.is_(None)
+    )
+    return (await connection.execute(query.with_for_update(read=True))).first() is not None
 
 
 async def rehash(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> None:
@@ -73,9 +98,13 @@ async def revoke(connection: AsyncConnection, person_id: UUID, unwanted: Grant) 
     return bool(done.rowcount)
 
 
-async def hold_admins(connection: AsyncConnection) -> tuple[UUID, ...]:
-    """Who administers every account and may sign in; nobody else changes that before this commit."""
-    await connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('hushgate admins'))"))
+async def hold(connection: AsyncConnection) -> None:
+    """Let nobody else change roles, or who may come in, before this transaction ends; read afterwards."""
+    await connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('hushgate people'))"))
+
+
+async def admins(connection: AsyncConnection) -> tuple[UUID, ...]:
+    """Who administers every account and may sign in."""
     query = (
         sa.select(people.c.id)
         .join(person_roles, person_roles.c.person_id == people.c.id)

@@ -103,7 +103,11 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """One queue as it is set up."""
+    """One queue as it is set up.
+
+    Attributes:
+        accounts: those it is filled from and shown for; None for every account.
+    """
 
     id: UUID
     name: str
@@ -116,6 +120,17 @@ class Queue:
     created_at: datetime
     created_by: str
     closed_at: datetime | None
+    accounts: tuple[str, ...] | None = None
+
+    def within(self, accounts: Sequence[str] | None) -> Sequence[str] | None:
+        """Of these accounts, None for all, those that the queue is for."""
+        if self.accounts is None or accounts is None:
+            return accounts if self.accounts is None else self.accounts
+        return tuple(each for each in self.accounts if each in accounts)
+
+    def is_for(self, accounts: Sequence[str] | None) -> bool:
+        """Whether it may hold something of these accounts."""
+        return self.accounts is None or self.within(accounts) != ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +232,15 @@ async def loads(
     }
 
 
-async def create(connection: AsyncConnection, opening: Opening, *, created_by: str, now: datetime) -> UUID:
-    """Open a queue; its id.
+async def create(
+    connection: AsyncConnection,
+    opening: Opening,
+    *,
+    accounts: Sequence[str] | None = None,
+    created_by: str,
+    now: datetime,
+) -> UUID:
+    """Open a queue for these accounts, None for every account; its id.
 
     Raises:
         ReviewRejected: the name is taken.
@@ -227,7 +249,7 @@ async def create(connection: AsyncConnection, opening: Opening, *, created_by: s
         id=identifier(now),
         name=opening.name,
         kind=opening.kind,
-        definition=_definition(opening.sample),
+        definition=_definition(opening.sample) | ({} if accounts is None else {"accounts": list(accounts)}),
         lease_s=opening.lease_s,
         golden_share=opening.golden_share,
         second_share=opening.second_share,
@@ -287,8 +309,10 @@ def _definition(sample: Sample | None) -> dict[str, Any]:
 def _queue(row: Any) -> Queue:  # noqa: ANN401  # a row mapping
     values = dict(row)
     definition = values.pop("definition")
+    accounts = definition.pop("accounts", None)
     kind = Kind(values["kind"])
     sample = None
     if kind is Kind.SAMPLE:
         sample = Sample(**{**definition, "per": Stratum(definition.get("per", ""))})
-    return Queue(**{**values, "kind": kind, "sample": sample})
+    limits = None if accounts is None else tuple(accounts)
+    return Queue(**{**values, "kind": kind, "sample": sample, "accounts": limits})

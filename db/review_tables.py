@@ -34,6 +34,11 @@ people: Final = Table(
     Column("name", Text, nullable=False, server_default="", comment="as colleagues see it"),
     Column("password_hash", Text, comment="argon2id; null: signs in elsewhere only"),
     Column("must_change_password", Boolean, nullable=False, server_default=text("false")),
+    Column(
+        "password_given_by",
+        ForeignKey("people.id"),
+        comment="whoever gave the last first password, and may know what followed; null: the command line",
+    ),
     Column("oidc_issuer", Text),
     Column("oidc_subject", Text),
     Column("covered", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="categories to cover"),

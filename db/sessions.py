@@ -71,6 +71,12 @@ async def person_of(
     return (people.person(row), row["seen_at"] < now - SEEN_EVERY) if row else None
 
 
+async def hold(connection: AsyncConnection, token: str) -> bool:
+    """Whether a session still is there; whoever ends it waits for this transaction."""
+    query = sa.select(sessions.c.person_id).where(sessions.c.token_hash == digest(token))
+    return (await connection.execute(query.with_for_update(read=True))).first() is not None
+
+
 async def seen(connection: AsyncConnection, token: str, *, now: datetime) -> None:
     """Note that the session is in use."""
     await connection.execute(

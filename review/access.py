@@ -32,6 +32,28 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
 }
 
 
+DEEDS: Final[dict[Right, str]] = {
+    Right.SIGNED_IN: "open pages of your own",
+    Right.VIEW: "see decisions",
+    Right.REVIEW: "review decisions",
+    Right.EXPORT: "export decisions",
+    Right.LEAD: "open queues, review many at once or give known answers",
+    Right.EDIT_RULES: "change rules and documents",
+    Right.ADMIN: "change settings or people",
+    Right.AUDIT: "read the access log",
+}
+"""What each right lets people do, after "may"."""
+
+
+def missing(right: Right, user_id: str | None = None) -> str:
+    """What somebody is told who lacks a right, on one account or on all; and who can help."""
+    *most, last = (role.value.replace("_", " ") for role, held in RIGHTS.items() if right in held)
+    roles = f"{', '.join(most)} or {last}" if most else last
+    if user_id is None:
+        return f"You may not {DEEDS[right]} on any account. An account's administrators can make you {roles}."
+    return f"You may not {DEEDS[right]} on account {user_id}. Its administrators can make you {roles}."
+
+
 def accounts_with(person: Person, right: Right) -> tuple[str, ...] | None:
     """The accounts where a person has a right: None for every account, an empty tuple for nowhere."""
     where = {grant.user_id for grant in person.grants if right in RIGHTS[grant.role]}

@@ -23,7 +23,8 @@ from db import sessions
 from db.access_log import Action
 from db.people import Person
 from db.review_store import Store
-from review import guards
+from review import guards, strays
+from review.access import missing
 from review.background import background
 from review.headers import SecurityHeaders
 from review.pages import oidc, sign_in
@@ -51,11 +52,6 @@ from worker.settings import ReviewSettings
 log = structlog.get_logger(__name__)
 
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-TITLES: Final = {
-    404: ("Not found", "There is nothing at this address."),
-    405: ("Not possible", "This page does not take that kind of request."),
-    413: ("Too large", "What was sent is larger than this page takes."),
-}
 AWAY: Final = Refused(503, "The database does not answer", "Nothing was lost. Try again in a moment.")
 
 
@@ -83,13 +79,14 @@ def build(settings: ReviewSettings) -> Starlette:
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
         middleware=[
-            Middleware(SecurityHeaders, https=origin.scheme == "https"),
             Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
             Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
         ],
-        exception_handlers={HTTPException: _http_error(site)},
+        exception_handlers={HTTPException: strays.unrouted(site), Exception: strays.fault(site)},
         lifespan=lifespan,
     )
+    # outside of everything: what Starlette answers to a fault of ours passes by no other middleware
+    app.middleware_stack = SecurityHeaders(app.build_middleware_stack(), https=origin.scheme == "https")
     app.state.site = site
     app.state.pages = PAGES
     app.state.forms = frozenset(
@@ -200,11 +197,7 @@ async def _admit(visit: Visit, page: Page) -> None:
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
-        raise Refused(
-            403,
-            "Not allowed",
-            f"This page needs the right {page.right.value!r}, which you have on no account.",
-        )
+        raise Refused(403, "Not allowed", missing(page.right))
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
         raise FirstPassword(
             403, "Choose a password first", "Your first password has to be replaced at the pages."
@@ -246,18 +239,3 @@ async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
     if refused.retry_after_s:
         response.headers["Retry-After"] = str(refused.retry_after_s)
     return response
-
-
-def _http_error(site: Site) -> Callable[[Request, Exception], Any]:
-    """What nobody's page is: an unknown address, a wrong method, too large a body."""
-
-    async def handle(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        title, text = TITLES.get(status, ("Not possible", "The request could not be understood."))
-        refused = Refused(status, title, text)
-        if request.url.path.startswith("/api/"):
-            return refusal_json(refused)
-        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
-        return visit.render("refused.html", status=status, refused=refused)
-
-    return handle

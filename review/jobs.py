@@ -14,7 +14,7 @@ import structlog
 from db import jobs, people
 from db.jobs import Job, JobKind, JobLost, JobState, Step, Transaction
 from db.people import Person
-from review.access import Right, may_somewhere
+from review.access import DEEDS, Right, may_somewhere
 from review.lists import exports
 from review.lists.exports import ExportRefused
 from review.reviewing import bulk
@@ -97,7 +97,7 @@ async def _step(site: Site, kind: Kind, job: Job) -> Job:
             return await jobs.end(connection, job, JobState.CANCELLED)
         person = await people.by_id(connection, job.person_id)
         if person is None or person.disabled or not may_somewhere(person, kind.right):
-            raise JobRefused(f"Its owner no longer has the right {kind.right.value!r}.")
+            raise JobRefused(f"You may not {DEEDS[kind.right]} on any account any more.")
         return await jobs.advance(connection, job, await kind.step(site, connection, job, person))
 
 

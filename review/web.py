@@ -21,7 +21,7 @@ from db import access_log
 from db.access_log import Action, Entry
 from db.people import Person
 from db.review_store import Store
-from review.access import Right, accounts_with, may, may_somewhere
+from review.access import Right, accounts_with, may, may_somewhere, missing
 from review.csp_reports import Reports
 from review.following import Followed
 from review.navigation import entries
@@ -41,7 +41,7 @@ class Refused(Exception):  # noqa: N818  # not an error of ours
     """A page that cannot be given; shown to the person as it is.
 
     Args:
-        status: 400, 401, 403, 404, 409, 410, 413, 429 or 503.
+        status: 400, 401, 403, 404, 409, 410, 413, 429, 500 or 503.
         title: a few words, the heading.
         text: what was expected, what came, what to do now.
         retry_after_s: after how long it may work; 0 when waiting does not help.
@@ -139,7 +139,7 @@ class Visit:
             return
         if not self.may(Right.VIEW, user_id):
             raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
-        raise Refused(403, "Not allowed", f"You do not have the right {right.value!r} on account {user_id}.")
+        raise Refused(403, "Not allowed", missing(right, user_id))
 
     def url(self, name: str, /, **parameters: object) -> str:
         """The path of a page; an account's name may hold any character."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import ip_network
 from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ ONE_PLACE: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(:(?P<port>\d{0,5}))?")
 
 
 class Connections(BaseSettings):
-    """What every command needs: where events, replies and the audit live."""
+    """What every command needs: where events, replies, the audit and errors live."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -64,6 +65,9 @@ class Connections(BaseSettings):
         le=16_777_216,
         alias="HUSHGATE_PAYLOAD_BYTES",
         description="Largest payload.",
+    )
+    sentry_dsn: SecretStr | None = Field(
+        default=None, alias="SENTRY_DSN", description="Errors go here; never prompts, texts or locals."
     )
 
     @field_validator("database_url", "redis_url")
@@ -145,7 +149,7 @@ class ReviewSettings(DocumentSettings):
     review_proxies: str = Field(
         default="127.0.0.1",
         alias="HUSHGATE_REVIEW_PROXIES",
-        description="Addresses whose X-Forwarded-For and -Proto are believed, separated by commas.",
+        description="Addresses or networks whose X-Forwarded-For and -Proto are believed, by commas.",
     )
     oidc_issuer: HttpUrl | None = Field(
         default=None,
@@ -173,6 +177,18 @@ class ReviewSettings(DocumentSettings):
         alias="HUSHGATE_REVIEW_PASSWORDS",
         description="False: people sign in by OpenID Connect, or by a link from the command line.",
     )
+
+    @field_validator("review_proxies")
+    @classmethod
+    def _proxies_are_addresses(cls, proxies: str) -> str:
+        for each in proxies.split(","):  # whoever is believed may say that anybody asks
+            try:
+                everybody = ip_network(each.strip()).prefixlen == 0
+            except ValueError:
+                everybody = True
+            if everybody:
+                raise ValueError("expected addresses or networks of proxies, such as 10.0.0.5,10.1.0.0/24")
+        return proxies
 
     @field_validator("oidc_client_id")
     @classmethod
@@ -217,9 +233,6 @@ class Settings(EmbeddingSettings):
         validate_default=True,
         alias="OPENROUTER_API_KEY",
         description="Key of the language model's endpoint.",
-    )
-    sentry_dsn: SecretStr | None = Field(
-        default=None, alias="SENTRY_DSN", description="Errors go here; never prompts, texts or locals."
     )
 
     engine_enabled: bool = Field(

@@ -159,7 +159,7 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
             "DATABASE_URL": servers.database_url,
             "REDIS_URL": servers.redis_url,
             "HUSHGATE_BEAT_FILE": str(logs / "beat"),
-            "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL") or pages.free_address(),
+            "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL") or pages.address(),
         }
         sandbox = None
         if any(environment.get(key) for key in KEYS):

@@ -14,19 +14,29 @@ DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never asked for through a proxy."""
 
 
+_SIGN: Final = socket.socket(socket.AF_UNIX)
+"""Bound to a name of the abstract namespace while this process means to use the usual port."""
+
+
+def address() -> str:
+    """Where a demo serves its pages: at the usual port, or at a free one while somebody else has that."""
+    try:
+        _SIGN.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
+        return _free(USUAL_PORT)
+    except OSError:
+        return free_address()
+
+
 def free_address() -> str:
-    """An address on loopback that nobody uses: at the usual port, or at any."""
-    for port in (USUAL_PORT, 0):
-        with socket.socket() as taken:
-            taken.setsockopt(
-                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-            )  # a server that has just ended is no obstacle
-            try:
-                taken.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return f"http://127.0.0.1:{taken.getsockname()[1]}"
-    raise OSError("no free port on 127.0.0.1")
+    """An address on loopback that nobody uses."""
+    return _free(0)
+
+
+def _free(port: int) -> str:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that has just ended is no obstacle
+        taken.bind(("127.0.0.1", port))
+        return f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def status(url: str) -> int | None:

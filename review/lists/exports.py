@@ -28,6 +28,10 @@ class ExportRefused(Exception):  # noqa: N818  # an ending: shown to the person
     """Somebody may not have this export any more."""
 
 
+class ExportGone(Exception):  # noqa: N818  # an ending: the download breaks off
+    """The file was deleted while somebody fetched it."""
+
+
 def ordered(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
     """What a job needs to know, as JSON; ``accounts`` are those it may hold decisions of, None: all."""
     return {
@@ -76,15 +80,18 @@ async def step(_site: Site, connection: Transaction, job: Job, person: Person) -
 
 
 async def pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[bytes]:
-    """The file, piece by piece; ``packed``: as one gzip stream."""
-    number = 1
-    while True:
+    """The file, piece by piece; ``packed``: as one gzip stream.
+
+    Raises:
+        ExportGone: it was deleted meanwhile; breaking off is how a browser learns that the file is not whole.
+    """
+    last = int((job.position or "0:").partition(":")[0])
+    for number in range(1, last + 1):
         async with store.reading() as connection:
             data = await jobs.part(connection, job.job_id, number)
         if data is None:
-            return
+            raise ExportGone(f"part {number} of {last}")
         yield data if packed else await asyncio.to_thread(zlib.decompress, data, 31)
-        number += 1
 
 
 def _piece(layout: Layout, rows: Sequence[Row], *, first: bool) -> bytes:

@@ -16,6 +16,7 @@ from review.figures.dashboard_view import view_of
 from review.figures.drawings import Sketch
 from review.figures.ranges import BadRange, Range
 from review.figures.tiles import Tile
+from review.reviewing.waiting import open_queues
 from review.web import Visit
 from worker.model import Scope
 
@@ -32,6 +33,7 @@ async def page(visit: Visit) -> Response:
     found = await figures(visit, question)
     async with visit.store.reading() as connection:
         accounts = await dashboard.by_account(connection, question)
+        queues = await open_queues(visit, connection)
         known = accounts
         if question.account is not None:
             known = await dashboard.by_account(
@@ -51,6 +53,7 @@ async def page(visit: Visit) -> Response:
         view=view_of(Sketch(found, chosen, kept)),
         found=found,
         accounts=accounts,
+        queues=queues,
         known=known,
         of_account=_same_with(chosen, kept),
         decisions=lambda **filters: figure_links.of_range(chosen, **(kept | filters)),

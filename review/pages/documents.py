@@ -7,13 +7,13 @@ from typing import Any, Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from db import documents, embedders, embedding
+from db import account_versions, documents, embedders, embedding
 from db.access_log import Action
 from db.embedding import BATCH_TIMEOUT_S
 from db.ingest import File, Ingest, Model, Wanted
 from db.retrieval import PostgresRetriever
 from review.access import Right
-from review.pages.rules import account_named
+from review.pages.rules import account_named, known
 from review.web import Refused, Visit
 from worker.documents.model import TITLE_CHARS, Format
 from worker.documents.reading import SUFFIXES
@@ -45,8 +45,13 @@ async def show(visit: Visit) -> Response:
 
 
 async def add(visit: Visit) -> Response:
-    """Take a document in: a file, or a text that was pasted."""
+    """Take a document in: a file, or a text that was pasted.
+
+    Raises:
+        Refused: 404, there is no such account.
+    """
     user_id, form = account_named(visit), visit.form
+    known(visit, (await account_versions.in_force(visit.store.pool, user_id)).account)
     title = str(form.get("title", "")).strip()[:TITLE_CHARS]
     typed = {"title": title, "pasted": str(form.get("pasted", "")), "kind": str(form.get("kind", ""))}
     file, kind = await _handed_in(visit)

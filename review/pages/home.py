@@ -7,15 +7,15 @@ from typing import Any, Final
 import structlog
 from starlette.responses import PlainTextResponse, Response
 
-from db import dashboard, items, jobs, queues
+from db import dashboard, items, jobs
 from db.access_log import Action
-from db.queues import Load
 from review import shared_views
 from review.access import Right
 from review.figures import figure_links, ranges
 from review.figures.dashboard_view import compared_of
 from review.figures.tiles import decided
 from review.pages.dashboard import logged, question_of
+from review.reviewing.waiting import open_queues
 from review.web import Visit
 
 log = structlog.get_logger(__name__)
@@ -53,10 +53,10 @@ async def _waits(visit: Visit) -> dict[str, Any]:
     """What is in the queues for this person, and what they hold."""
     accounts, person_id = visit.accounts(Right.REVIEW), visit.person.person_id
     async with visit.store.reading() as connection:
-        loads = await queues.loads(connection, person_id=person_id, accounts=accounts, now=visit.now)
-        made = await queues.all_open(connection)
-        held = await items.held_by(connection, person_id, accounts=accounts, now=visit.now)
-    return {"queues": [(queue, loads.get(queue.id, Load())) for queue in made], "held": held}
+        return {
+            "queues": await open_queues(visit, connection),
+            "held": await items.held_by(connection, person_id, accounts=accounts, now=visit.now),
+        }
 
 
 async def health(_: Visit) -> Response:

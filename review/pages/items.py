@@ -62,7 +62,7 @@ async def pick(visit: Visit) -> Response:
         reader = await people.by_login(connection, login) if login else None
         if login and reader is None:
             raise Refused(400, "Nobody by that login", "login: expected somebody's, or nothing for anybody.")
-        queue = await _hand_queue(visit)
+        queue = await _hand_queue(visit, subject.user_id)
         await queues.pick(
             connection,
             queue.id,
@@ -112,15 +112,17 @@ async def mark(visit: Visit) -> Response:
     return reviewing.to_decision(visit, decision_id, "leads")
 
 
-async def _hand_queue(visit: Visit) -> Queue:
+async def _hand_queue(visit: Visit, user_id: str) -> Queue:
     try:
         queue_id = UUID(str(visit.form.get("queue", "")))
     except ValueError as error:
         raise Refused(400, "No such queue", "queue: expected one of the list.") from error
     async with visit.store.reading() as connection:
         found = await queues.one(connection, queue_id)
-    if found is None or found.closed_at is not None or found.kind is not Kind.HAND:
-        raise Refused(409, "No such queue", "It was closed meanwhile, or does not take picked decisions.")
+    if found is None or found.closed_at or found.kind is not Kind.HAND or not found.is_for((user_id,)):
+        raise Refused(
+            409, "No such queue", "It was closed, or does not take picked decisions of this account."
+        )
     return found
 
 

@@ -24,7 +24,7 @@ async def change(visit: Visit) -> Response:
     """Store another password and end the person's other sessions.
 
     Raises:
-        Refused: 403 for people who have no password here; 429 after too many wrong ones.
+        Refused: 403 for people who have no password here; 409 when it changed; 429 after wrong ones.
     """
     person, new = visit.person, str(visit.form.get("new", ""))
     if not person.has_password:
@@ -41,7 +41,12 @@ async def change(visit: Visit) -> Response:
         return _page(visit, status=400, wrong=problem)
     stored = await passwords.hashed(new)
     async with visit.store.writing() as connection:
-        await people_changes.set_password(connection, person.person_id, stored, must_change=False)
+        if not await people_changes.replace_password(
+            connection, person.person_id, checked.password_hash, stored
+        ):
+            raise Refused(
+                409, "Changed meanwhile", "Your password was changed while you wrote. Sign in anew."
+            )
         ended = await sessions.end_others(connection, person.person_id, visit.token)
         detail = {"changed": "own password", "sessions_ended": ended}
         await access_log.add(connection, visit.entry(Action.PEOPLE, detail=detail))

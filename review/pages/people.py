@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -15,7 +14,8 @@ from db.access_log import Action
 from db.jobs import Transaction
 from db.people import EVERY_ACCOUNT, Grant, Person, Role
 from review.access import Right
-from review.people import granting, passwords
+from review.people import giving, granting, passwords
+from review.people.giving import Given
 from review.web import Refused, Visit
 
 LOGIN_CHARS: Final = 200
@@ -32,7 +32,10 @@ async def show(visit: Visit) -> Response:
     """One person."""
     async with visit.store.reading() as connection:
         person = await _person(visit, connection)
-    return _one(visit, person)
+        known = await giving.known_to_a_stranger(connection, person, person.accounts)
+        gave = await people.with_password_of(connection, person.person_id) if person.disabled else ()
+    theirs = [each for each in gave if granting.sees(visit.person, each)]
+    return _one(visit, person, known_to_a_stranger=known, gave=theirs)
 
 
 async def add(visit: Visit) -> Response:
@@ -45,40 +48,43 @@ async def add(visit: Visit) -> Response:
     wanted = _grant(visit)
     if len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected at most {NAME_CHARS} printable characters.")
-    first = None if visit.form.get("no_password") else secrets.token_urlsafe(12)
+    first = "" if visit.form.get("no_password") else giving.new_password()
     stored = await passwords.hashed(first) if first else None
     async with visit.store.writing() as connection:
+        await people_changes.hold(connection)
         new = await people.add(
             connection,
             uuid7(),
             login=login,
             name=name,
             password_hash=stored,
-            must_change_password=first is not None,
+            must_change_password=stored is not None,
             created_by=visit.person.login,
+            given_by=visit.person.person_id if first else None,
         )
         found = await people.by_login(connection, login)
         if found is None:
             raise Refused(400, "Login", "Expected one that the database keeps as it is.")
-        await people.grant(connection, found.person.person_id, wanted, granted_by=visit.person.login)
-        detail = {"changed": "added" if new else "granted", "login": login, "role": wanted.role.value}
-        await access_log.add(connection, visit.entry(Action.PEOPLE, user_id=wanted.user_id, detail=detail))
-    return await _list(visit, login=login, password=first if new else None, added=True)
+        given = await _give(visit, connection, found.person, wanted, changed="added" if new else "granted")
+    return await _list(visit, login=login, given=Given(password=first) if new else given)
 
 
 async def grant(visit: Visit) -> Response:
     """Give a role."""
     async with visit.store.writing() as connection:
+        await people_changes.hold(connection)
         person, wanted = await _person(visit, connection), _grant(visit)
-        await people.grant(connection, person.person_id, wanted, granted_by=visit.person.login)
-        detail = {"changed": "granted", "login": person.login, "role": wanted.role.value}
-        await access_log.add(connection, visit.entry(Action.PEOPLE, user_id=wanted.user_id, detail=detail))
+        given = await _give(visit, connection, person, wanted, changed="granted")
+        after = await people.by_id(connection, person.person_id)
+    if given.replaced and after is not None:
+        return _one(visit, after, given=given)
     return visit.redirect("person", "saved=1", person_id=person.person_id)
 
 
 async def revoke(visit: Visit) -> Response:
     """Take a role away; the last administrator of every account keeps theirs."""
     async with visit.store.writing() as connection:
+        await people_changes.hold(connection)
         person, unwanted = await _person(visit, connection), _grant(visit)
         if unwanted.user_id == EVERY_ACCOUNT and unwanted.role is Role.ACCOUNT_ADMIN:
             await _not_the_last(connection, person)
@@ -98,8 +104,9 @@ async def manage(visit: Visit) -> Response:
     Raises:
         Refused: 400, 403, 404 or 409.
     """
-    what, password = str(visit.form.get("what", "")), ""
+    what, given = str(visit.form.get("what", "")), Given()
     async with visit.store.writing() as connection:
+        await people_changes.hold(connection)
         person = await _person(visit, connection)
         if not granting.may_manage(visit.person, person):
             raise Refused(
@@ -107,16 +114,15 @@ async def manage(visit: Visit) -> Response:
             )
         if what == "password":
             _may_have_password(visit, person)
-            password = secrets.token_urlsafe(12)
-            detail = await _new_password(visit, connection, person, password)
+            given = await _new_password(visit, connection, person)
         elif (deed := DEEDS.get(what)) is not None:
-            detail = await deed(visit, connection, person)
+            detail = await deed(visit, connection, person) | {"login": person.login}
+            await access_log.add_for(connection, visit.entry(Action.PEOPLE, detail=detail), person.accounts)
         else:
             raise Refused(400, "What to do", f"Expected one of {', '.join([*DEEDS, 'password'])}.")
-        await access_log.add(connection, visit.entry(Action.PEOPLE, detail=detail | {"login": person.login}))
         after = await people.by_id(connection, person.person_id)
-    if password and after is not None:
-        return _one(visit, after, password=password)
+    if given.password and after is not None:
+        return _one(visit, after, given=given)
     return visit.redirect("person", "saved=1", person_id=person.person_id)
 
 
@@ -143,14 +149,21 @@ async def _unlock(_: Visit, connection: Transaction, person: Person) -> dict[str
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
 
-async def _new_password(
-    visit: Visit, connection: Transaction, person: Person, password: str
-) -> dict[str, Any]:
-    stored = await passwords.hashed(password)
-    await people_changes.set_password(connection, person.person_id, stored, must_change=True)
-    await sign_ins.forget_tries(connection, person.login)
-    ended = await people_changes.cast_out(connection, person.person_id, now=visit.now)
-    return {"changed": "password reset"} | ended
+async def _give(
+    visit: Visit, connection: Transaction, person: Person, wanted: Grant, *, changed: str
+) -> Given:
+    detail = {"changed": changed, "login": person.login, "role": wanted.role.value}
+    line = visit.entry(Action.PEOPLE, detail=detail)
+    return await giving.give_roles(
+        connection, person, (wanted,), giver=visit.person, line=line, now=visit.now
+    )
+
+
+async def _new_password(visit: Visit, connection: Transaction, person: Person) -> Given:
+    given = Given(password=giving.new_password())
+    line = visit.entry(Action.PEOPLE, detail={"changed": "password reset", "login": person.login})
+    await giving.give_password(connection, person, given.password, line=line, now=visit.now)
+    return given
 
 
 DEEDS: Final[dict[str, Deed]] = {
@@ -172,7 +185,7 @@ def _may_have_password(visit: Visit, person: Person) -> None:
 
 
 async def _not_the_last(connection: Transaction, person: Person) -> None:
-    if await people_changes.hold_admins(connection) == (person.person_id,):
+    if await people_changes.admins(connection) == (person.person_id,):
         raise Refused(
             409,
             "The last administrator",
@@ -208,19 +221,22 @@ def _login(visit: Visit) -> str:
     return login
 
 
-async def _list(
-    visit: Visit, *, login: str = "", password: str | None = None, added: bool = False
-) -> Response:
+async def _list(visit: Visit, *, login: str = "", given: Given | None = None) -> Response:
     mine = visit.accounts(Right.ADMIN)
     async with visit.store.reading() as connection:
         found = await people.listed(connection, mine)
     rows = [(each, granting.shown(visit.person, each)) for each in found]
-    return visit.render(
-        "people.html", rows=rows, mine=mine, roles=tuple(Role), login=login, password=password, added=added
-    )
+    return visit.render("people.html", rows=rows, mine=mine, roles=tuple(Role), login=login, given=given)
 
 
-def _one(visit: Visit, person: Person, *, password: str = "") -> Response:
+def _one(
+    visit: Visit,
+    person: Person,
+    *,
+    given: Given | None = None,
+    known_to_a_stranger: bool = False,
+    gave: Sequence[Person] = (),
+) -> Response:
     return visit.render(
         "person.html",
         person=person,
@@ -229,6 +245,8 @@ def _one(visit: Visit, person: Person, *, password: str = "") -> Response:
         roles=tuple(Role),
         may_manage=granting.may_manage(visit.person, person),
         may_grant=lambda user_id: granting.may_grant(visit.person, user_id),
-        password=password,
         saved=visit.request.query_params.get("saved", "") != "",
+        given=given,
+        known_to_a_stranger=known_to_a_stranger,
+        gave=gave,
     )

@@ -33,7 +33,7 @@ STRATA: Final = {
 
 
 async def index(visit: Visit) -> Response:
-    """All open queues, filled up, with how much waits for this person."""
+    """Open queues for accounts that the person reviews, filled up, with how much waits for them."""
     await _fill(visit)
     return await _index(visit)
 
@@ -50,7 +50,13 @@ async def create(visit: Visit) -> Response:
     try:
         wanted = queue_form.read(form)
         async with visit.store.writing() as connection:
-            queue_id = await queues.create(connection, wanted, created_by=visit.person.login, now=visit.now)
+            queue_id = await queues.create(
+                connection,
+                wanted,
+                accounts=visit.accounts(Right.LEAD),
+                created_by=visit.person.login,
+                now=visit.now,
+            )
             detail = {"opened": str(queue_id), "name": wanted.name}
             await access_log.add(connection, visit.entry(Action.QUEUE, detail=detail))
     except ReviewRejected as rejected:
@@ -96,7 +102,7 @@ async def _closable(visit: Visit, connection: Connection) -> Queue:
         Refused: it is not there, not theirs to close, or closed already.
     """
     queue = await queues.one(connection, reviewing.identifier(visit, "queue_id"))
-    if queue is None:
+    if queue is None or not queue.is_for(visit.accounts(Right.LEAD)):
         raise Refused(404, "Not found", "There is no such queue.")
     if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
         raise Refused(403, "Not allowed", "Others work in it: only a lead of every account may close it.")
@@ -123,7 +129,8 @@ async def _just_closed(visit: Visit, connection: Connection) -> Queue | None:
         queue = await queues.one(connection, UUID(visit.request.query_params.get("closed", "")))
     except ValueError:
         return None
-    return queue if queue and queue.closed_at and visit.may(Right.LEAD) else None
+    known = queue is not None and queue.closed_at and queue.is_for(visit.accounts(Right.LEAD))
+    return queue if known and visit.may(Right.LEAD) else None
 
 
 async def _index(
@@ -136,7 +143,7 @@ async def _index(
         loads = await queues.loads(
             connection, person_id=visit.person.person_id, accounts=accounts, now=visit.now
         )
-    shown = [(queue, loads.get(queue.id, Load())) for queue in made]
+    shown = [(queue, loads.get(queue.id, Load())) for queue in made if queue.is_for(accounts)]
     return visit.render(
         "queues/index.html",
         status=status,
@@ -147,4 +154,6 @@ async def _index(
         form=form or {},
         kinds=KINDS,
         strata=STRATA,
+        accounts=accounts,
+        mine=visit.accounts(Right.LEAD),
     )

@@ -74,13 +74,14 @@ async def go_on(visit: Visit, queue_id: UUID) -> Response:
     """On to what the person shall read next in a queue, or back to the queues."""
     async with visit.store.writing() as connection:
         queue = await queues.one(connection, queue_id)
-        if queue is None or queue.closed_at is not None:
+        accounts = visit.accounts(Right.REVIEW)
+        if queue is None or queue.closed_at is not None or not queue.is_for(accounts):
             return visit.redirect("queues")
         claim = await claims.claim(
             connection,
             queue,
             who(visit),
-            accounts=visit.accounts(Right.REVIEW),
+            accounts=accounts,
             draw=random.random(),  # noqa: S311  # which item comes next is no secret that money hangs on
             now=visit.now,
         )

@@ -47,12 +47,14 @@ async def download(visit: Visit) -> Response:
 async def form(visit: Visit) -> Response:
     """Where a file is handed in."""
     stored = await account_versions.in_force(visit.store.pool, rules.account_named(visit))
+    rules.known(visit, stored.account)
     return _page(visit, stored.account)
 
 
 async def upload(visit: Visit) -> Response:
     """Check a file and, when asked to, store its rules in place of those in force or beside them."""
     stored = await account_versions.in_force(visit.store.pool, rules.account_named(visit))
+    rules.known(visit, stored.account)
     if version_in(visit.form) != stored.account.version:
         raise Refused(
             409,

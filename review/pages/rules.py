@@ -130,8 +130,10 @@ async def store(visit: Visit, before: Account, after: Account, action: Action, *
     """Store on top of the version it was made from, with its line of the access log; the new version.
 
     Raises:
+        Refused: 404, there is no such account, and it is not theirs to set up.
         VersionMoved: somebody was faster.
     """
+    known(visit, before)
     change = difference(before, after)
     counts = {"from": before.version, "added": change.added, "removed": change.removed}
     titles = [each.title for each in change.settings]
@@ -158,6 +160,20 @@ def account_named(visit: Visit) -> str:
     if not 0 < len(user_id) <= NAME_CHARS or user_id == EVERY_ACCOUNT:
         raise Refused(404, "No such account", f"user_id: expected 1 to {NAME_CHARS} characters and not *.")
     return user_id
+
+
+def known(visit: Visit, stored: Account) -> None:
+    """Refuse what would set up an account, to everybody but its administrators.
+
+    Raises:
+        Refused: 404.
+    """
+    if stored.version == 0 and not visit.may(Right.ADMIN, stored.user_id):
+        raise Refused(
+            404,
+            "No such account",
+            f"{stored.user_id} has no settings yet. Its administrators can set it up, at Accounts.",
+        )
 
 
 async def version_named(visit: Visit, user_id: str, version: str) -> Version:
@@ -218,7 +234,8 @@ def _page(
         "remarks": None, "trial": None, "tried": None, "typed": True, "text": "",
         "saved": False, "refused": False, "theirs": None, "mine": None, "on_top": None, "made_from": 0,
     }  # fmt: skip
-    may_edit = visit.may(Right.EDIT_RULES, stored.account.user_id) and shown is stored
+    set_up = stored.account.version > 0 or visit.may(Right.ADMIN, stored.account.user_id)
+    may_edit = set_up and visit.may(Right.EDIT_RULES, stored.account.user_id) and shown is stored
     return visit.render(
         "rules.html",
         status=status,

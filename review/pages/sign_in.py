@@ -53,7 +53,14 @@ async def submit(visit: Visit) -> Response:
         return response
     if checked.person is None:
         return _page(visit, status=401, wrong=WRONG, login=login, next_page=next_page, kept=kept)
-    response = await enter(visit, checked.person, way="password", next_page=next_page, carried=kept)
+    response = await enter(
+        visit,
+        checked.person,
+        way="password",
+        password_hash=checked.password_hash,
+        next_page=next_page,
+        carried=kept,
+    )
     credentials.remember_device(response, checked.person, checked.password_hash)
     return response
 

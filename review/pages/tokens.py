@@ -8,7 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
-from db import access_log, api_tokens
+from db import access_log, api_tokens, sessions
 from db.access_log import Action
 from review.people.keys import MOST_DAYS, SHOWN_CHARS, new_key
 from review.web import Refused, Visit
@@ -25,13 +25,15 @@ async def add(visit: Visit) -> Response:
     """Make a key and show it, this once.
 
     Raises:
-        Refused: 400.
+        Refused: 400; 401 when the session ended meanwhile.
     """
     name, days = str(visit.form.get("name", "")).strip(), _days(str(visit.form.get("days", "")))
     if not name or len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
     key = new_key()
     async with visit.store.writing() as connection:
+        if not await sessions.hold(connection, visit.token):
+            raise Refused(401, "Sign in first", "Your session has ended.")
         await api_tokens.add(
             connection,
             uuid7(),

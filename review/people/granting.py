@@ -25,9 +25,12 @@ def may_manage(admin: Person, person: Person) -> bool:
     with it.
     """
     mine = accounts_with(admin, Right.ADMIN)
-    return mine is None or (
-        bool(person.grants) and all(may_grant(admin, each.user_id) for each in person.grants)
-    )
+    return mine is None or (bool(person.grants) and covers(admin, person))
+
+
+def covers(admin: Person, person: Person) -> bool:
+    """Whether an administrator gives and takes every role that a person has."""
+    return all(may_grant(admin, user_id) for user_id in person.accounts)
 
 
 def shown(admin: Person, person: Person) -> tuple[Grant, ...]:

@@ -21,5 +21,6 @@ async def sign_in_link(
             return None
         await sign_ins.add_link(connection, token, found.person.person_id, now=now)
         detail = {"changed": "sign-in link", "login": found.person.login}
-        await access_log.add(connection, Entry(action=Action.PEOPLE, person=made_by, detail=detail))
+        line = Entry(action=Action.PEOPLE, person=made_by, detail=detail)
+        await access_log.add_for(connection, line, found.person.accounts)
     return f"{review_url.rstrip('/')}/sign-in/link?token={token}"

@@ -98,7 +98,8 @@ async def panel_on(visit: Visit, connection: Connection, subject: Subject) -> Pa
         "undo": await reviews.undoable(connection, person_id, visit.now),
         "known": await golden.known(connection, subject.id),
     }
-    made = await queues.all_open(connection) if visit.may(Right.LEAD, subject.user_id) else ()
+    opened = await queues.all_open(connection) if visit.may(Right.LEAD, subject.user_id) else ()
+    made = tuple(each for each in opened if each.is_for((subject.user_id,)))
     return _panel(visit, subject, place, said, facts | {"hand_queues": made})
 
 

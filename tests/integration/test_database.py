@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -132,6 +132,27 @@ def test_down_and_up_again(empty_url: str) -> None:
     migrate.upgrade(empty_url)
 
     assert differences(empty_url) == []
+
+
+def test_who_added_somebody_counts_as_who_gave_their_password(empty_url: str) -> None:
+    """Also before migration 0008; who signs in elsewhere, or came by the command line, has no giver."""
+    with migrate.engine(empty_url).connect() as connection:
+        command.upgrade(migrate._config(connection), "0007")
+        add = sa.text(
+            "INSERT INTO people (id, login, password_hash, created_by) VALUES (:id, :login, :hash, :by)"
+        )
+        for login, hashed, by in (
+            ("admin", "x", "root (command line)"),
+            ("added", "x", "admin"),
+            ("linked", None, "admin"),
+        ):
+            connection.execute(add, {"id": uuid4(), "login": login, "hash": hashed, "by": by})
+        command.upgrade(migrate._config(connection), "head")
+        connection.commit()
+        given = "SELECT p.login FROM people p JOIN people g ON g.id = p.password_given_by"
+        found = connection.execute(sa.text(f"{given} WHERE g.login = 'admin'"))
+
+        assert found.scalars().all() == ["added"]
 
 
 def test_migrating_twice_changes_nothing(database_url: str) -> None:

@@ -37,9 +37,9 @@ def account() -> str:
 
 @pytest.fixture
 def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may change documents."""
+    """Somebody who may change documents, also of an account that is not set up yet."""
     somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.RULE_EDITOR))
+    somebody.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
     return somebody
 
 
@@ -166,7 +166,7 @@ def test_documents_get_vectors_of_the_model_in_use(
 ) -> None:
     """The pages use the model that the command line started; another one is refused in words."""
     asyncio.run(_started(database_url, sandbox))
-    person = add_person(database_url, Role.RULE_EDITOR)
+    person = add_person(database_url, Role.ACCOUNT_ADMIN)
     answers = []
     for model in ("hash", "another"):
         settings = {"HUSHGATE_EMBEDDING_MODEL": model, "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url}

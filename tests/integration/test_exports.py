@@ -7,6 +7,7 @@ import json
 import tracemalloc
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -32,6 +33,7 @@ from tests.integration.test_cli import MANY
 from tests.integration.test_review_attacks import hand_queue
 from tests.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
+from worker.model import Decision
 
 
 @pytest.fixture
@@ -138,3 +140,100 @@ async def test_the_memory_of_an_export_does_not_grow_with_it(site: Site, databas
 
     assert sizes[1] > 7 * sizes[0]
     assert peaks[1] < 2 * peaks[0]
+
+
+def erase(url: str, gone: Decision) -> None:
+    """Erase a decision on request, as the runbook says."""
+    with psycopg.connect(url) as connection:
+        erasing(connection, gone)
+
+
+def erasing(connection: psycopg.Connection[Any], gone: Decision) -> None:
+    """The same, not committed yet."""
+    connection.execute("SET LOCAL hushgate.erasing = on")
+    connection.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,))
+
+
+async def some_decisions(url: str, author: str) -> list[Decision]:
+    """Nine decisions about an author, newest first: three parts of an export."""
+    made = [decided(at=ago(minutes=number), author_id=author) for number in range(9)]
+    await asyncio.to_thread(store, url, made)
+    return made
+
+
+@pytest.mark.parametrize("written_before", [0, 1, 2])
+@pytest.mark.parametrize("moment", ["before", "within"])
+async def test_a_decision_that_is_erased_leaves_an_export_under_way(
+    site: Site, database_url: str, monkeypatch: pytest.MonkeyPatch, written_before: int, moment: str
+) -> None:
+    """Before a part, or while it is written: the export ends, says why, and keeps nothing."""
+    monkeypatch.setattr(exports, "ROWS", 3)
+    author = f"{moment}-{written_before}"
+    made = await some_decisions(database_url, author)
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    job_id = await ordered(site, person, Form.NDJSON, author=author)
+
+    async def disturbed(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+        due = job.done == 3 * written_before
+        if due and moment == "before":
+            await asyncio.to_thread(erase, database_url, made[1])
+        step = await exports.step(site, connection, job, person)
+        if due and moment == "within":
+            await asyncio.to_thread(erase, database_url, made[1])
+        return step
+
+    await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=disturbed),))
+    async with site.store.reading() as connection:
+        job = await jobs.one(connection, job_id)
+        size = await jobs.size(connection, job_id)
+
+    assert job is not None
+    assert (job.state, size) == (JobState.FAILED, 0)
+    assert "was erased" in (job.error or "")
+
+
+async def test_an_export_that_begins_while_a_decision_is_erased_does_not_hold_it(
+    site: Site, database_url: str
+) -> None:
+    """It waits for the erasing to be committed."""
+    made = await some_decisions(database_url, "begun")
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    with psycopg.connect(database_url) as owner, psycopg.connect(database_url, autocommit=True) as watch:
+        await asyncio.to_thread(erasing, owner, made[1])
+        asked = asyncio.create_task(ordered(site, person, Form.NDJSON, author="begun"))
+        query = "SELECT 1 FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+        while (await asyncio.to_thread(watch.execute, query, (owner.info.backend_pid,))).fetchone() is None:
+            pass
+        owner.commit()
+    job_id = await asked
+    assert await run_waiting(site, KINDS)
+    job, text = await written(site, job_id)
+
+    assert (job.state, job.done) == (JobState.DONE, 8)
+    assert made[0].event.event_id in text
+    assert made[1].event.event_id not in text
+
+
+async def test_a_decision_that_is_erased_leaves_the_files_that_may_hold_it(
+    site: Site, database_url: str
+) -> None:
+    """A download under way breaks off, so that nobody takes half a file for all of it; older files stay."""
+    person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
+    older = await ordered(site, person, Form.NDJSON, author="kept")
+    assert await run_waiting(site, KINDS)
+    made = decided(author_id="kept")
+    await asyncio.to_thread(store, database_url, [made])
+    newer = await ordered(site, person, Form.NDJSON, author="kept")
+    assert await run_waiting(site, KINDS)
+    job, text = await written(site, newer)
+    assert made.event.event_id in text
+
+    await asyncio.to_thread(erase, database_url, made)
+
+    with pytest.raises(exports.ExportGone):
+        assert [piece async for piece in exports.pieces(site.store, job, packed=False)]
+    assert (await written(site, older))[0].state is JobState.DONE
+    async with site.store.reading() as connection:
+        found = await jobs.one(connection, newer)
+    assert found is not None
+    assert found.state is JobState.FAILED

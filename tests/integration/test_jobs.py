@@ -142,7 +142,10 @@ async def test_a_job_ends_with_its_owner_s_right(site: Site, database_url: str) 
     assert await run_waiting(site, (COUNTING,))
 
     job = await stored(site, job_id)
-    assert (job.state, job.error) == (JobState.FAILED, "Its owner no longer has the right 'export'.")
+    assert (job.state, job.error) == (
+        JobState.FAILED,
+        "You may not export decisions on any account any more.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 
 from db import people
 from db.people import EVERY_ACCOUNT, Person, Role
+from review.access import DEEDS, Right, missing
+from tests.integration.audited import record, replied
 from tests.review_world import World
 from tests.reviewing import Visitor, add_person, site, stored
 
@@ -201,3 +203,31 @@ def test_nobody_by_that_id_is_not_found(database_url: str, visitor: Visitors) ->
 
     assert admin.get(f"/people/{UUID(int=7)}").status_code == 404
     assert admin.get("/people/7").status_code == 404
+
+
+def test_who_may_not_is_told_what_where_and_who_can_help(database_url: str, visitor: Visitors) -> None:
+    """In a person's words: what they may not do, on which account, and whose it is to change that."""
+    decided = replied(user_id="shop-8")
+    record(database_url, decided)
+    person = add_person(database_url, Role.VIEWER, account="shop-8")
+    elsewhere = people.Grant(user_id="shop-9", role=Role.REVIEWER)
+    stored(database_url, lambda each: people.grant(each, person.person_id, elsewhere, granted_by="test"))
+    viewer = signed_in(visitor, person)
+    here = viewer.post(f"/decisions/{decided.decision_id}/review", verdict="agree")
+    anywhere = viewer.get("/people")
+
+    assert (here.status_code, anywhere.status_code) == (403, 403)
+    assert (
+        "You may not review decisions on account shop-8. Its administrators can make you reviewer or lead."
+        in here.text
+    )
+    assert "You may not change settings or people on any account." in anywhere.text
+    assert all(f"{right.value!r}" not in each.text for each in (here, anywhere) for right in Right)
+
+
+def test_every_right_can_be_told() -> None:
+    """With what it lets people do and the roles that hold it."""
+    for right in Right:
+        if right is not Right.SIGNED_IN:
+            assert DEEDS[right] in missing(right)
+            assert "make you" in missing(right, "acme")

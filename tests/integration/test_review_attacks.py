@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from db import claims, golden, jobs, queues, reviewing
+from db import audit, claims, golden, jobs, queues, reviewing
 from db.jobs import JobKind, JobLost, JobState, Step
 from db.people import Person, Role
 from db.queues import Kind, Opening
@@ -305,6 +306,19 @@ def test_an_error_of_the_database_does_not_repeat_what_people_wrote(database_url
         stored(database_url, fail)
 
     assert "my secret note" not in str(raised.value)
+
+
+def test_an_error_at_the_command_line_does_not_repeat_what_somebody_searched_for(database_url: str) -> None:
+    """It lands in terminals' logs and in reports."""
+
+    async def fail() -> None:
+        async with audit.reading(database_url) as connection:
+            await connection.execute(sa.text("SELECT 1 / 0 WHERE :text <> ''"), {"text": "my secret search"})
+
+    with pytest.raises(sa.exc.DBAPIError) as raised:
+        asyncio.run(fail())
+
+    assert "my secret search" not in str(raised.value)
 
 
 def test_a_password_in_the_wrong_field_is_not_kept(visitors: Any, database_url: str) -> None:

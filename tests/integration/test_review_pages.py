@@ -14,7 +14,7 @@ from httpx2 import Response
 from db import queues
 from db.people import Person, Role
 from db.queues import Kind, Opening
-from tests.integration.audited import NOW, blocked, history, ignored, record, replied, rows
+from tests.integration.audited import NOW, blocked, escalated, history, ignored, record, replied, rows
 from tests.reviewing import Visitor, add_person, site, stored
 from worker.model import Decision
 
@@ -401,3 +401,18 @@ def test_the_start_page_counts_what_was_decided_a_moment_ago(visitors: Any, data
     ]
 
     assert [found and found[1] for found in counts] == ["3", "3"]
+
+
+def test_the_dashboard_says_how_long_queues_have_waited(visitors: Any, database_url: str) -> None:
+    """To who may review; a viewer has no queues."""
+    old = escalated(at=NOW - timedelta(hours=5), user_id="waits-long")
+    record(database_url, old)
+    reviewer, _ = signed_in(visitors, database_url, account="waits-long")
+    viewer, _ = signed_in(visitors, database_url, Role.VIEWER, account="waits-long")
+    reviewer.get("/queues")
+    page = reviewer.get("/dashboard").text
+
+    assert re.search(
+        r">Escalations</a></th>\s*<td[^>]*>1</td><td[^>]*>0</td><td[^>]*>5 h( \d+ min)?</td>", page
+    )
+    assert "Queues now" not in viewer.get("/dashboard").text

@@ -39,7 +39,13 @@ def account() -> str:
 
 @pytest.fixture
 def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may edit the rules of every account."""
+    """Somebody who may set up every account and edit its rules."""
+    return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR, Role.ACCOUNT_ADMIN))
+
+
+@pytest.fixture
+def plain_editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
+    """Somebody who may edit the rules of every account, and no more."""
     return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR))
 
 
@@ -233,7 +239,7 @@ def test_of_two_who_save_at_once_exactly_one_wins(
     database_url: str, visitor: Callable[[], Visitor], account: str
 ) -> None:
     """The other gets the page with both versions."""
-    people = [signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR)) for _ in range(4)]
+    people = [signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN)) for _ in range(4)]
     for each in people:
         each.get(rules(account))
     answers: list[int] = []
@@ -301,14 +307,14 @@ def test_history_names_who_changed_what_and_leads_to_the_difference(
 
 
 def test_going_back_appends_the_old_rules_and_leaves_the_settings_to_admins(
-    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
 ) -> None:
     """A rule editor gets the rules back; everything needs the right admin."""
     store(database_url, account, flagged_keywords=("old",))
     store(database_url, account, flagged_keywords=("new",), prompt="Be kind.")
-    asked = editor.get(rules(account, "/restore/1"))
-    refused = editor.post(rules(account, "/restore/1"), version="2", what="everything")
-    done = editor.post(rules(account, "/restore/1"), version="2", what="rules")
+    asked = plain_editor.get(rules(account, "/restore/1"))
+    refused = plain_editor.post(rules(account, "/restore/1"), version="2", what="everything")
+    done = plain_editor.post(rules(account, "/restore/1"), version="2", what="rules")
     between = in_force(database_url, account)
     admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN))
     admin.get(rules(account, "/restore/1"))
@@ -416,7 +422,7 @@ def test_accounts_are_listed_by_name_page_after_page_to_who_may_see_them(
 
 
 def test_an_account_is_set_up_by_its_admin_with_everything_off(
-    database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
+    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
 ) -> None:
     """Others are refused; an account that exists stays as it is."""
     admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
@@ -427,5 +433,27 @@ def test_an_account_is_set_up_by_its_admin_with_everything_off(
 
     assert (done.status_code, again.status_code, elsewhere.status_code) == (303, 303, 403)
     assert in_force(database_url, account) == Account(user_id=account, version=1)
-    assert editor.post("/accounts", user_id="other").status_code == 403
+    assert plain_editor.post("/accounts", user_id="other").status_code == 403
     assert admin.post("/accounts", user_id="*").status_code == 400
+
+
+def test_an_editor_of_every_account_sets_up_none(
+    database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
+) -> None:
+    """A name nobody has set up is no account; once an administrator did, its rules are theirs to edit."""
+    editor = plain_editor
+    admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
+    page = editor.get(rules(account))
+    tried = [
+        editor.post(rules(account), version="0", flagged_keywords="free money"),
+        editor.get(rules(account, "/file")),
+        editor.post(rules(account, "/file"), version="0", format="list"),
+        editor.post(f"/accounts/{account}/documents", pasted="Open from nine to five."),
+    ]
+
+    assert "<textarea" not in page.text.split("<h2")[0]
+    assert [each.status_code for each in tried] == [404] * 4
+    assert in_force(database_url, account).version == 0
+    assert admin.get(rules(account)).status_code == 200
+    assert admin.post(rules(account), version="0", flagged_keywords="free money").status_code == 303
+    assert editor.post(rules(account), version="1", flagged_keywords="cheap money").status_code == 303

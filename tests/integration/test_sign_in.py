@@ -170,7 +170,7 @@ def test_a_first_password_has_to_be_replaced_before_anything_else(
     first = passwords._HASHER.hash(PASSWORD)
     stored(
         database_url,
-        lambda each: people_changes.set_password(each, person.person_id, first, must_change=True),
+        lambda each: people_changes.give_password(each, person, first, given_by=None),
     )
     somebody = visitor()
     somebody.get("/sign-in")
@@ -287,7 +287,7 @@ def test_a_password_hashed_with_older_parameters_is_hashed_anew(
     weak = PasswordHasher(time_cost=1, memory_cost=1024).hash(PASSWORD)
     stored(
         database_url,
-        lambda each: people_changes.set_password(each, person.person_id, weak, must_change=False),
+        lambda each: people_changes.give_password(each, person, weak, given_by=None),
     )
 
     assert try_password(visitor(), person.login, PASSWORD) == 303

@@ -144,6 +144,13 @@ def test_a_provider_without_https_or_without_our_client_id_is_a_configuration_er
             settings_at(database_url, **wrong)
 
 
+@pytest.mark.parametrize("proxies", ["*", "0.0.0.0/0", "::/0", "10.0.0.1,proxy.example.org", ","])
+def test_only_addresses_are_believed_to_be_proxies(database_url: str, proxies: str) -> None:
+    """Whoever is believed may say that anybody asks: never everybody, and nobody by a name."""
+    with pytest.raises(ValueError, match="HUSHGATE_REVIEW_PROXIES"):
+        settings_at(database_url, HUSHGATE_REVIEW_PROXIES=proxies)
+
+
 def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, template: str) -> None:
     """503 with what was typed; sent again when the database is back, it works."""
     create_database(stack.database_url, "guards_away", template)

@@ -1,0 +1,138 @@
+"""The pages behind a real socket: a fault of ours, and where a request says it comes from."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx2
+import psycopg
+import pytest
+
+from db import sessions
+from db.people import Role
+from review.headers import HEADERS
+from review.web import SESSION_COOKIE
+from tests.browser.serving import serving
+from tests.integration.running import eventually
+from tests.reviewing import add_person, stored
+
+CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+TRACE = re.compile(r"Traceback|IntegrityError|violates|psycopg|\.py\b")
+BREAK = "ALTER TABLE access_log ADD CONSTRAINT broken CHECK (action <> 'list') NOT VALID"
+MEND = "ALTER TABLE access_log DROP CONSTRAINT broken"
+Owner: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Pages: TypeAlias = Callable[[], AbstractContextManager[str]]
+
+
+@pytest.fixture
+def owner(database_url: str) -> Iterator[Owner]:
+    """The database's owner."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def pages(database_url: str, redis_url: str, tmp_path: Path) -> Pages:
+    """Serves the pages; what they log is in ``tmp_path / "log"``."""
+    return lambda: serving(database_url, redis_url, tmp_path / "log")
+
+
+@contextmanager
+def sentry() -> Iterator[tuple[str, list[bytes]]]:
+    """Something that takes what Sentry is sent: its DSN, and the bodies."""
+    bodies: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://key@127.0.0.1:{server.server_port}/1", bodies
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def signed_in(url: str) -> dict[str, str]:
+    """The header of somebody with a session; browsers keep the cookie for https and loopback only."""
+    person, now = add_person(url, Role.VIEWER), datetime.now(UTC)
+    lasts = timedelta(hours=1)
+    stored(url, lambda each: sessions.begin(each, "t", person.person_id, now=now, lasts=lasts, address=""))
+    return {"Cookie": f"{SESSION_COOKIE}=t"}
+
+
+def test_a_fault_of_ours_is_a_page_of_ours(
+    pages: Pages, owner: Owner, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every header and without a trace; the exception is in the log and goes to Sentry."""
+    cookie = signed_in(database_url)
+    with sentry() as (dsn, bodies):
+        monkeypatch.setenv("SENTRY_DSN", dsn)
+        with pages() as url:
+            owner.execute(BREAK)
+            try:
+                answers = [
+                    httpx2.get(url + path, headers=cookie, trust_env=False)
+                    for path in ("/decisions", "/api/v1/decisions")
+                ]
+            finally:
+                owner.execute(MEND)
+            assert [each.status_code for each in answers] == [500, 500]
+            eventually(lambda: len(bodies) > 1, "events at Sentry")
+
+    wanted = HEADERS | {"Cache-Control": "no-store"}
+    for answer in answers:
+        assert {name: answer.headers.get(name) for name in wanted} == wanted
+        assert not TRACE.search(answer.text)
+    assert "<h1>Something broke here</h1>" in answers[0].text
+    assert answers[1].json()["title"] == "Something broke here"
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert any(line.get("exception") == "IntegrityError" and line["frames"] for line in lines)
+    assert all(b"IntegrityError" in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("192.0.2.1", "203.0.113.9", "127.0.0.1"),
+        ("192.0.2.0/24,192.0.2.1", "127.0.0.9, 192.0.2.1", "127.0.0.1"),
+        ("127.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("127.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
+        ("127.0.0.1,192.0.2.0/24", "203.0.113.9, 198.51.100.7, 192.0.2.5", "198.51.100.7"),
+    ],
+)
+def test_only_a_proxy_says_where_a_request_comes_from(
+    pages: Pages, owner: Owner, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]
+) -> None:
+    """In the counts of wrong passwords and in the access log; and never what came before the proxy's word."""
+    believed, forwarded, wanted = case
+    monkeypatch.setenv("HUSHGATE_REVIEW_PROXIES", believed)
+    owner.execute("DELETE FROM sign_in_attempts")
+    forged = {"X-Forwarded-For": forwarded}
+    with pages() as url, httpx2.Client(headers=forged, trust_env=False) as client:
+        form = client.get(f"{url}/sign-in")
+        token, cookie = CSRF.search(form.text), form.headers["set-cookie"].partition(";")[0]
+        assert token is not None
+        fields = {"csrf": token[1], "login": "nobody", "password": "a wrong one"}
+        assert client.post(f"{url}/sign-in", data=fields, headers={"Cookie": cookie}).status_code == 401
+    counted = owner.execute("SELECT address FROM sign_in_attempts").fetchall()
+    logged = owner.execute("SELECT address FROM access_log ORDER BY id DESC LIMIT 1").fetchall()
+
+    assert (counted, logged) == ([(wanted,)], [(wanted,)])
