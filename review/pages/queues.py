@@ -19,8 +19,8 @@ from review.reviewing import queue_form
 from review.web import Refused, Visit
 
 KINDS: Final = {
-    Kind.ESCALATIONS: "every escalated decision",
-    Kind.SAMPLE: "a sample of silent ignores",
+    Kind.ESCALATIONS: "every decision handed to a person",
+    Kind.SAMPLE: "a sample of what was ignored in silence",
     Kind.SECOND: "blind second readings",
     Kind.HAND: "picked by hand",
 }
