@@ -2,7 +2,9 @@
 
 ``make bench-audit`` starts its own Postgres, fills it (about a quarter of an hour), prints a table and writes
 ``out/bench-audit.json``. Time is measured around the application, as a server calls it: authentication,
-rights, queries, templates and the line of the access log, without the network.
+rights, queries, templates and the line of the access log, without the network. Every address is asked for
+twice: the first time its rows may come from the disk, the second time they are in Postgres' memory, which is
+set to 4 GB, below the quarter of a machine's that its manual suggests.
 """
 
 from __future__ import annotations
@@ -46,7 +48,12 @@ OUT: Final = Path("out/bench-audit.json")
 ADDRESS: Final = "https://127.0.0.1"
 BEFORE: Final = "0004"
 """The migration before the indexes: rows go in faster without, and the migration is timed over them."""
-SETTINGS: Final = ("fsync = off", "max_wal_size = '16GB'", "maintenance_work_mem = '512MB'")
+SETTINGS: Final = (
+    "fsync = off",
+    "max_wal_size = '16GB'",
+    "maintenance_work_mem = '512MB'",
+    "shared_buffers = '4GB'",
+)
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "the last 24 hours": {},
     "all times": {"since": "all"},
@@ -124,7 +131,8 @@ def _filled(servers: Stack, rows: int) -> dict[str, Any]:
     with psycopg.connect(url, autocommit=True) as connection:
         for setting in SETTINGS:
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
-        connection.execute("SELECT pg_reload_conf()")
+    servers.kill_postgres()
+    servers.start_postgres()
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"DATABASE_URL": url, "REDIS_URL": servers.redis_url}
     demo = [sys.executable, "-m", "cli", "demo", "--rate", "100"]
@@ -162,8 +170,7 @@ async def _measured(url: str, repeat: int) -> dict[str, Any]:
             pages |= await _list(server, name, filters, repeat)
         pages |= await _decisions(server, repeat)
         for name, path in OTHERS.items():
-            times = [(await server.get(path))[1] for _ in range(repeat)]
-            pages[name] = _figures(times)
+            pages[name] = await _figures(server, [path] * repeat)
     async with _server(url, ACCOUNTS) as server:
         for name in ("the last 24 hours", "all times", "a rare reason", "escalations"):
             pages |= await _list(server, SOME + name, LISTS[name], repeat)
@@ -183,11 +190,8 @@ async def _list(
     }
     found = {}
     for place, cursor in cursors.items():
-        times = []
-        for number in range(repeat):
-            _, took = await server.get(_address(filters, number, cursor))
-            times.append(took)
-        found[f"{name}, {place} page"] = _figures(times)
+        addresses = [_address(filters, number, cursor) for number in range(repeat)]
+        found[f"{name}, {place} page"] = await _figures(server, addresses)
     return found
 
 
@@ -206,8 +210,8 @@ async def _decisions(server: Server, repeat: int) -> dict[str, dict[str, float]]
     for place, cursor in (("newest", ""), ("oldest", OLDEST)):
         text, _ = await server.get(_address({"since": "all"}, 0, cursor))
         links = [part.partition('"')[0] for part in text.split('data-open id="')[1:]]
-        times = [(await server.get(f"/decisions/{each.removeprefix('o')}"))[1] for each in links[:repeat]]
-        found[f"decision page, {place}"] = _figures(times)
+        addresses = [f"/decisions/{each.removeprefix('o')}" for each in links[:repeat]]
+        found[f"decision page, {place}"] = await _figures(server, addresses)
     return found
 
 
@@ -256,9 +260,14 @@ async def _session(url: str, accounts: Sequence[str]) -> str:
     return token
 
 
-def _figures(times: list[float]) -> dict[str, float]:
-    ordered = sorted(times)
+async def _figures(server: Server, addresses: Sequence[str]) -> dict[str, float]:
+    first, again = [], []
+    for address in addresses:
+        first.append((await server.get(address))[1])
+        again.append((await server.get(address))[1])
+    ordered = sorted(again)
     return {
+        "first_p50_ms": round(statistics.median(first), 1),
         "p50_ms": round(statistics.median(ordered), 1),
         "p95_ms": round(ordered[math.ceil(0.95 * len(ordered)) - 1], 1),
         "max_ms": round(ordered[-1], 1),
@@ -268,10 +277,12 @@ def _figures(times: list[float]) -> dict[str, float]:
 def _table(pages: Mapping[str, Mapping[str, float]]) -> Table:
     shown = Table(header_style="bold", show_edge=False)
     shown.add_column("page")
-    for name in ("p50 ms", "p95 ms", "max ms"):
+    for name in ("first p50 ms", "p50 ms", "p95 ms", "max ms"):
         shown.add_column(name, justify="right")
     for name, figures in pages.items():
-        shown.add_row(name, *(f"{figures[key]:.1f}" for key in ("p50_ms", "p95_ms", "max_ms")))
+        shown.add_row(
+            name, *(f"{figures[key]:.1f}" for key in ("first_p50_ms", "p50_ms", "p95_ms", "max_ms"))
+        )
     return shown
 
 
