@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import http.client
 import socket
 import urllib.error
@@ -15,6 +16,7 @@ DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 _SIGN: Final = socket.socket(socket.AF_UNIX)
+atexit.register(_SIGN.close)
 """Bound to a name of the abstract namespace while this process means to use the usual port."""
 
 

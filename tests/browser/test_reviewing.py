@@ -35,7 +35,8 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("It can be taken back until")).to_be_visible()
     stored = desk.world.running.row(
-        "SELECT verdict, note, effect FROM decision_reviews WHERE decision_id = %s", decision_id
+        "SELECT verdict, note, effect FROM decision_reviews WHERE decision_id = %s ORDER BY id DESC LIMIT 1",
+        decision_id,
     )
     inside = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
     wrong = faults(page)

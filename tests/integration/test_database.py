@@ -369,6 +369,16 @@ def test_a_month_goes_only_when_it_is_over(
     assert still & {"2025_05"} == left
 
 
+def test_retention_reads_no_month_out_of_the_name_of_an_index(owner: Rows) -> None:
+    """Whatever way the planner takes through the catalogue."""
+    owner.execute("SET enable_nestloop = off")
+    owner.execute("SET enable_indexscan = off")
+    try:
+        owner.execute("SELECT hushgate_drop_partitions('1990-01-01')")
+    finally:
+        owner.execute("RESET ALL")
+
+
 def test_retention_never_takes_what_is_young(worker: Rows) -> None:
     """Whoever holds the worker's login cannot erase the audit of these days."""
     for call in ("hushgate_drop_partitions(current_date)", "hushgate_sweep_before('event_keys', now())"):

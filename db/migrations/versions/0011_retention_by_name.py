@@ -1,0 +1,51 @@
+"""Retention reads a month out of the names of monthly tables alone.
+
+Law: as 0001. The planner may look at a name before it knows whose it is, and every partition's indexes stand in
+the same catalogue: with as many as there are by now, one that is called ``..._version`` ended the sweep.
+"""
+
+from collections.abc import Sequence
+
+from alembic import op
+
+revision: str = "0011"
+down_revision: str | Sequence[str] | None = "0010"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+DROP_PARTITIONS = """
+    CREATE OR REPLACE FUNCTION hushgate_drop_partitions(before date) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    DECLARE
+        dropped integer := 0;
+        child record;
+        gone bigint;
+    BEGIN
+        IF before > current_date - 28 THEN
+            RAISE EXCEPTION 'retention drops no month younger than 28 days, asked for %', before;
+        END IF;
+        FOR child IN
+            SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'ai_decisions'::regclass
+              AND CASE WHEN c.relname ~ '^ai_decisions_[0-9]{4}_[0-9]{2}$'
+                       THEN to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' <= before
+                       ELSE false END
+        LOOP
+            EXECUTE format('SELECT count(*) FROM %I', child.relname) INTO gone;
+            INSERT INTO purged AS p (table_name, rows) VALUES ('ai_decisions', gone)
+                ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows;
+            EXECUTE format('DROP TABLE %I', child.relname);
+            dropped := dropped + 1;
+        END LOOP;
+        RETURN dropped;
+    END $$
+"""
+
+
+def upgrade() -> None:
+    """Replace the function; who may call it stays."""
+    op.execute(DROP_PARTITIONS)
+
+
+def downgrade() -> None:
+    """It stays as it is: it does what the one before was meant to do."""
