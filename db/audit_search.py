@@ -28,8 +28,8 @@ Row: TypeAlias = dict[str, Any]
 KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
 MERGED_ACCOUNTS: Final = 100
 """Up to here each account's newest are looked up by themselves and merged; beyond, the time is walked."""
-RARE_S: Final = 0.03
-"""How long the rare are walked through, about 5,000 of them; the index of marks has what is rarer still."""
+RARE_S: Final = 0.1
+"""How long the rare are walked through, over 10,000 of them; the index of marks has what is rarer still."""
 FIRST_SLICE: Final = timedelta(hours=1)
 QUICK_S: Final = 0.2
 """A slice that took less is followed by a wider one."""
