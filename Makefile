@@ -1,4 +1,4 @@
-# Hushgate. `make demo` and `make test` do all the set-up themselves and may be run as often as you like.
+# Hushgate. Every target sets up what it needs and can be repeated.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -13,8 +13,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 export PYTHONUNBUFFERED := 1
 
 .PHONY: help
-help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -35,21 +35,24 @@ $(BENCH_READY): bench/bench.lock $(READY)
 	@touch $(BENCH_READY)
 
 .PHONY: setup
-setup: $(READY) ## make the virtual environment, nothing else
+setup: $(READY) ## create the virtual environment
 
 .PHONY: demo
-demo: $(READY) ## the main job on embedded servers: publish, decide, reply or stay silent, audit, review
+demo: $(READY) ## run the demo: publish events, decide them, show audit and review pages
 	@$(BIN)/hushgate demo $(ARGS)
 
 .PHONY: up
-up: $(READY) ## the same servers, workers and review pages until Ctrl-C
+up: $(READY) ## run servers, workers and review pages until Ctrl-C
 	@$(BIN)/hushgate up $(ARGS)
 
 .PHONY: test
-test: $(READY) chromium ## all tests, on servers of their own and in a real browser
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(READY) chromium ## run all tests, on embedded servers and in a real browser
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
+	  [ $$status = 1 ] || exit $$status; \
+	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
+	  $(BIN)/python -m pytest --last-failed $(ARGS); }
 
-# Without a browser and without the right to install one, everything else is tested, and the browser tests fail.
+# Without a browser, and without the right to install one, only the browser tests fail.
 .PHONY: chromium
 chromium:
 	@[ -n "$${HUSHGATE_CHROMIUM:-}" ] || command -v $(CHROMIUMS) >/dev/null || \
@@ -61,41 +64,51 @@ chromium:
 	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
 	    "to the path of a Chrome or Chromium" >&2; fi
 
+.PHONY: unit
+unit: $(READY) ## run the unit tests, without servers (under a minute)
+	@$(BIN)/python -m pytest tests/unit -q $(ARGS)
+
 .PHONY: screenshots
-screenshots: $(READY) chromium ## the pictures of docs/review.md, anew
+screenshots: $(READY) chromium ## take the screenshots of docs/review.md again
 	@$(BIN)/python -m tests.browser.screenshots
 
 .PHONY: check
-check: $(READY) ## format, lint, types, import contracts
+check: $(READY) ## check format, lint, types and import contracts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
 .PHONY: fix
-fix: $(READY) ## mend what format and lint can mend
+fix: $(READY) ## format the code and apply the fixes of the linter
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 .PHONY: bench
-bench: $(READY) ## engine and pipeline beside plain Celery, in one run; JSON to out/
+bench: $(READY) ## compare engine and pipeline with plain Celery; JSON in out/
 	@$(BIN)/python -m bench.engine
 
+.PHONY: bench-recovery
+bench-recovery: $(READY) ## measure recovery after a killed worker, by heartbeat TTL; JSON in out/ (15 minutes)
+	@$(BIN)/python -m bench.recovery $(ARGS)
+
 .PHONY: bench-audit
-bench-audit: $(READY) ## lists and pages over five million decisions; JSON to out/ (half an hour, 25 GB)
+bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON in out/ (30 minutes, 25 GB)
 	@$(BIN)/python -m bench.audit $(ARGS)
 
 .PHONY: bench-rules
-bench-rules: $(BENCH_READY) ## the rule matcher beside its peers, in one run; JSON to out/
+bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JSON in out/
 	@$(BIN)/python -m bench.rules
 
 .PHONY: schema
-schema: $(READY) ## write docs/event.schema.json and .env.example anew
+schema: $(READY) ## generate docs/event.schema.json, docs/reasons.md, docs/settings.md and .env.example
 	@$(BIN)/hushgate schema event > docs/event.schema.json
+	@$(BIN)/hushgate schema reasons > docs/reasons.md
 	@$(BIN)/hushgate config example > .env.example
+	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
 
 .PHONY: lock
-lock: $(READY) ## resolve the dependencies again, for people and for the image
+lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock

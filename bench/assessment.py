@@ -1,4 +1,4 @@
-"""How long the cheap signals take per reply: ``python -m bench.assessment --cases FILE``."""
+"""CPU time of the signals per reply: ``python -m bench.assessment --cases FILE``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.assess_rows import read_rows
-from worker.assessment import assess_cheap, default_policy
+from worker.assessment import assess_without_judge, default_policy
 
 
 def main(cases: Annotated[list[Path], typer.Option(help="Rows as for `hushgate assess`.")]) -> None:
@@ -23,7 +23,9 @@ def main(cases: Annotated[list[Path], typer.Option(help="Rows as for `hushgate a
         for _ in range(3):
             for row in rows:
                 begun = time.process_time_ns()
-                assess_cheap(query=row.query, evidence=row.evidence, draft=row.response, policy=policy)
+                assess_without_judge(
+                    query=row.query, evidence=row.evidence, draft=row.response, policy=policy
+                )
                 taken.append((time.process_time_ns() - begun) / 1e6)
         chars = statistics.mean(sum(len(p.text) for p in row.evidence.passages) for row in rows)
         p95 = statistics.quantiles(taken, n=20)[-1]

@@ -2,9 +2,9 @@
 
 ``make bench-audit`` starts its own Postgres, fills it (about a quarter of an hour), prints a table and writes
 ``out/bench-audit.json``. Time is measured around the application, as a server calls it: authentication,
-rights, queries, templates and the line of the access log, without the network. Every address is asked for
+rights, queries, templates and the line of the access log, without the network. Every address is requested
 twice: the first time its rows may come from the disk, the second time they are in Postgres' memory, which is
-set to 4 GB, below the quarter of a machine's that its manual suggests.
+set to 4 GB, below the quarter of the machine's memory that its manual suggests.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ from uuid_utils.compat import uuid7
 
 from bench.audit_rows import DAYS, NEEDLE, fill
 from cli.stack import Stack
-from db import hourly, migrate, people, sessions
-from db.audit import OLDEST
-from db.audit_cursor import Position, Way
-from db.people import EVERY_ACCOUNT, Grant, Role
+from db import migrate
+from db.audit.cursor import Direction, Position
+from db.audit.decision_list import OLDEST
+from db.figures import hourly
+from db.people import records, sessions
+from db.people.records import EVERY_ACCOUNT, Role, RoleGrant
 from db.review_store import Store
-from review.app import build
-from review.web import SESSION_COOKIE, new_token
+from review.app import build_app
+from review.http.visit import SESSION_COOKIE, new_token
 from worker.settings import ReviewSettings
 
 OUT: Final = Path("out/bench-audit.json")
 ADDRESS: Final = "https://127.0.0.1"
 BEFORE: Final = "0004"
-"""The migration before the indexes: rows go in faster without, and the migration is timed over them."""
+"""The migration before the indexes: filling is faster without them, and the migration is timed."""
 SETTINGS: Final = (
     "fsync = off",
     "max_wal_size = '16GB'",
@@ -67,7 +69,7 @@ LISTS: Final[Mapping[str, Mapping[str, str]]] = {
     "rules by prefix": {"since": "all", "rule": "flagged_keyword:*"},
     "a rare text": {"since": "all", "text": NEEDLE},
     "a common text": {"since": "all", "text": "a"},
-    "a text nobody wrote": {"since": "all", "text": "zzzqqq{n}"},
+    "a text without a match": {"since": "all", "text": "zzzqqq{n}"},
     "an author": {"since": "all", "author": "author-{n}"},
     "a conversation": {"since": "all", "account": "account-{n}", "conversation": "c{n}"},
     "escalations": {"since": "all", "decision": "escalate"},
@@ -90,7 +92,7 @@ ACCOUNTS: Final = tuple(f"account-{number}" for number in range(0, 60, 3))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The application in this process, and somebody signed in to it.
+    """The application in this process, with a signed-in person.
 
     Attributes:
         took: milliseconds of each request, newest last.
@@ -152,7 +154,7 @@ def _filled(servers: Stack, rows: int) -> dict[str, Any]:
 
 
 async def _figures_counted(url: str) -> None:
-    """Count every hour, as a server that was there all the time would have, or it competes with the pages."""
+    """Count every hour, as a running server would have, so that counting does not compete with the pages."""
     async with Store(url, size=1) as store:
         while True:
             async with store.writing() as connection:
@@ -180,12 +182,12 @@ async def _measured(url: str, repeat: int) -> dict[str, Any]:
 async def _list(
     server: Server, name: str, filters: Mapping[str, str], repeat: int
 ) -> dict[str, dict[str, float]]:
-    """The first page, the tenth, one in the middle of the time, and the last."""
+    """The first page, the tenth, one in the middle of the period, and the last."""
     middle = datetime.now(UTC) - timedelta(days=DAYS / 2 if "since" in filters else 0.5)
     cursors: dict[str, str] = {
         "first": "",
         "tenth": await _tenth(server, filters),
-        "middle": str(Position(way=Way.OLDER, at=middle)),
+        "middle": str(Position(way=Direction.OLDER, at=middle)),
         "last": OLDEST,
     }
     found = {}
@@ -224,10 +226,10 @@ def _address(filters: Mapping[str, str], number: int, cursor: str) -> str:
 async def _server(url: str, accounts: Sequence[str]) -> AsyncIterator[Server]:
     """The application, and a viewer of these accounts with a session."""
     environment = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "HUSHGATE_REVIEW_URL": ADDRESS}
-    app = build(ReviewSettings.model_validate(environment))
+    app = build_app(ReviewSettings.model_validate(environment))
     took: list[float] = []
 
-    async def timed(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  # as ASGI has it
+    async def timed(scope: Any, receive: Any, send: Any) -> None:
         started = time.perf_counter()
         await app(scope, receive, send)
         took.append((time.perf_counter() - started) * 1000)
@@ -243,7 +245,7 @@ async def _server(url: str, accounts: Sequence[str]) -> AsyncIterator[Server]:
 async def _session(url: str, accounts: Sequence[str]) -> str:
     token, person_id = new_token(), uuid7()
     async with Store(url, size=1) as store, store.writing() as connection:
-        await people.add(
+        await records.add_person(
             connection,
             person_id,
             login=f"bench-{person_id}",
@@ -253,10 +255,10 @@ async def _session(url: str, accounts: Sequence[str]) -> str:
             created_by="bench",
         )
         for account in accounts:
-            wanted = Grant(user_id=account, role=Role.VIEWER)
-            await people.grant(connection, person_id, wanted, granted_by="bench")
+            wanted = RoleGrant(user_id=account, role=Role.VIEWER)
+            await records.grant_role(connection, person_id, wanted, granted_by="bench")
         now, lasts = datetime.now(UTC), timedelta(hours=5)
-        await sessions.begin(connection, token, person_id, now=now, lasts=lasts, address="bench")
+        await sessions.start_session(connection, token, person_id, now=now, lasts=lasts, address="bench")
     return token
 
 

@@ -1,8 +1,8 @@
-"""What an event costs: the bare engine beside stock Celery, and the whole pipeline, all in one run.
+"""The cost of an event: the bare engine compared with stock Celery, and the whole pipeline, in one run.
 
 CPU is that of the worker process and its children, user and system, from the first event to the last; Redis,
-Postgres and the sandbox are other processes and not counted. Ratios within one run are what counts: machines
-differ, and this one is never idle.
+Postgres and the sandbox are other processes and not counted. Compare ratios within one run only: machines
+differ and are not idle.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -27,8 +28,8 @@ from rich.table import Table
 from bench.noop_celery import app as noop_app
 from cli.stack import Stack
 from db import migrate
-from db.documents import add_text
-from db.pool import pool
+from db.documents.storage import add_text_document
+from db.pool import create_pool
 from sandbox.server import start
 from tasks.publish import publish_many
 
@@ -42,14 +43,14 @@ OUT = Path("out/bench.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class BenchResult:
     """One way to run events.
 
     Attributes:
-        cpu_ms: CPU of the worker an event, milliseconds.
+        cpu_ms: CPU of the worker per event, milliseconds.
         per_s: events a second, from the first published to the last finished.
         rss_mb: largest resident size of the worker's processes together.
-        in_flight: most events that ran at once in the one worker, where that can be seen.
+        in_flight: most events that ran at once in the worker, if known.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Result:
 
 
 @dataclass(slots=True)
-class Watch:
+class WatchedWorker:
     """A worker process under observation."""
 
     process: psutil.Process
@@ -77,7 +78,7 @@ class Watch:
         return float(sum(each.user + each.system for each in times))
 
     def until(self, condition: Callable[[], bool], patience_s: float = 600.0) -> None:
-        """Wait for a condition; note the largest size meanwhile."""
+        """Wait for a condition and record the largest size."""
         deadline = time.monotonic() + patience_s
         while not condition():
             self.rss = max(self.rss, sum(each.memory_info().rss for each in self.family()))
@@ -87,7 +88,7 @@ class Watch:
 
 
 @contextmanager
-def worker(words: list[str], environment: dict[str, str]) -> Iterator[Watch]:
+def worker(words: list[str], environment: dict[str, str]) -> Iterator[WatchedWorker]:
     """A worker process, ended by SIGTERM."""
     log = OUT.with_name("bench-worker.log")
     with log.open("ab") as output:
@@ -95,7 +96,7 @@ def worker(words: list[str], environment: dict[str, str]) -> Iterator[Watch]:
             [sys.executable, "-m", *words], env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
-        yield Watch(psutil.Process(process.pid))
+        yield WatchedWorker(psutil.Process(process.pid))
     finally:
         process.terminate()
         process.wait(60)
@@ -111,18 +112,20 @@ def event(number: int) -> dict[str, str]:
         "message_id": f"m{number}",
         "author_id": "a",
         "text": "Can I return a purchase after thirty days?",
-        "created_at": "2026-11-20T10:00:00Z",
+        "created_at": datetime.now(UTC).isoformat(),
     }
 
 
-def measured(name: str, watch: Watch, events: int, work: Callable[[], int | None]) -> Result:
-    """Run ``work``, which publishes and waits, and say what an event of it cost."""
+def measure_events(
+    name: str, watch: WatchedWorker, events: int, work: Callable[[], int | None]
+) -> BenchResult:
+    """Run ``work``, which publishes and waits, and return the cost per event."""
     cpu_s, started = watch.cpu_s(), time.monotonic()
     in_flight = work()
     elapsed_s = time.monotonic() - started
     cpu_ms = (watch.cpu_s() - cpu_s) / events * 1000
     rss_mb = watch.rss / 2**20
-    return Result(
+    return BenchResult(
         name=name,
         events=events,
         cpu_ms=round(cpu_ms, 4),
@@ -143,7 +146,7 @@ def has_worker(redis: Redis) -> bool:
     return bool(redis.scard(f"{{{STREAM}}}:workers"))
 
 
-def bare_engine(redis: Redis, redis_url: str) -> Result:
+def bare_engine(redis: Redis, redis_url: str) -> BenchResult:
     """The engine with a handler that does nothing."""
     redis.flushall()
     with worker(["bench.noop_engine"], {"REDIS_URL": redis_url}) as watch:
@@ -153,10 +156,10 @@ def bare_engine(redis: Redis, redis_url: str) -> Result:
             publish(redis, range(ENGINE_EVENTS))
             watch.until(lambda: redis.xlen(STREAM) == 0)
 
-        return measured("engine, no-op handler", watch, ENGINE_EVENTS, work)
+        return measure_events("engine, no-op handler", watch, ENGINE_EVENTS, work)
 
 
-def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> Result:
+def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> BenchResult:
     """Celery with a task that does nothing."""
     redis.flushall()
     words = ["celery", "-A", "bench.noop_celery", "worker", "-P", pool, "-l", "WARNING", *more]
@@ -178,10 +181,10 @@ def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> Result:
                     noop.apply_async((event(number),), producer=producer)
             watch.until(idle)
 
-        return measured(f"Celery {pool}, no-op task", watch, CELERY_EVENTS, work)
+        return measure_events(f"Celery {pool}, no-op task", watch, CELERY_EVENTS, work)
 
 
-def pipeline(redis: Redis, stack: Stack) -> Result:
+def pipeline(redis: Redis, stack: Stack) -> BenchResult:
     """A whole worker: moderation, history, retrieval, completion, moderation again, commit, delivery."""
     redis.flushall()
     migrate.upgrade(stack.database_url)
@@ -205,7 +208,7 @@ def pipeline(redis: Redis, stack: Stack) -> Result:
         words = ["celery", "-A", "tasks.app", "worker"]
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis), 60)
-            result = measured(
+            result = measure_events(
                 "pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch)
             )
     _all_replied(stack.database_url)
@@ -213,12 +216,12 @@ def pipeline(redis: Redis, stack: Stack) -> Result:
 
 
 async def _add_document(url: str) -> None:
-    async with pool(url, size=1, application="bench", role=None) as source:
-        await add_text(source, "u", "Returns", ["A purchase may be returned within thirty days."])
+    async with create_pool(url, size=1, application="bench", role=None) as source:
+        await add_text_document(source, "u", "Returns", ["A purchase may be returned within thirty days."])
 
 
 def _all_replied(url: str) -> None:
-    """Events that end early would make the figures look good."""
+    """Check that every event was replied to; events that end early would lower the figures."""
     with psycopg.connect(url) as connection:
         query = "SELECT reason_code, count(*) FROM ai_decisions GROUP BY 1"
         endings: dict[str, int] = dict(connection.execute(query).fetchall())
@@ -226,7 +229,7 @@ def _all_replied(url: str) -> None:
         raise AssertionError(f"expected {PIPELINE_EVENTS} replies, got {endings}")
 
 
-def _pipeline_work(redis: Redis, watch: Watch) -> int:
+def _pipeline_work(redis: Redis, watch: WatchedWorker) -> int:
     most = 0
 
     def finished() -> bool:
@@ -239,7 +242,7 @@ def _pipeline_work(redis: Redis, watch: Watch) -> int:
     return most
 
 
-def table(results: list[Result]) -> Table:
+def table(results: list[BenchResult]) -> Table:
     """The results for people."""
     shown = Table("", "events", "CPU ms/event", "events/s", "RSS MB", "in flight")
     for each in results:

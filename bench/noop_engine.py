@@ -9,10 +9,10 @@ import signal
 import uvloop
 
 from tasks.engine import Engine, EngineLimits
-from tasks.stream import Grant, Lanes, connect
+from tasks.stream import EntryGrant, Lanes, connect
 
 
-async def ignore(_grant: Grant) -> None:
+async def ignore(_grant: EntryGrant) -> None:
     """Do nothing with an event."""
 
 

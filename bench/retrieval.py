@@ -1,4 +1,4 @@
-"""Search over 100,000 chunks: latency by size of account, and what HNSW finds of what an exact scan finds.
+"""Search over 100,000 chunks: latency by size of account, and recall of HNSW against an exact scan.
 
 ``python -m bench.retrieval`` starts its own Postgres, takes about five minutes and prints one JSON object.
 Texts are made of a Zipf vocabulary in topics, their vectors of ``BenchEmbedder``: the figures are about
@@ -19,11 +19,19 @@ from typing import Any, Final
 import orjson
 
 from cli.stack import Stack
-from db import documents, embedders, migrate, retrieval
-from db.pool import Pool, checkout, pool
-from sandbox.embeddings import embedding
-from worker.documents.model import Chunk, Format
-from worker.documents.words import words
+from db import migrate
+from db.documents import (
+    embedding_models,
+    retrieval,
+    search_statement,
+    similarity_calibration,
+    storage,
+    vector_index,
+)
+from db.pool import Pool, checkout, create_pool
+from sandbox.embeddings import text_embedding
+from worker.documents.model import Chunk, DocumentFormat
+from worker.documents.words import search_words
 
 ACCOUNTS: Final = {"large": 0.8, "medium": 0.15, "small": 0.049, "tiny": 0.001}
 TOPICS: Final = 400
@@ -37,7 +45,7 @@ class BenchEmbedder:
 
     ``coded``: the sum of three of 180 directions, chosen by the text, and noise: neighbours are few and near,
     as with trained models. ``hash``: the sandbox's hashes, whose neighbours hardly differ in distance: the
-    worst that can befall an index of neighbours.
+    worst case of an index of neighbours.
     """
 
     def __init__(self, kind: str, dimensions: int) -> None:
@@ -54,7 +62,7 @@ class BenchEmbedder:
     ) -> tuple[tuple[float, ...], ...]:
         """One vector a text, the same for the same text."""
         return tuple(
-            tuple(embedding(text, dimensions)) if self._hash else self._coded(text) for text in texts
+            tuple(text_embedding(text, dimensions)) if self._hash else self._coded(text) for text in texts
         )
 
     def _coded(self, text: str) -> tuple[float, ...]:
@@ -97,16 +105,18 @@ async def main() -> None:
     asked = parser.parse_args()
     with Stack() as servers:
         migrate.upgrade(servers.database_url)
-        async with pool(servers.database_url, size=2, application="bench", role=None) as source:
+        async with create_pool(servers.database_url, size=2, application="bench", role=None) as source:
             writer = Writer(7)
             model = BenchEmbedder(asked.vectors, asked.dimensions)
             started = time.perf_counter()
-            stored = await embedders.found_or_made(source, "hash", asked.dimensions, asked.dimensions)
+            stored = await embedding_models.get_or_create_embedder(
+                source, "hash", asked.dimensions, asked.dimensions
+            )
             await _fill(source, writer, model, stored, asked.chunks)
             filled = time.perf_counter()
-            await embedders.ensure_index(source, stored)
+            await vector_index.ensure_index(source, stored)
             indexed = time.perf_counter()
-            await embedders.calibrate(source, stored, model)
+            await similarity_calibration.calibrate_embedder(source, stored, model)
             async with checkout(source) as connection:
                 await connection.execute("VACUUM ANALYZE")
             print(
@@ -127,16 +137,16 @@ async def main() -> None:
 
 
 async def _fill(
-    source: Pool, writer: Writer, model: BenchEmbedder, stored: embedders.StoredEmbedder, chunks: int
+    source: Pool, writer: Writer, model: BenchEmbedder, stored: embedding_models.StoredEmbedder, chunks: int
 ) -> None:
     for account, share in ACCOUNTS.items():
         for number in range(int(chunks * share) // PER_DOCUMENT):
             texts = [writer.text() for _ in range(PER_DOCUMENT)]
-            upload = documents.Upload(
+            upload = storage.Upload(
                 user_id=account,
                 source=f"{number}",
                 content_hash=f"{number}",
-                format=Format.TEXT,
+                format=DocumentFormat.TEXT,
                 size_bytes=0,
             )
             cut = [
@@ -144,12 +154,14 @@ async def _fill(
                 for at, text in enumerate(texts, 1)
             ]
             vectors = await model.embed(texts, model="hash", dimensions=stored.dimensions)
-            embedded = documents.Embedded(embedder=stored, vectors=vectors)
-            await documents.store(source, upload, title=f"Document {number}", chunks=cut, embedded=embedded)
+            embedded = storage.Embedded(embedder=stored, vectors=vectors)
+            await storage.store_document(
+                source, upload, title=f"Document {number}", chunks=cut, embedded=embedded
+            )
 
 
 async def _measured(
-    source: Pool, writer: Writer, model: BenchEmbedder, account: str, stored: embedders.StoredEmbedder
+    source: Pool, writer: Writer, model: BenchEmbedder, account: str, stored: embedding_models.StoredEmbedder
 ) -> dict[str, Any]:
     queries = [writer.query() for _ in range(QUERIES)]
     hybrid = retrieval.PostgresRetriever(source, model)
@@ -174,19 +186,23 @@ async def _measured(
 
 
 async def _near(
-    source: Pool, model: BenchEmbedder, account: str, stored: embedders.StoredEmbedder, queries: Sequence[str]
+    source: Pool,
+    model: BenchEmbedder,
+    account: str,
+    stored: embedding_models.StoredEmbedder,
+    queries: Sequence[str],
 ) -> dict[str, Any]:
-    """Recall of HNSW against exact at 10 and 50, and what each costs by itself."""
+    """Recall of HNSW against an exact scan at 10 and 50, and the latency of each."""
     names = {"embedder_id": stored.embedder_id, "dimensions": stored.dimensions, "labelled_v": ""}
     times: dict[str, list[float]] = {"exact": [], "hnsw": []}
     recalls: dict[int, list[float]] = {10: [], 50: []}
     async with checkout(source) as connection:
         for query in queries:
             (numbers,) = await model.embed([query], model="bench", dimensions=stored.dimensions)
-            vector = embedders.vector_text(numbers)
+            vector = embedding_models.vector_text(numbers)
             values = {"user_id": account, "vector": vector, "candidates": 50}
             keys: dict[str, list[Any]] = {}
-            for name, part in (("exact", retrieval.EXACT), ("hnsw", retrieval.APPROXIMATE)):
+            for name, part in (("exact", search_statement.EXACT), ("hnsw", search_statement.APPROXIMATE)):
                 near = part.format(**names).lstrip(", ")
                 statement = f"WITH {near} SELECT document_id, number FROM near ORDER BY distance"
                 async with connection.transaction():
@@ -210,5 +226,5 @@ async def _near(
 
 
 if __name__ == "__main__":
-    assert words("a")  # the tokeniser is loaded before anything is timed
+    assert search_words("a")  # the tokeniser is loaded before anything is timed
     asyncio.run(main())

@@ -1,10 +1,9 @@
-"""Speed of the rule matcher beside others: ``make bench-rules``; a table, and JSON in ``out/``.
+"""Speed of the rule matcher compared with others: ``make bench-rules``; a table, and JSON in ``out/``.
 
-One core, CPU time (a busy machine must not change the figures), best of three.
-Rules and texts are made-up words from a fixed seed; one text in a hundred
-holds a rule, so that neither the silent path nor verification is all that is measured. The raw automaton
-gets the text already folded, and only finds substrings: it is the ceiling, not a matcher. Libraries that are
-not installed (group ``bench``) are left out.
+One core, CPU time (a busy machine must not change the figures), best of three. Rules and texts are made-up
+words from a fixed seed; one text in a hundred contains a rule, so that texts with and without a hit are
+measured. The raw automaton gets folded text and only finds substrings: it is the upper limit, not a matcher.
+Libraries that are not installed (group ``bench``) are left out.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def rate(scan: Scanner, messages: Sequence[str], budget_s: float = 0.4) -> float
     return best
 
 
-def _optional(name: str) -> Any:  # noqa: ANN401  # whatever the library is
+def _optional(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -92,7 +91,7 @@ def _optional(name: str) -> Any:  # noqa: ANN401  # whatever the library is
 
 
 def others(rules: Sequence[str]) -> dict[str, tuple[Scanner, bool]]:
-    """Each other matcher with these rules, and whether its texts must be folded for it."""
+    """Each other matcher with these rules, and whether it needs folded texts."""
     found: dict[str, tuple[Scanner, bool]] = {}
     if rs := _optional("ahocorasick_rs"):
         raw = rs.AhoCorasick(rules)

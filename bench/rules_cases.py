@@ -1,8 +1,8 @@
 """Makes labelled cases for the rule matcher: ``python -m bench.rules_cases [SEED] [--half 0|1]``.
 
 Prints recall and false positives by family and by language, and every wrong case on standard error. The
-words are in rules_vocabulary.txt; ``--half`` takes every second rule, so that what was mended on one half is
-proved on the other.
+words are in rules_vocabulary.txt; ``--half`` takes every second rule, so that corrections made on one half
+are tested on the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.rules_disguises import (
     Disguise,
     clusters,
 )
-from bench.rules_language import Case, Language, languages
+from bench.rules_language import Language, RuleCase, languages
 from bench.rules_traps import innocents
 from worker.rules import compile_rules
 
@@ -54,8 +54,8 @@ def disguises(lang: Language) -> dict[str, tuple[Disguise, ...]]:
     return {"latin": LATIN, "cased": CASED}.get(lang.script, UNCASED)
 
 
-def evasions(lang: Language, rng: random.Random, half: int | None) -> Iterator[Case]:
-    """Every rule in every family, in a carrier sentence or alone."""
+def evasions(lang: Language, rng: random.Random, half: int | None) -> Iterator[RuleCase]:
+    """Every rule in every family, in a carrier sentence or without one."""
     rules = lang.words + lang.phrases
     for at, rule in enumerate(rules):
         if half is not None and at % 2 != half:
@@ -69,11 +69,13 @@ def evasions(lang: Language, rng: random.Random, half: int | None) -> Iterator[C
             ):
                 continue
             carrier = rng.choice([*lang.carriers, "{}"])
-            yield Case(group="evasion", family=family, lang=lang.code, rule=rule, text=carrier.format(hidden))
+            yield RuleCase(
+                group="evasion", family=family, lang=lang.code, rule=rule, text=carrier.format(hidden)
+            )
 
 
 def sensible(rule: str, family: str, lang: Language) -> bool:
-    """Whether policy wants this case: initials are never spaced words, and only single words are spaced."""
+    """Whether the case is valid: initials are never spaced words, and only single words are spaced."""
     letters = [len(token) for token in rule.split(" ")]
     if "separators" in family:
         syllables = len(clusters(rule)) if lang.code == "hi" else 3
@@ -83,18 +85,20 @@ def sensible(rule: str, family: str, lang: Language) -> bool:
     return not ("leet" in family and min(letters) < 3)
 
 
-def plains(lang: Language, rng: random.Random, half: int | None) -> Iterator[Case]:
-    """Every rule as it is: in each carrier, at each edge, and phrases with any gap."""
+def plains(lang: Language, rng: random.Random, half: int | None) -> Iterator[RuleCase]:
+    """Every rule without a disguise: in each carrier, at each edge, and phrases with any gap."""
     for at, rule in enumerate(lang.words + lang.phrases):
         if half is not None and at % 2 != half:
             continue
         for carrier in lang.carriers:
-            yield Case(group="plain", family="carrier", lang=lang.code, rule=rule, text=carrier.format(rule))
+            yield RuleCase(
+                group="plain", family="carrier", lang=lang.code, rule=rule, text=carrier.format(rule)
+            )
         for edge in rng.sample(EDGES, 5):
-            yield Case(group="plain", family="edge", lang=lang.code, rule=rule, text=edge.format(rule))
+            yield RuleCase(group="plain", family="edge", lang=lang.code, rule=rule, text=edge.format(rule))
         if " " in rule:
             for gap in rng.sample(GAPS, 4):
-                yield Case(
+                yield RuleCase(
                     group="plain",
                     family="gap",
                     lang=lang.code,
@@ -103,7 +107,7 @@ def plains(lang: Language, rng: random.Random, half: int | None) -> Iterator[Cas
                 )
 
 
-def cases(seed: int, half: int | None = None) -> list[Case]:
+def cases(seed: int, half: int | None = None) -> list[RuleCase]:
     """All cases of this seed, without repetition."""
     rng, langs = random.Random(seed), languages()
     made = [case for lang in langs for part in (evasions, plains) for case in part(lang, rng, half)]

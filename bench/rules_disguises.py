@@ -1,4 +1,4 @@
-"""Writes a word in the disguises people use against keyword lists, from tables of its own."""
+"""Writes a word in disguises that people use against keyword lists, from tables of its own."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LEET = {"a": "4@", "e": "3", "i": "1!|", "l": "1|", "o": "0", "s": "5$", "t": "7
 
 
 def disguised(word: str, rng: random.Random) -> str:
-    """A rule's letters with separators, leet, marks and repeats thrown in."""
+    """A rule's letters with random separators, leet, combining marks and repeats."""
     gap = rng.choice(SEPARATORS)
     letters = []
     for char in word:

@@ -14,7 +14,7 @@ UNSPACED = {"zh", "ja", "th"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class RuleCase:
     """One labelled case: does ``rule`` match ``text``?"""
 
     group: str
@@ -60,7 +60,7 @@ def languages() -> list[Language]:
     return found
 
 
-def fold(text: str) -> str:
+def plain_letters(text: str) -> str:
     """Small letters without marks, to know which words of a sentence a rule would rightly match."""
     return "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase, digits, hexdigits
 
 from bench.rules_disguises import compatibility, homoglyphs, leet, repeats, zero_width
-from bench.rules_language import Case, Language, fold, tokens
+from bench.rules_language import Language, RuleCase, plain_letters, tokens
 
 
-def embedded(lang: Language, rng: random.Random) -> Iterator[Case]:
+def embedded(lang: Language, rng: random.Random) -> Iterator[RuleCase]:
     """A part of an everyday word as the rule, the sentence plain and that word in disguise."""
     for sentence in lang.benign:
-        known = {fold(token) for token in tokens(sentence)}
+        known = {plain_letters(token) for token in tokens(sentence)}
         for token in tokens(sentence):
             if len(token) < 6:
                 continue
@@ -26,11 +26,15 @@ def embedded(lang: Language, rng: random.Random) -> Iterator[Case]:
                 rule = token[start : start + size].casefold()
                 if token.casefold()[start + size :] in {rule[-1], *"aiuyeosукиоавсηιο"}:
                     continue  # a stretched end, or a word of one letter behind spaced ones: rightly a hit
-                if fold(rule) in known or unicodedata.category(rule[0])[0] == "M" or not rule.isalpha():
+                if (
+                    plain_letters(rule) in known
+                    or unicodedata.category(rule[0])[0] == "M"
+                    or not rule.isalpha()
+                ):
                     continue
-                yield Case(group="innocent", family="embedded", lang=lang.code, rule=rule, text=sentence)
-                for family, hidden in hidden_words(token, lang, rng):
-                    yield Case(
+                yield RuleCase(group="innocent", family="embedded", lang=lang.code, rule=rule, text=sentence)
+                for family, hidden in disguised_words(token, lang, rng):
+                    yield RuleCase(
                         group="innocent",
                         family=family,
                         lang=lang.code,
@@ -39,7 +43,7 @@ def embedded(lang: Language, rng: random.Random) -> Iterator[Case]:
                     )
 
 
-def hidden_words(token: str, lang: Language, rng: random.Random) -> Iterator[tuple[str, str]]:
+def disguised_words(token: str, lang: Language, rng: random.Random) -> Iterator[tuple[str, str]]:
     """An innocent word in disguise: its inner rule must stay unseen."""
     yield "embedded zero width", zero_width(token, rng)
     yield "embedded repeats", repeats(token, rng)
@@ -50,33 +54,37 @@ def hidden_words(token: str, lang: Language, rng: random.Random) -> Iterator[tup
         yield "embedded nfkc", compatibility(token, rng)
 
 
-def crossing(lang: Language, rng: random.Random) -> Iterator[Case]:
+def crossing(lang: Language, rng: random.Random) -> Iterator[RuleCase]:
     """A rule made of the end of one word and the beginning of the next."""
     for sentence in lang.benign:
         words = tokens(sentence)
-        known = {fold(word) for word in words}
+        known = {plain_letters(word) for word in words}
         for left, right in itertools.pairwise(words):
             if len(left) + len(right) < 5:
                 continue
             cut, end = rng.randint(1, max(1, len(left) - 1)), rng.randint(1, max(1, len(right) - 1))
-            rule = fold(left[-cut:] + right[:end])
+            rule = plain_letters(left[-cut:] + right[:end])
             if (
                 len(rule) >= 3
                 and rule.isalpha()
                 and rule not in known
                 and f"{left[-cut:]} {right[:end]}" != f"{left} {right}"
             ):
-                yield Case(group="innocent", family="crossing", lang=lang.code, rule=rule, text=sentence)
+                yield RuleCase(group="innocent", family="crossing", lang=lang.code, rule=rule, text=sentence)
 
 
-def doubled(lang: Language) -> Iterator[Case]:
+def doubled(lang: Language) -> Iterator[RuleCase]:
     """A rule with one letter less than an everyday word with a double letter."""
     for sentence in lang.benign:
         words = tokens(sentence)
         for word in words:
             single = "".join(c for at, c in enumerate(word) if at == 0 or c != word[at - 1]).casefold()
-            if len(single) < len(word) and len(single) > 2 and single not in {fold(w) for w in words}:
-                yield Case(group="innocent", family="doubled", lang=lang.code, rule=single, text=sentence)
+            if (
+                len(single) < len(word)
+                and len(single) > 2
+                and single not in {plain_letters(w) for w in words}
+            ):
+                yield RuleCase(group="innocent", family="doubled", lang=lang.code, rule=single, text=sentence)
 
 
 MACHINE = (
@@ -107,11 +115,11 @@ def machine_texts(rng: random.Random) -> Iterator[str]:
         )
 
 
-def innocents(langs: list[Language], rng: random.Random) -> Iterator[Case]:
+def innocents(langs: list[Language], rng: random.Random) -> Iterator[RuleCase]:
     """All traps."""
     for lang in langs:
         for rule, text in lang.traps:
-            yield Case(group="innocent", family="trap", lang=lang.code, rule=rule, text=text)
+            yield RuleCase(group="innocent", family="trap", lang=lang.code, rule=rule, text=text)
         if lang.script != "unspaced":
             yield from embedded(lang, rng)
             yield from crossing(lang, rng)
@@ -121,12 +129,12 @@ def innocents(langs: list[Language], rng: random.Random) -> Iterator[Case]:
         for rule in lang.words:
             other = rng.choice(langs)
             sentence = rng.choice(other.benign)
-            if fold(rule) not in {fold(token) for token in tokens(sentence)}:
-                yield Case(
+            if plain_letters(rule) not in {plain_letters(token) for token in tokens(sentence)}:
+                yield RuleCase(
                     group="innocent", family="other sentence", lang=lang.code, rule=rule, text=sentence
                 )
             text = rng.choice(list(machine_texts(rng)))
-            yield Case(group="innocent", family="machine", lang=lang.code, rule=rule, text=text)
+            yield RuleCase(group="innocent", family="machine", lang=lang.code, rule=rule, text=text)
     short = [
         "boob",
         "tits",
@@ -149,4 +157,4 @@ def innocents(langs: list[Language], rng: random.Random) -> Iterator[Case]:
     ]
     for _ in range(40):
         for text in machine_texts(rng):
-            yield Case(group="innocent", family="machine", lang="en", rule=rng.choice(short), text=text)
+            yield RuleCase(group="innocent", family="machine", lang="en", rule=rng.choice(short), text=text)

@@ -1,4 +1,4 @@
-"""How much CPU the sandbox takes per request, and how many sleeping requests one process holds.
+"""The sandbox's CPU time per request, and its capacity of sleeping requests in one process.
 
 Run with ``python -m bench.sandbox``; prints one JSON object. The client is raw asyncio and the figures are
 the server's: CPU seconds are read from the server process, not from the wall clock.
@@ -49,7 +49,7 @@ def embedding_request(text: str) -> bytes:
 
 
 def health_request(_: str) -> bytes:
-    """The cheapest request there is, through Starlette: what HTTP itself costs."""
+    """The cheapest request, through Starlette: the cost of HTTP."""
     return b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 
 
@@ -62,7 +62,7 @@ REQUESTS = {
 
 
 async def busy(handle: server.SandboxHandle, kind: str, total: int, connections: int) -> dict[str, float]:
-    """Requests one after the other on a few connections: CPU per request and requests per second and core."""
+    """Sequential requests on a few connections: CPU per request and requests per second and core."""
     process = psutil.Process(handle.pid)
     start_cpu, start = _cpu_s(process), time.perf_counter()
     await asyncio.gather(*(_converse(handle, kind, n, total // connections) for n in range(connections)))
@@ -76,7 +76,7 @@ async def busy(handle: server.SandboxHandle, kind: str, total: int, connections:
 
 
 async def sleeping(handle: server.SandboxHandle, connections: int, latency_s: float) -> dict[str, float]:
-    """Many requests asleep at once: how many were, and what each cost."""
+    """Many requests asleep at once: their number and the cost of each."""
     handle.reset()
     handle.set_latency(chat=latency_s)
     process = psutil.Process(handle.pid)

@@ -1,4 +1,4 @@
-"""``python -m cli`` is ``hushgate``: for whoever starts it as a child process."""
+"""``python -m cli`` is ``hushgate``, for programs that start it as a child process."""
 
 from cli.main import main
 

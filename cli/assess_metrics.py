@@ -1,4 +1,4 @@
-"""``hushgate assess metrics``: how the policies fared on real events."""
+"""``hushgate assess metrics``: figures of the policies on real events."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import connected, moment
-from cli.output import emit, for_eyes
-from db import audit
-from db.assessment_figures import Span, policy_metrics
+from cli.options import database_url, moment
+from cli.output import emit, stdout_is_terminal
+from db.audit import decision_list
+from db.audit.policy_metrics import MetricsFilter, policy_metrics
 
 
 def metrics(
     account: Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")] = None,
-    since: Annotated[str | None, typer.Option(help="From this time or age on: 24h, 7d.")] = None,
-    until: Annotated[str | None, typer.Option(help="Before this time or age.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d; default: everything."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time or age; default: now.")] = None,
 ) -> None:
-    """How each policy fared in the audit: confidence, rechecks, escalations; of `validators` all its metrics.
+    """Print figures of each policy from the audit: confidence, rechecks, escalations; seven for `validators`.
 
     For example:
 
         hushgate assess metrics --account acme --since 7d
     """
-    span = Span(user_id=account, since=moment("--since", since), until=moment("--until", until))
+    span = MetricsFilter(user_id=account, since=moment("--since", since), until=moment("--until", until))
     rows = asyncio.run(_rows(span))
-    if not for_eyes():
+    if not stdout_is_terminal():
         emit(rows, ())
         return
     names = dict.fromkeys(name for row in rows for name in row if name != "policy")
@@ -35,6 +38,6 @@ def metrics(
     emit(shown, ["metric", *policies])
 
 
-async def _rows(span: Span) -> tuple[dict[str, Any], ...]:
-    async with audit.reading(connected().database_url.get_secret_value()) as connection:
+async def _rows(span: MetricsFilter) -> tuple[dict[str, Any], ...]:
+    async with decision_list.read_connection(database_url()) as connection:
         return await policy_metrics(connection, span)

@@ -1,4 +1,4 @@
-"""Risk against coverage as one SVG: how wrong the replies sent would be, the more of them are sent."""
+"""Risk against coverage as one SVG: the share of wrong replies by the share of replies sent."""
 
 from __future__ import annotations
 

@@ -1,168 +1,94 @@
-"""Options that choose decisions, the same for every command that shows some."""
+"""The filters of the audit as options, the same for every command that shows decisions."""
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from collections.abc import Callable
-from datetime import timedelta
-from functools import wraps
+import dataclasses
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
-from cli.options import moment
 from cli.output import fail
-from db.audit import ANY_STAGE, STAGES, Filters, Ran, ReviewFilter, Tier
-from review.lists import reasons
-from review.lists.filters import DEFAULT_AGE
-from review.lists.parsers import EVER
-from worker.model import Scope, StageOutcome, Verdict
-
-Since = Annotated[
-    str,
-    typer.Option(help="From this time or age on: 2026-11-21T10:00Z, 24h, 7d; 'all' for everything."),
-]
-Until = Annotated[str | None, typer.Option(help="Before this time or age.")]
-Account = Annotated[str | None, typer.Option("--account", help="Of this account (user_id).")]
-Decided = Annotated[
-    Verdict | None, typer.Option("--decision", case_sensitive=False, help="ignore, respond or escalate.")
-]
-ReasonCodes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reason",
-        help="A reason code, such as LLM_ERROR; blocked or failed for those of the dashboard's tiles."
-        " Several with commas or by repeating the option.",
-    ),
-]
-Rule = Annotated[str | None, typer.Option(help="This matched rule; a * at the end matches a prefix.")]
-Version = Annotated[
-    int | None, typer.Option("--version", min=0, help="Of the account's settings; needs --account.")
-]
-InScope = Annotated[Scope | None, typer.Option("--scope", case_sensitive=False, help="chat or comment.")]
-Conversation = Annotated[str | None, typer.Option(help="Of this conversation.")]
-Author = Annotated[str | None, typer.Option(help="Of this author.")]
-EventId = Annotated[str | None, typer.Option("--event", help="Of this event id.")]
-Degraded = Annotated[bool | None, typer.Option("--degraded/--whole", help="Something was not consulted.")]
-LeastConfidence = Annotated[
-    float | None, typer.Option("--confidence-from", min=0, max=1, help="At least this confidence.")
-]
-MostConfidence = Annotated[
-    float | None, typer.Option("--confidence-to", min=0, max=1, help="At most this confidence.")
-]
-TierOption = Annotated[
-    Tier | None, typer.Option("--tier", case_sensitive=False, help="Of the assessment: high, medium or low.")
-]
-Stage = Annotated[
-    str | None,
-    typer.Option("--stage", help="A stage and how it ended: moderation:failed; *:failed is any stage."),
-]
-RanOption = Annotated[
-    Ran | None,
-    typer.Option("--ran", case_sensitive=False, help="On the way: retried, rechecked or improved."),
-]
-Review = Annotated[
-    ReviewFilter | None,
-    typer.Option("--review", case_sensitive=False, help="open, reviewed, agree, overturn, unsure, disputed."),
-]
-Assignee = Annotated[str | None, typer.Option("--assignee", help="A login: what they have in a queue.")]
-Words = Annotated[str | None, typer.Option("--text", help="Part of the message, in any case.")]
-
-DEFAULT_SINCE: Final = f"{DEFAULT_AGE // timedelta(hours=1)}h"
-"""As on the pages: a command and a page with the same filters show the same."""
-LONGEST_TEXT: Final = 500
-"""As much of a message as is stored."""
+from db.audit.decision_list import Filters
+from review.lists.filter_fields import FIELDS, FilterField
+from review.lists.filters import ParseContext, parse_query
 
 
-def filters(
-    since: Since = DEFAULT_SINCE,
-    until: Until = None,
-    account: Account = None,
-    decision: Decided = None,
-    reason: ReasonCodes = None,
-    rule: Rule = None,
-    version: Version = None,
-    scope: InScope = None,
-    conversation: Conversation = None,
-    author: Author = None,
-    event: EventId = None,
-    degraded: Degraded = None,
-    confidence_from: LeastConfidence = None,
-    confidence_to: MostConfidence = None,
-    tier: TierOption = None,
-    stage: Stage = None,
-    ran: RanOption = None,
-    review: Review = None,
-    assignee: Assignee = None,
-    text: Words = None,
-) -> Filters:
-    """The filters a command line asks for."""
-    if version is not None and account is None:
-        raise fail("--version: expected --account beside it, as each account counts its own versions")
-    if text is not None and not 0 < len(text) <= LONGEST_TEXT:
-        raise fail(f"--text: expected 1 to {LONGEST_TEXT} characters, got {len(text)}")
-    return Filters(
-        since=None if since == EVER else moment("--since", since),
-        until=moment("--until", until),
-        user_id=account,
-        decision=decision,
-        reason_codes=_reasons(reason),
-        matched_rule=rule,
-        rules_version=version,
-        scope=scope,
-        conversation_id=conversation,
-        author_id=author,
-        event_id=event,
-        degraded=degraded,
-        least_confidence=confidence_from,
-        most_confidence=confidence_to,
-        tier=tier,
-        stage_outcome=_stage(stage),
-        ran=ran,
-        review=review,
-        assignee=assignee,
-        text=text,
+class FilteredCommand(TyperCommand):
+    """A command with an option for each filter; ``context.obj`` is the ``Filters`` that they ask for.
+
+    For example::
+
+        @app.command(cls=FilteredCommand)
+        def count(context: typer.Context) -> None:
+            filters: Filters = context.obj
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params += OPTIONS
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command with the filters in place of the options."""
+        ctx.obj = filters_of_options({each.name: ctx.params.pop(each.name) for each in FIELDS})
+        return super().invoke(ctx)
+
+
+def filters_of_options(given: Mapping[str, Any]) -> Filters:
+    """The filters that options ask for, read as the pages read a URL."""
+    pairs = [(name, text) for name, value in given.items() for text in _texts(value)]
+    if empty := next((name for name, text in pairs if not text.strip()), None):
+        raise fail(f"{_option_name(empty)}: expected a value, got an empty one")
+    query = parse_query(pairs, ParseContext(now=datetime.now(UTC)), accounts=None)
+    if query.problems:
+        lines = [
+            f"{_option_name(each.field)}: expected {each.expected}, got {each.got!r}"
+            for each in query.problems
+        ]
+        raise fail("\n".join(lines))
+    return query.filters
+
+
+def _texts(value: str | bool | list[str] | None) -> Iterator[str]:
+    match value:
+        case None:
+            return
+        case bool():
+            yield "yes" if value else "no"
+        case str():
+            yield value
+        case list() | tuple():
+            yield from value
+
+
+def _option_name(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _option(field: FilterField) -> tuple[str, Any, Any]:
+    """A parameter that Typer makes an option from."""
+    name, values = _option_name(field.name), field.choices or field.suggestions
+    if field.opposite:
+        info = typer.Option(f"{name}/--{field.opposite}", help=field.about, rich_help_panel=PANEL)
+        return field.name, Annotated[bool | None, info], None
+    info = typer.Option(
+        name,
+        help=field.about,
+        metavar=f"<{'|'.join(field.choices)}>" if field.choices else None,
+        rich_help_panel=PANEL,
+        autocompletion=lambda incomplete: [each for each in values if each.startswith(incomplete)],
     )
+    return field.name, Annotated[list[str] | None if field.several else str | None, info], None
 
 
-def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all the options above; it gets them as its first parameter, a ``Filters``."""
-    chosen = inspect.signature(filters).parameters
-    own = list(inspect.signature(command).parameters.values())[1:]
-
-    @wraps(command)
-    def wrapped(**options: Any) -> None:  # noqa: ANN401  # whatever Typer has read
-        wanted = filters(**{name: options.pop(name) for name in chosen})
-        command(wanted, **options)
-
-    hints = inspect.get_annotations(command, eval_str=True) | inspect.get_annotations(filters, eval_str=True)
-    options = [*own, *chosen.values()]
-    wrapped.__annotations__ = {each.name: hints[each.name] for each in options}
-    wrapped.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name]) for each in options]
-    )
-    return wrapped
+def _options() -> list[Any]:
+    """The options, by a command of their own: Typer makes them from the parameters of a callable."""
+    template = typer.Typer(add_completion=False)
+    template.command()(dataclasses.make_dataclass("FilterOptions", map(_option, FIELDS)))
+    return typer.main.get_command(template).params
 
 
-def _reasons(given: list[str] | None) -> tuple[str, ...] | None:
-    if not given:
-        return None
-    try:
-        return reasons.codes_of(reasons.names_in(",".join(given)))
-    except reasons.UnknownReason as error:
-        near = difflib.get_close_matches(str(error).upper(), reasons.NAMES, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; they are {', '.join(reasons.NAMES)}"
-        raise fail(f"--reason: expected a reason code, got {str(error)!r}{hint}") from error
-
-
-def _stage(text: str | None) -> str | None:
-    if text is None:
-        return None
-    stage, _, outcome = text.lower().partition(":")
-    if stage in (*STAGES, ANY_STAGE) and outcome in list(StageOutcome):
-        return f"{stage}:{outcome}"
-    raise fail(
-        f"--stage: expected one of {', '.join((*STAGES, ANY_STAGE))}, a colon and one of"
-        f" {', '.join(StageOutcome)}, such as moderation:failed; got {text!r}"
-    )
+PANEL: Final = "Filters"
+OPTIONS: Final = _options()

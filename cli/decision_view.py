@@ -1,4 +1,4 @@
-"""Decisions as a person reads them: a list that fits the terminal, one decision as a page."""
+"""Decisions on a terminal: a list that fits its width, and one decision in full."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import cell, json_text, printable, screen, table
+from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotStage
+from worker.stored_json import object_writer
 
 COLUMNS: Final = {
     "created_at": 14,
@@ -18,11 +20,11 @@ COLUMNS: Final = {
     "matched_rule": 30,
     "user_id": 20,
 }
-"""Columns of the list on a terminal with their greatest widths; what was written takes the rest."""
+"""Columns of the list with their maximum widths; the message text takes the rest."""
 REVIEW_COLUMNS: Final = (
     "created_at",
     "person",
-    "verdict",
+    "ruling",
     "corrected_decision",
     "reason_code",
     "effect",
@@ -31,9 +33,9 @@ REVIEW_COLUMNS: Final = (
 WIDE: Final = 150
 
 
-def described(row: Mapping[str, Any]) -> list[Table | Text]:
+def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
     """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
-    snapshot = row["snapshot_json"]
+    snapshot = Snapshot.from_json(row["snapshot_json"])
     head = Text.assemble(
         (str(row["decision"]), "bold"),
         " because ",
@@ -42,22 +44,29 @@ def described(row: Mapping[str, Any]) -> list[Table | Text]:
     )
     names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
     facts = [(name, row[name]) for name in names]
-    facts += [("confidence", row["confidence"]), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
-    facts += [("tokens", json_text(snapshot["tokens"])), ("models", json_text(snapshot["models"]))]
+    confidence = row["confidence"] if row["assessed"] else "–"
+    facts += [("confidence", confidence), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
+    if row["reply_draft"] not in (None, row["reply_text"]):
+        facts.append(("draft as assessed", row["reply_draft"]))
+    tokens = {"prompt": snapshot.tokens.prompt, "completion": snapshot.tokens.completion}
+    facts += [("tokens", json_text(tokens)), ("models", json_text(snapshot.models))]
+    if snapshot.unreadable:
+        facts.append(("unreadable in this release", ", ".join(snapshot.unreadable)))
     grid = Table.grid(padding=(0, 2))
     for name, value in facts:
         grid.add_row(Text(name.replace("_", " "), style="dim"), cell(value))
-    parts: list[Table | Text] = [head, grid, _waterfall(snapshot["stages"])]
-    if (found := snapshot["assessment"]) is not None:
-        parts.append(_assessment(found, snapshot["rechecked"]))
-    noted = [(name, snapshot[name]) for name in ("findings", "attempts", "passages") if snapshot[name]]
-    parts += [table(rows, list(rows[0]), title=name) for name, rows in noted]
+    parts: list[Table | Text] = [head, grid, _waterfall(snapshot.stages)]
+    if snapshot.assessment is not None:
+        parts.append(_assessment(snapshot.assessment, snapshot.rechecked))
+    stored = object_writer(Snapshot)(snapshot)
+    tables = [(name, stored[name]) for name in ("findings", "attempts", "passages") if stored[name]]
+    parts += [table(rows, list(rows[0]), title=name) for name, rows in tables]
     if row.get("reviews"):
         parts.append(table(row["reviews"], REVIEW_COLUMNS, title="reviews"))
     return parts
 
 
-def listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
+def decision_table(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
     """Decisions as a table; where the terminal is too narrow for one, as two lines each."""
     if not rows:
         return [Text("no decisions match", style="dim")]
@@ -80,15 +89,15 @@ def listed(rows: Sequence[Mapping[str, Any]]) -> list[Table | Text]:
     return parts
 
 
-def _assessment(found: Mapping[str, Any], rechecked: Sequence[float | None] | None) -> Table:
-    """How far the draft was trusted: the verdict, what failed, and the policy's own record."""
+def _assessment(found: SnapshotAssessment, rechecked: tuple[float, float | None] | None) -> Table:
+    """How far the draft can be trusted: result, failed checks and the policy's own record."""
     shown = Table.grid(padding=(0, 2))
     shown.title, shown.title_justify = "assessment", "left"
     names = ("policy", "confidence", "tier", "action", "category", "explanation")
-    facts = [(name, found[name]) for name in names]
-    facts += [(name, "\n".join(found[name])) for name in ("failed_checks", "reasons")]
+    facts = [(name, getattr(found, name)) for name in names]
+    facts += [(name, "\n".join(getattr(found, name))) for name in ("failed_checks", "reasons")]
     facts += [("before and after recheck", json_text(rechecked) if rechecked else "")]
-    facts += [(name, value) for name, value in found["diagnostics"].items() if name not in names]
+    facts += [(name, value) for name, value in found.diagnostics.items() if name not in names]
     for name, value in facts:
         if value not in ("", [], None):
             plain = value if isinstance(value, str | int | float) else json_text(value)
@@ -96,15 +105,15 @@ def _assessment(found: Mapping[str, Any], rechecked: Sequence[float | None] | No
     return shown
 
 
-def _waterfall(stages: list[dict[str, Any]]) -> Table:
-    total = sum(stage["duration_ms"] for stage in stages) or 1.0
+def _waterfall(stages: tuple[SnapshotStage, ...]) -> Table:
+    total_ms = sum(stage.duration_ms for stage in stages) or 1.0
     shown = Table(title="stages", title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
     for name in ("stage", "outcome", "ms", ""):
         shown.add_column(name, justify="right" if name == "ms" else "left")
-    before = 0.0
+    before_ms = 0.0
     for stage in stages:
-        start, width = int(40 * before / total), max(1, round(40 * stage["duration_ms"] / total))
+        start, width = int(40 * before_ms / total_ms), max(1, round(40 * stage.duration_ms / total_ms))
         bar = Text(" " * start + "█" * width, style="cyan")
-        shown.add_row(stage["stage"], cell(stage["outcome"]), f"{stage['duration_ms']:.1f}", bar)
-        before += stage["duration_ms"]
+        shown.add_row(cell(stage.stage), cell(stage.outcome), f"{stage.duration_ms:.1f}", bar)
+        before_ms += stage.duration_ms
     return shown

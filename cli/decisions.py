@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,70 +17,84 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli import review
 from cli.decision_export import written
-from cli.decision_filters import filtered
-from cli.decision_view import described, listed
-from cli.options import connected
-from cli.output import cell, complain, emit, emit_json, fail, for_eyes, screen
+from cli.decision_filters import FilteredCommand
+from cli.decision_view import decision_details, decision_table
+from cli.exit_codes import ExitCode
+from cli.options import database_url
+from cli.output import cell, emit, emit_json, fail, print_message, screen, stdout_is_terminal
+from cli.output_file import Force, output_file
 from cli.review_settings import site
-from db import audit, reviews
-from db.audit import CursorRejected, Filters
+from db.audit import decision_list, export_rows
+from db.audit.decision_list import CursorRejected, Filters
+from db.reviews import rulings
 from review.lists.export_layout import Form, Layout
 
-app = typer.Typer(no_args_is_help=True, help="Look at the audit: every event has exactly one row in it.")
+HELP: Final = (
+    "The audit, with exactly one decision for every event: `list` and `show` decisions, follow them with"
+    " `tail`, `export` them to a file, `review` them."
+)
+app = typer.Typer(no_args_is_help=True, help=HELP)
 app.command()(review.review)
 
-FIELDS: Final = frozenset(column.name for column in audit.LIST_COLUMNS)
+FIELDS: Final = frozenset(column.name for column in decision_list.LIST_COLUMNS) | export_rows.ADDED
 POLL_S: Final = 1.0
 OVERLAP: Final = timedelta(seconds=5)
-"""How far behind the newest row a tail looks again: a commit rarely takes this long after its decision."""
+"""Overlap of two reads of a tail: a commit rarely takes this long after its decision."""
 
 JsonFields = Annotated[
-    str | None, typer.Option("--json", help="Print NDJSON with these fields: a,b,c; or 'all'.")
+    str | None,
+    typer.Option("--json", help="Print NDJSON with these fields, such as id,reason; all: every field."),
 ]
 
 
-@app.command("list")
-@filtered
+@app.command("list", cls=FilteredCommand)
 def list_(
-    wanted: Filters,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows on this page.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Decisions on the page.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option(help="Start of the page, as the page before printed it.")
+    ] = None,
     json_fields: JsonFields = None,
 ) -> None:
-    """Decisions of the last 24 hours, newest first: a table on a terminal, NDJSON in a pipe.
+    """List decisions of the last 24 hours, newest first: a table on a terminal, NDJSON in a pipe.
 
-    --since asks for another time, --since all for everything. The next page's cursor is printed on stderr.
+    --since sets another start, --since all lists every decision. The cursor of the next page is printed on
+    stderr.
 
     Examples:
         hushgate decisions list --since 24h --decision ignore --rule 'flagged_keyword:*' --json id,reason
 
         hushgate decisions list --since all --account corner-shop --reason blocked --review open
     """
-    fields = _fields(json_fields)
+    fields, wanted = _fields(json_fields), _filters(context)
     try:
         page = asyncio.run(_page(wanted, limit, cursor))
     except CursorRejected as error:
         raise fail(f"--{error}") from error
-    if for_eyes() and fields is None:
-        for part in listed(page.rows):
+    if stdout_is_terminal() and fields is None:
+        for part in decision_table(page.rows):
             screen.print(part)
         if not page.rows and wanted.since:
-            complain(
-                f"looked back to {wanted.since:%Y-%m-%d %H:%M}Z; --since all looks at everything", style="dim"
+            print_message(
+                f"searched back to {wanted.since:%Y-%m-%d %H:%M}Z; --since all searches every decision",
+                style="dim",
             )
     else:
         emit(page.rows, (), fields=fields)
     if page.searched_to:
-        complain(
-            f"searched back to {page.searched_to:%Y-%m-%d %H:%M:%S}Z; the next page goes on", style="dim"
+        print_message(
+            f"searched back to {page.searched_to:%Y-%m-%d %H:%M:%S}Z; the next page continues from there",
+            style="dim",
         )
     if page.older:
-        complain(f"next page: --cursor {page.older}", style="dim")
+        print_message(f"next page: --cursor {page.older}", style="dim")
 
 
 @app.command()
-def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `list` prints it.")]) -> None:
-    """One decision whole, however old: why it ended so, stage trace, findings, attempts, passages, reviews.
+def show(
+    decision_id: Annotated[str, typer.Argument(help="The id of a decision, as `list` prints it.")],
+) -> None:
+    """Show one decision with its reason, stages, findings, attempts, passages and reviews.
 
     For example:
 
@@ -92,22 +106,21 @@ def show(decision_id: Annotated[str, typer.Argument(help="Id of a decision, as `
         raise fail(f"id: expected the id of a decision, got {decision_id!r}") from error
     row = asyncio.run(_one(wanted))
     if row is None:
-        raise fail(f"id: no decision {decision_id}", code=1)
-    if not for_eyes():
+        raise fail(f"id: no decision {decision_id}", code=ExitCode.NEGATIVE)
+    if not stdout_is_terminal():
         emit_json(row)
         return
-    for part in described(row):
+    for part in decision_details(row):
         screen.print(part)
 
 
-@app.command()
-@filtered
+@app.command(cls=FilteredCommand)
 def tail(
-    wanted: Filters,
+    context: typer.Context,
     json_fields: JsonFields = None,
-    last: Annotated[int, typer.Option(min=0, max=1000, help="Start with this many older ones.")] = 10,
+    last: Annotated[int, typer.Option(min=0, max=1000, help="Older decisions to start with.")] = 10,
 ) -> None:
-    """Follow the audit live, oldest first, until Ctrl-C; begins with the last few of 24 hours, or --since.
+    """Print decisions as they are made until Ctrl-C; starts with the last ones of 24 hours, or of --since.
 
     For example:
 
@@ -115,29 +128,31 @@ def tail(
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
     try:
-        asyncio.run(_follow(wanted, last, _fields(json_fields)))
+        asyncio.run(_follow(_filters(context), last, _fields(json_fields)))
     except KeyboardInterrupt:
         return
 
 
-@app.command()
-@filtered
+@app.command(cls=FilteredCommand)
 def export(
-    wanted: Filters,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; - is standard output.")],
+    context: typer.Context,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - is standard output.")],
     form: Annotated[
         Form | None,
-        typer.Option("--format", case_sensitive=False, help="csv or ndjson; else as the file's name ends."),
+        typer.Option(
+            "--format", case_sensitive=False, help="csv or ndjson; by default as the file name ends."
+        ),
     ] = None,
     bom: Annotated[
-        bool, typer.Option("--bom", help="Begin a CSV with a byte order mark, for Excel.")
+        bool, typer.Option("--bom", help="Start a CSV file with a byte order mark, for Excel.")
     ] = False,
+    force: Force = False,
 ) -> None:
-    """Write the decisions of the last 24 hours that match, newest first, to a file.
+    """Write matching decisions of the last 24 hours to a file, newest first.
 
-    --since asks for another time, --since all for everything; memory stays the same whatever their number. In
-    CSV a cell that a spreadsheet would take for a formula begins with an apostrophe. Where
-    HUSHGATE_REVIEW_URL is set, each line has a link to its page. Examples:
+    --since sets another start, --since all exports every decision. In CSV, a cell that a spreadsheet would
+    read as a formula starts with an apostrophe. With HUSHGATE_REVIEW_URL set, each line has a link to its
+    page. Examples:
 
         hushgate decisions export --since 7d --reason blocked -o blocked.csv
 
@@ -145,8 +160,16 @@ def export(
     """
     chosen = form or next((each for each in Form if output.suffix == f".{each}"), None)
     if chosen is None:
-        raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} does not say which")
-    asyncio.run(written(wanted, output, Layout(form=chosen, bom=bom, site=site())))
+        raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} ends with neither")
+    layout = Layout(form=chosen, bom=bom, site=site())
+    with output_file(output, force) as file:
+        count = asyncio.run(written(_filters(context), file, layout))
+    print_message(f"{count} decisions written to {output}", style="dim")
+
+
+def _filters(context: typer.Context) -> Filters:
+    filters: Filters = context.obj
+    return filters
 
 
 def _fields(text: str | None) -> list[str] | None:
@@ -162,30 +185,31 @@ def _fields(text: str | None) -> list[str] | None:
     return names
 
 
-async def _page(wanted: Filters, limit: int, cursor: str | None) -> audit.Page:
-    async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        return await audit.page(connection, wanted, limit=limit, cursor=cursor)
+async def _page(wanted: Filters, limit: int, cursor: str | None) -> decision_list.DecisionPage:
+    async with decision_list.read_connection(database_url()) as connection:
+        found = await decision_list.load_page(connection, wanted, limit=limit, cursor=cursor)
+        return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
 
 
-async def _one(decision_id: UUID) -> audit.Row | None:
-    async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        row = await audit.one(connection, decision_id)
+async def _one(decision_id: UUID) -> decision_list.SearchRow | None:
+    async with decision_list.read_connection(database_url()) as connection:
+        row = await decision_list.get_decision(connection, decision_id)
         if row is None:
             return None
-        given = await reviews.of_decision(connection, decision_id)
+        given = await rulings.list_reviews(connection, decision_id)
         return row | {"reviews": [asdict(each) for each in given]}
 
 
 async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
-    async with audit.reading(connected().database_url.get_secret_value()) as connection:
-        page = await audit.page(connection, wanted, limit=max(last, 1))
+    async with decision_list.read_connection(database_url()) as connection:
+        page = await decision_list.load_page(connection, wanted, limit=max(last, 1))
         rows = list(reversed(page.rows)) if last else []
         newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)
         seen: dict[UUID, datetime] = {row["id"]: row["created_at"] for row in page.rows}
         older = await _unseen(connection, wanted, newest - OVERLAP, seen)
         rows += [row for row in older if row["created_at"] > newest]
         while True:
-            for row in rows:
+            for row in await export_rows.with_reviews_and_replies(connection, rows):
                 _print_line(row, fields)
             await connection.rollback()
             await asyncio.sleep(POLL_S)
@@ -197,11 +221,11 @@ async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
 
 async def _unseen(
     connection: AsyncConnection, wanted: Filters, since: datetime, seen: dict[UUID, datetime]
-) -> list[audit.Row]:
-    """Rows not shown yet, and noted as seen: a worker may commit after one that decided later."""
-    unseen: list[audit.Row] = []
+) -> list[decision_list.SearchRow]:
+    """Rows that were not shown yet; a worker may commit later than a worker that decided after it."""
+    unseen: list[decision_list.SearchRow] = []
     position = (since, UUID(int=0))
-    while rows := await audit.after(connection, wanted, seen=position):
+    while rows := await decision_list.newer_decisions(connection, wanted, seen=position):
         unseen += [row for row in rows if row["id"] not in seen]
         seen |= {row["id"]: row["created_at"] for row in rows}
         position = (rows[-1]["created_at"], rows[-1]["id"])
@@ -209,7 +233,7 @@ async def _unseen(
 
 
 def _print_line(row: Mapping[str, Any], fields: list[str] | None) -> None:
-    if not for_eyes() or fields is not None:
+    if not stdout_is_terminal() or fields is not None:
         emit_json({name: row[name] for name in fields} if fields else row)
         return
     parts = [cell(row[name]) for name in ("created_at", "user_id", "decision", "reason_code", "matched_rule")]

@@ -1,14 +1,15 @@
-"""What ``hushgate doctor`` looks at of embeddings: does the model answer, are the stored vectors its own?"""
+"""``hushgate doctor``: does the embedding model answer, and are the stored vectors of that model?"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 
-from cli.check import Check
-from db import embedders
-from db.embedders import StoredEmbedder
-from db.pool import pool, reach
+from cli.doctor_check import DoctorCheck
+from db.documents import embedding_models
+from db.documents.embedding_models import StoredEmbedder
+from db.documents.stored_vectors import count_vectors
+from db.pool import check_reachable, create_pool
 from worker.adapters import openai_client
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
@@ -17,55 +18,55 @@ from worker.settings import Settings, embedding_endpoint
 REEMBED = "run: hushgate documents reembed"
 
 
-def stored_vectors(settings: Settings) -> Iterator[Check]:
-    """Whether searches use vectors, of the model that the settings name, and of every chunk."""
+def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether every chunk has a vector of the model that the settings name."""
     active, chunks, vectors = asyncio.run(_stored(settings))
     named = settings.embedding_model
     if active is None:
         if named and chunks:
-            yield _warning("no vector is stored: searches go by words alone", REEMBED)
+            yield _warning("no vector is stored: searches use words only", REEMBED)
         elif named:
-            yield Check(check="embedder", state="ok", found=f"{named}, no document stored yet")
+            yield DoctorCheck(check="embedder", state="ok", found=f"{named}, no document stored yet")
         return
     found = f"{active.model} with {active.dimensions} dimensions, {vectors} of {chunks} chunks"
     if not named:
-        yield _warning(f"{found}, unused: searches go by words alone", "set HUSHGATE_EMBEDDING_MODEL")
+        yield _warning(f"{found}, unused: searches use words only", "set HUSHGATE_EMBEDDING_MODEL")
     elif active.model != named:
         yield _warning(f"{found}, the settings name {named}", REEMBED)
     elif vectors < chunks:
         yield _warning(found, REEMBED)
     else:
-        yield Check(check="embedder", state="ok", found=found)
+        yield DoctorCheck(check="embedder", state="ok", found=found)
 
 
-def embedding_answer(settings: Settings) -> Iterator[Check]:
-    """Whether the model embeds one word, with as many dimensions as were asked for."""
+def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether the model embeds one word, and with how many dimensions."""
     if not settings.embedding_model:
         return
-    name, asked = "embedding endpoint", f"{settings.embedding_model} at {embedding_endpoint(settings)[0]}"
+    name, asked = "live embedding call", f"{settings.embedding_model} at {embedding_endpoint(settings)[0]}"
     try:
         dimensions = asyncio.run(_dimensions(settings))
     except EmbeddingRejected as error:
-        mend = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
-        yield Check(check=name, state="fail", found=f"{asked}: HTTP {error.status}", mend=mend)
+        fix = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
+        yield DoctorCheck(check=name, state="fail", found=f"{asked}: HTTP {error.status}", fix=fix)
     except RetrievalUnavailable as error:
-        mend = "check HUSHGATE_EMBEDDING_BASE_URL and the network; searches go by words alone meanwhile"
-        yield Check(check=name, state="fail", found=f"{asked}: {error.kind}", mend=mend)
+        fix = "check HUSHGATE_EMBEDDING_BASE_URL and the network; until then searches use words only"
+        yield DoctorCheck(check=name, state="fail", found=f"{asked}: {error.kind}", fix=fix)
     else:
-        yield Check(check=name, state="ok", found=f"{asked} gives {dimensions} dimensions")
+        yield DoctorCheck(check=name, state="ok", found=f"{asked} gives {dimensions} dimensions")
 
 
-def _warning(found: str, mend: str) -> Check:
-    return Check(check="embedder", state="warn", found=found, mend=mend)
+def _warning(found: str, fix: str) -> DoctorCheck:
+    return DoctorCheck(check="embedder", state="warn", found=found, fix=fix)
 
 
 async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:
     """The active embedder, how many chunks there are, and how many of them have its vector."""
     url = settings.database_url.get_secret_value()
-    await reach(url)
-    async with pool(url, size=1, application="hushgate-doctor", role=None) as source:
-        active = await embedders.active(source)
-        chunks, vectors = await embedders.counts(source, active)
+    await check_reachable(url)
+    async with create_pool(url, size=1, application="hushgate-doctor", role=None) as source:
+        active = await embedding_models.active_embedder(source)
+        chunks, vectors = await count_vectors(source, active)
     return active, chunks, vectors
 
 

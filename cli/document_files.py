@@ -1,17 +1,22 @@
-"""Which files hold documents, what they are called in the database, and their bytes."""
+"""Document files: their paths, their source names in the database, and their bytes."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from db.ingest import MOST_BYTES, PIPE, TOO_LARGE, File
+from db.documents.ingest import (
+    MOST_BYTES,
+    PIPE,
+    TOO_LARGE,
+    DocumentFile,
+)
 from worker.documents import reading
 from worker.errors import DocumentRejected
 
 
-def files(path: str) -> tuple[list[Path], int]:
-    """The documents at a path, sorted, and how many files were passed over: other formats and hidden ones."""
+def find_documents(path: str) -> tuple[list[Path], int]:
+    """The documents at a path, sorted, and the number of skipped files: other formats and hidden ones."""
     root = Path(path)
     if not root.is_dir():
         return [root], 0
@@ -26,7 +31,7 @@ def files(path: str) -> tuple[list[Path], int]:
 
 
 def source_name(path: Path) -> str:
-    """What a file is called in the database: its path from here, or from the root when it lies elsewhere."""
+    """The source name of a file: its path relative to the current folder, or absolute outside of it."""
     if str(path) == PIPE:
         return PIPE
     whole = path.resolve()
@@ -34,11 +39,11 @@ def source_name(path: Path) -> str:
     return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
-def read(path: Path) -> File:
-    """A file, or standard input for ``-``.
+def read_document(path: Path) -> DocumentFile:
+    """A document's bytes, from a file or for ``-`` from standard input.
 
     Raises:
-        DocumentRejected: it cannot be opened, or is too large.
+        DocumentRejected: the file cannot be opened, or is too large.
     """
     piped = str(path) == PIPE
     try:
@@ -51,4 +56,4 @@ def read(path: Path) -> File:
         raise DocumentRejected(f"cannot be opened: {error.strerror}") from error
     if len(data) > MOST_BYTES:
         raise DocumentRejected(TOO_LARGE)
-    return File(name="" if piped else path.name, source="" if piped else source_name(path), data=data)
+    return DocumentFile(name="" if piped else path.name, source="" if piped else source_name(path), data=data)

@@ -1,4 +1,4 @@
-"""``hushgate documents``: what an account's replies may rest on."""
+"""``hushgate documents``: the documents of an account."""
 
 from __future__ import annotations
 
@@ -13,103 +13,144 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cli import document_files
-from cli.output import emit, emit_json, errors, fail, for_eyes
-from db import documents, embedders, embedding, ingest
-from db.embedding import BATCH_TIMEOUT_S
-from db.ingest import Ingest, Model, Wanted
-from db.pool import Pool, pool, reach
-from db.retrieval import PostgresRetriever
+from cli.exit_codes import ExitCode
+from cli.options import usable
+from cli.output import emit, emit_json, errors, fail, stdout_is_terminal
+from db.documents import (
+    configured_embedder,
+    embedding_models,
+    ingest,
+    model_change,
+    storage,
+)
+from db.documents.configured_embedder import BATCH_TIMEOUT_S
+from db.documents.ingest import DocumentOptions, EmbeddingModel, Ingest
+from db.documents.retrieval import PostgresRetriever
+from db.pool import Pool, check_reachable, create_pool
 from worker import settings
-from worker.documents.model import Format
+from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, DocumentRejected
 
-app = typer.Typer(no_args_is_help=True, help="Documents that an account's replies may rest on.")
+HELP: Final = (
+    "Documents on which an account's replies are based: `add`, `list`, `remove` and `search` them; `reembed`"
+    " after a change of the embedding model."
+)
+app = typer.Typer(no_args_is_help=True, help=HELP)
 
 ADDED: Final = ["source", "outcome", "document_id", "chunks", "reason"]
 LISTED: Final = ["id", "title", "source", "format", "size_bytes", "labels", "chunks", "vectors", "created_at"]
 FOUND: Final = ["similarity", "percentile", "found_by", "title", "text", "passage_id"]
 
-Account = Annotated[
-    str | None, typer.Option("--account", "-a", help="Whose documents; may be left out with one account.")
+UserIdOption = Annotated[
+    str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
 ]
-Labels = Annotated[
-    list[str] | None, typer.Option("--label", "-l", metavar="KEY=VALUE", help="May be given many times.")
+LabelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", "-l", metavar="KEY=VALUE", help="A label of the documents; may be repeated."),
 ]
 
 
 @app.command()
 def add(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders, or - for a pipe.")],
-    account: Account = None,
-    title: Annotated[str, typer.Option(help="Instead of the document's own; one file only.")] = "",
-    source: Annotated[str, typer.Option(help="Name to replace it by later; one file only.")] = "",
-    kind: Annotated[Format | None, typer.Option("--format", help="Instead of the file's ending.")] = None,
-    label: Labels = None,
+    account: UserIdOption = None,
+    title: Annotated[str, typer.Option(help="Title instead of the document's own; one file only.")] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            help="Name under which a later version replaces the file; default: the path. One file only."
+        ),
+    ] = "",
+    kind: Annotated[
+        DocumentFormat | None, typer.Option("--format", help="Format; default: by the file name's ending.")
+    ] = None,
+    label: LabelsOption = None,
 ) -> None:
-    """Add Markdown, HTML, text and PDF files; a folder with all that is in it.
+    """Add Markdown, HTML, text and PDF files, at most 50 MiB each; a folder with all files in it.
 
-    Adding the same file again changes nothing; a changed file replaces its older version. What cannot be
-    read is refused by name, the others go on, and the exit code is 1.
+    Adding the same file again changes nothing; a changed file replaces its older version. Unreadable files
+    are refused by name, the others are added, and the exit code is 1. For example:
+
+        hushgate documents add handbook/ --account corner-shop --label language=en
     """
     found, skipped = _files(paths)
     if len(found) > 1 and (title or source):
         raise fail(f"--title and --source: expected one file, got {len(found)}")
     labels = _labels(label) if label is not None else None
     if skipped:
-        errors.print(f"{skipped} files passed over: hidden, or no Markdown, HTML, text or PDF")
+        errors.print(f"{skipped} files skipped: hidden, or not Markdown, HTML, text or PDF")
 
     async def run() -> bool:
         async with _opened() as (pool_, model):
-            wanted = Wanted(
+            wanted = DocumentOptions(
                 user_id=await _account(pool_, account), title=title, source=source, kind=kind, labels=labels
             )
-            if model is None and await embedders.active(pool_):
+            if model is None and await embedding_models.active_embedder(pool_):
                 errors.print(
                     "HUSHGATE_EMBEDDING_MODEL is not set: no vectors until `hushgate documents reembed`"
                 )
             return await _add_all(Ingest(pool_, model, wanted), found)
 
     if not asyncio.run(run()):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 @app.command("list")
-def list_(account: Account = None, label: Labels = None) -> None:
-    """An account's documents; vectors below chunks means that `hushgate documents reembed` has work to do."""
+def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> None:
+    """Print an account's documents; with fewer vectors than chunks, run `hushgate documents reembed`.
+
+    For example:
+
+        hushgate documents list --account corner-shop --label language=en
+    """
 
     async def run() -> list[dict[str, Any]]:
         async with _opened() as (source, _):
-            return await documents.listed(source, await _account(source, account), _labels(label))
+            return await storage.list_documents(source, await _account(source, account), _labels(label))
 
     emit(asyncio.run(run()), LISTED)
 
 
 @app.command()
 def remove(
-    ids: Annotated[list[int], typer.Argument(metavar="ID...", help="From `documents list`.")],
-    account: Account = None,
+    ids: Annotated[
+        list[int], typer.Argument(metavar="ID...", help="Ids, as `hushgate documents list` prints them.")
+    ],
+    account: UserIdOption = None,
 ) -> None:
-    """Remove documents with all their chunks; exit code 1 when the account lacks one of them."""
+    """Remove documents with all their chunks; exit code 1 when the account lacks one of them.
+
+    For example:
+
+        hushgate documents remove 12 13 --account corner-shop
+    """
 
     async def run() -> tuple[int, ...]:
         async with _opened() as (source, _):
-            return await documents.remove(source, await _account(source, account), ids)
+            return await storage.remove_documents(source, await _account(source, account), ids)
 
     removed = asyncio.run(run())
     emit([{"id": each, "removed": each in removed} for each in ids], ["id", "removed"])
     if len(removed) < len(set(ids)):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 @app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="What a message might ask.")],
-    account: Account = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="Most passages.")] = 5,
-    min_similarity: Annotated[float, typer.Option(min=0, max=1, help="Leave out what is below.")] = 0.0,
-    label: Labels = None,
+    query: Annotated[str, typer.Argument(help="A question as in a message.")],
+    account: UserIdOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Passages at most.")] = 5,
+    min_similarity: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out passages below this similarity, 0 to 1.")
+    ] = 0.0,
+    label: LabelsOption = None,
 ) -> None:
-    """The passages a reply to this query would rest on, as a worker finds them."""
+    """Print the passages that a worker would retrieve for this query.
+
+    For example:
+
+        hushgate documents search "when are you open?" --account corner-shop
+    """
 
     async def run() -> list[dict[str, Any]]:
         async with _opened(patience_s=0.0) as (source, model):
@@ -117,7 +158,7 @@ def search(
             user_id = await _account(source, account)
             found = await retriever.search(user_id, query, limit, min_similarity, _labels(label))
             if found.degraded:
-                errors.print(f"by words alone, the embedding model failed: {found.degraded}", style="yellow")
+                errors.print(f"by words only: the embedding model failed ({found.degraded})", style="yellow")
             return [asdict(passage) for passage in found]
 
     emit(asyncio.run(run()), FOUND)
@@ -125,63 +166,60 @@ def search(
 
 @app.command()
 def reembed() -> None:
-    """Give every chunk of every account a vector of HUSHGATE_EMBEDDING_MODEL, then let searches use it.
+    """Embed every chunk of every account with HUSHGATE_EMBEDDING_MODEL, then switch searches to the vectors.
 
     Run it after changing the model, and after adding documents without one. It may be interrupted and run
     again; searches use the old vectors until the new ones are complete.
     """
 
-    async def run() -> embedders.StoredEmbedder | None:
+    async def run() -> embedding_models.StoredEmbedder | None:
         async with _opened() as (source, model):
             if model is None:
                 raise ConfigurationError("HUSHGATE_EMBEDDING_MODEL: expected a model, got nothing")
             with _progress("embedding") as (bar, task):
-                async for done, whole in ingest.reembedded(source, model):
+                async for done, whole in model_change.reembed_chunks(source, model):
                     bar.update(task, completed=done, total=whole)
-            return await embedders.active(source)
+            return await embedding_models.active_embedder(source)
 
     active = asyncio.run(run())
-    assert active is not None  # noqa: S101  # what has just been re-embedded is active
+    assert active is not None  # what has just been re-embedded is active
     columns = ["model", "dimensions", "calibrated_chunks"]
     emit([{name: getattr(active, name) for name in columns}], columns)
 
 
 async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
-    """Add file after file, telling each outcome; True when none was refused."""
+    """Add file after file and print each outcome; True when none was refused."""
     rows = []
     with _progress("adding", total=len(found)) as (bar, task):
         for path in found:
-            row = await _added(ingestion, path)
+            row = await _add_row(ingestion, path)
             bar.advance(task)
             rows.append(row)
-            if not for_eyes():
+            if not stdout_is_terminal():
                 emit_json(row)
         await ingestion.finish()
-    if for_eyes():
+    if stdout_is_terminal():
         emit(rows, ADDED)
     return not any(row["outcome"] == "refused" for row in rows)
 
 
-async def _added(ingestion: Ingest, path: Path) -> dict[str, Any]:
+async def _add_row(ingestion: Ingest, path: Path) -> dict[str, Any]:
     try:
-        file = document_files.read(path)
+        file = document_files.read_document(path)
     except DocumentRejected as error:
-        return ingest.refused(document_files.source_name(path), error)
+        return ingest.refused_row(document_files.source_name(path), error)
     return await ingestion.add(file)
 
 
 @asynccontextmanager
-async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, Model | None]]:
-    """Connections of the login's own role, and the embedding model if one is set."""
-    try:
-        known = settings.documents()
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
+async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
+    """Connections with the login's own role, and the embedding model if one is set."""
+    known = usable(settings.load_document_settings)
     url = known.database_url.get_secret_value()
-    await reach(url)
+    await check_reachable(url)
     async with (
-        pool(url, size=2, application="hushgate-cli", role=None) as source,
-        embedding.opened(known, patience_s=patience_s) as model,
+        create_pool(url, size=2, application="hushgate-cli", role=None) as source,
+        configured_embedder.open_model(known, patience_s=patience_s) as model,
     ):
         yield source, model
 
@@ -189,20 +227,20 @@ async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Po
 async def _account(source: Pool, given: str | None) -> str:
     if given:
         return given
-    known = await documents.accounts(source)
+    known = await storage.list_accounts(source)
     if len(known) == 1:
         return known[0]
     shown = ", ".join(known) if known else "there is none yet"
-    raise fail(f"--account: expected the account whose documents these are ({shown})")
+    raise fail(f"--account: expected the account of the documents ({shown})")
 
 
 def _files(paths: Sequence[str]) -> tuple[list[Path], int]:
     found: list[Path] = []
     skipped = 0
     for path in paths:
-        some, passed_over = document_files.files(path)
-        found += some
-        skipped += passed_over
+        more, ignored = document_files.find_documents(path)
+        found += more
+        skipped += ignored
     return list(dict.fromkeys(found)), skipped
 
 

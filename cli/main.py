@@ -1,4 +1,4 @@
-"""The command ``hushgate``: one line per command, each thin."""
+"""The command ``hushgate``: the list of its commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import psycopg
 import sqlalchemy as sa
+import structlog
 import typer
 from redis.exceptions import RedisError
 
@@ -17,28 +18,34 @@ from cli import (
     decisions,
     doctor,
     documents,
+    explain,
     publish,
     review_site,
-    saving,
     serve,
+    store_account,
 )
 from cli.assess import assess_app
 from cli.demo import run as demo
-from cli.output import complain
+from cli.exit_codes import MEANINGS, ExitCode, code_of
+from cli.output import print_message
 from cli.rules import rules_app, use_database
 from worker import __version__
-from worker.errors import ConfigurationError, HushgateError, StorageUnavailable
+from worker.errors import HushgateError, StorageUnavailable
 
 HELP: Final = """
-Hushgate decides, for each chat message or comment, whether an AI may answer it, and stays silent when not.
+Hushgate decides for each chat message or comment whether an AI may answer it, and sends no reply when not.
 
 Start with `hushgate demo`. Then: `hushgate migrate`, `hushgate worker`, `hushgate publish events.ndjson`,
 `hushgate decisions list`. On a terminal commands print tables, in a pipe one JSON object a line.
 """
+EPILOG: Final = "Exit codes, the same for every command:\n\n" + "\n".join(
+    f"- {code.value}: {meaning}" for code, meaning in MEANINGS.items()
+)
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 app = typer.Typer(
     help=HELP,
+    epilog=EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
@@ -47,6 +54,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(demo.up)
 app.command()(publish.publish)
+app.command()(explain.explain)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(review_site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
@@ -63,7 +71,7 @@ app.add_typer(config.app, name="config")
 app.command()(config.schema)
 
 
-use_database(load=saving.load_rules, save=saving.save_rules)
+use_database(load=store_account.load_rules, save=store_account.save_rules)
 
 
 def _version(wanted: bool) -> None:  # as Typer calls it
@@ -82,28 +90,34 @@ def _root(
 
 
 def main() -> None:
-    """Run the command; what a person or a deployer must mend is one line, a bug is a traceback."""
+    """Run the command; an error that a person can fix is one line, a defect is a traceback."""
+    if not structlog.is_configured():  # standard output is for results; servers configure their own log
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     try:
         if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
-            _end("arguments: expected UTF-8, got other bytes", code=2)
+            print_message("arguments: expected UTF-8, got other bytes")
+            sys.exit(ExitCode.USAGE)
         app()
-    except ConfigurationError as error:
-        _end(str(error), code=2)
-    except StorageUnavailable as error:
-        _end(f"{_first_line(error)} (hushgate doctor says more)")
-    except HushgateError as error:
-        _end(str(error))
-    except RedisError as error:
-        _end(f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)")
-    except (psycopg.Error, sa.exc.DBAPIError) as error:
-        cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-        _end(f"Postgres: {_first_line(cause)} (hushgate doctor says more)")
+    except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
+        print_message(_shown(error))
+        sys.exit(code_of(error))
+    except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(ExitCode.DEFECT)
+
+
+def _shown(error: Exception) -> str:
+    """The message of an error: our errors whole, those of servers as one line with a hint."""
+    match error:
+        case StorageUnavailable():
+            return f"{_first_line(error)} (hushgate doctor says more)"
+        case HushgateError():
+            return str(error)
+        case RedisError():
+            return f"Redis: {type(error).__name__}: {error} (hushgate doctor says more)"
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    return f"Postgres: {_first_line(cause)} (hushgate doctor says more)"
 
 
 def _first_line(error: BaseException | None) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _end(message: str, *, code: int = 1) -> None:
-    complain(message)
-    sys.exit(code)

@@ -1,4 +1,4 @@
-"""Tables for eyes, NDJSON for pipes."""
+"""Tables on a terminal, NDJSON in a pipe."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.exit_codes import ExitCode
+
 errors: Final = Console(stderr=True)
 screen: Final = Console()
 
 HOSTILE: Final = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 SPACES: Final = {"\n": "↵", "\t": " ", "\u200c": "", "\u200d": "\u200d"}
 WHOLE: Final = frozenset({"created_at", "id", "entry_id", "decision", "check", "state"})
-"""Columns to copy from or to scan along: never broken."""
+"""Columns whose values are never broken over two lines: people copy them."""
 STYLES: Final = {"respond": "green", "escalate": "yellow", "ignore": "dim", "high": "green", "low": "red"}
 
 
-def for_eyes() -> bool:
+def stdout_is_terminal() -> bool:
     """True when standard output is a terminal."""
     return sys.stdout.isatty()
 
@@ -34,7 +36,7 @@ def emit(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, fields: Sequence[str] | None = None
 ) -> None:
     """Print rows: a table of ``columns`` on a terminal, else NDJSON with ``fields``, or all."""
-    if for_eyes() and fields is None:
+    if stdout_is_terminal() and fields is None:
         screen.print(table(rows, columns))
         return
     for row in rows:
@@ -50,14 +52,14 @@ def emit_json(row: Mapping[str, Any]) -> None:
 def json_text(value: object) -> str:
     """Compact JSON; times as RFC 3339, identifiers as text, bytes as text with replacements.
 
-    What could drive a terminal is escaped: JSON asks for that only below U+0020.
+    Characters that could control a terminal are escaped; JSON demands that only below U+0020.
     """
     text = orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
     return HOSTILE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: str | None = None) -> Table:
-    """Rows as a table; text is shown as text, never as markup."""
+    """Rows as a table; text is never read as markup."""
     shown = Table(title=title, title_justify="left", header_style="bold", show_edge=False, pad_edge=False)
     for column in columns:
         shown.add_column(column.replace("_", " "), overflow="fold", no_wrap=column in WHOLE)
@@ -67,7 +69,7 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: s
 
 
 def cell(value: object) -> Text:
-    """One value as a person reads it."""
+    """One value of a table."""
     if value is None:
         return Text("–", style="dim")
     if isinstance(value, bool):
@@ -80,20 +82,20 @@ def cell(value: object) -> Text:
     return Text(text, style=STYLES.get(text, ""))
 
 
-def fail(message: str, *, code: int = 2) -> typer.Exit:
-    """Say on stderr what is wrong; raise what this returns."""
-    complain(message)
+def fail(message: str, *, code: ExitCode = ExitCode.USAGE) -> typer.Exit:
+    """Print on stderr what is wrong; the caller raises the returned error."""
+    print_message(message)
     return typer.Exit(code)
 
 
-def complain(message: str, *, style: str = "red") -> None:
-    """Say something on stderr; a line stays a line however narrow the terminal."""
+def print_message(message: str, *, style: str = "red") -> None:
+    """Print on stderr; a line is not wrapped, however narrow the terminal."""
     for line in message.splitlines():
         errors.print(Text(printable(line), style=style), soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """Control characters as pictures: hostile text must not drive a terminal."""
+    """The text without control characters: hostile text must not control a terminal."""
     return "".join(character if character.isprintable() else SPACES.get(character, "�") for character in text)
 
 

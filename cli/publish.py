@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -16,11 +15,11 @@ from redis import Redis
 from redis.exceptions import RedisError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cli.options import connected
-from cli.output import complain, emit, errors, fail, for_eyes
-from tasks.publish import publish_many
-from worker.errors import PayloadRejected
-from worker.payload import Arrival, parse
+from cli.exit_codes import ExitCode, code_of
+from cli.options import streams
+from cli.output import emit, errors, fail, print_message, stdout_is_terminal
+from tasks.publish import append, checked
+from worker.errors import PayloadRejected, StreamFull
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
@@ -29,8 +28,8 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BadLine:
-    """A line that is no event."""
+class BadEventLine:
+    """A line that is not an event."""
 
     line: int
     error: PayloadRejected
@@ -38,34 +37,42 @@ class BadLine:
 
 def publish(
     source: Annotated[str, typer.Argument(help="A file of NDJSON, one event a line; - for standard input.")],
-    rate: Annotated[float, typer.Option(min=0, help="Events per second; 0 as fast as it goes.")] = 0.0,
-    wait: Annotated[bool, typer.Option("--wait", help="Return when every event has its decision.")] = False,
+    rate: Annotated[float, typer.Option(min=0, help="Events per second; 0 is no limit.")] = 0.0,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until every event is decided.")] = False,
     timeout: Annotated[
         float, typer.Option(min=1, help="With --wait: give up after this many seconds.")
     ] = 600.0,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Publish the good lines of a bad file.")
+        bool, typer.Option("--skip-bad", help="Skip bad lines and publish the others.")
     ] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Publish lines as they are, unchecked.")] = False,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw", help="Publish lines without a check; a line that is not an event becomes a dead letter."
+        ),
+    ] = False,
 ) -> None:
-    """Publish events. Every line is checked first; with a bad one nothing is published, unless --skip-bad.
+    """Publish events from a file or a pipe; when a line is not an event, nothing is published.
 
-    Prints one summary. Exit 0 when every line is on the stream and, with --wait, decided; 1 when some are
-    not; 2 when nothing was published for a bad line. Examples:
+    Every line is checked first. --skip-bad publishes the good lines. Prints one summary. Exit 0 when every
+    line is on the stream and, with --wait, decided; 1 when some are not; 5 when nothing was published because
+    of a bad line. Examples:
 
         hushgate publish events.ndjson --rate 50 --wait
 
         jq -c '.[]' export.json | hushgate publish -
     """
-    settings = connected()
+    settings = streams()
     lines = _lines(source)
     bad = [] if raw else _bad(lines, settings.payload_bytes)
     for problem in bad[:SHOWN_ERRORS]:
-        complain(f"line {problem.line}: {problem.error}")
+        print_message(f"line {problem.line}: {problem.error}")
     if len(bad) > SHOWN_ERRORS:
-        complain(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
+        print_message(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
     if bad and not skip_bad:
-        raise fail(f"nothing was published: {len(bad)} of {len(lines)} lines are no events")
+        raise fail(
+            f"nothing was published: {len(bad)} of {len(lines)} lines are not events", code=ExitCode.REJECTED
+        )
     skipped = {problem.line for problem in bad}
     events = [line for number, line in lines.items() if number not in skipped]
     ids: list[str] = []
@@ -73,15 +80,23 @@ def publish(
         with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=30) as redis:
             _send(redis, settings.stream, events, rate, ids)
             unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
+    except StreamFull as error:
+        raise fail(
+            f"Redis is full: {len(ids)} of {len(events)} were published; publish the others when the backlog"
+            " is smaller, or raise maxmemory",
+            code=ExitCode.UNAVAILABLE,
+        ) from error
     except RedisError as error:
         shown = f"{type(error).__name__}: {error}"
-        raise fail(f"Redis: {shown} ({len(ids)} of {len(events)} were published)", code=1) from error
+        raise fail(
+            f"Redis: {shown} ({len(ids)} of {len(events)} were published)", code=code_of(error)
+        ) from error
     summary = {"published": len(ids), "skipped": len(bad)}
     if wait:
         summary["unfinished"] = unfinished
     emit([summary], list(summary))
     if unfinished or bad:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 def _lines(source: str) -> dict[int, bytes]:
@@ -93,32 +108,35 @@ def _lines(source: str) -> dict[int, bytes]:
     return {number: line for number, line in enumerate(body.split(b"\n"), 1) if line.strip()}
 
 
-def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadLine]:
-    """The lines that a worker would bury, with the same words."""
-    problems, now = [], datetime.now(UTC)
+def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadEventLine]:
+    """The lines that a worker would make dead letters of, with the same messages."""
+    problems = []
     for number, line in lines.items():
-        arrival = Arrival(entry_id="0-0", size_bytes=len(line), received_at=now)
         try:
-            parse(line, arrival, most_bytes=most_bytes)
+            checked(line, most_bytes=most_bytes)
         except PayloadRejected as error:
-            problems.append(BadLine(line=number, error=error))
+            problems.append(BadEventLine(line=number, error=error))
     return problems
 
 
 def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list[str]) -> None:
-    """Append events at the rate asked for; their entry ids go to ``ids``, which an error leaves as it is."""
+    """Append events at the given rate; their entry ids are added to ``ids``, also when an error follows."""
     started, size = time.monotonic(), max(1, min(BATCH, int(rate / 10))) if rate else BATCH
     with _progress() as progress:
         task = progress.add_task("published", total=len(events))
         for batch in _batches(events, size):
-            ids += publish_many(redis, batch, stream=stream)
+            try:
+                ids += append(redis, batch, stream=stream)
+            except StreamFull as error:
+                ids += error.published
+                raise
             progress.update(task, completed=len(ids))
             if rate:
                 time.sleep(max(0.0, started + len(ids) / rate - time.monotonic()))
 
 
 def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
-    """Wait until the entries have left the stream; how many have not."""
+    """Wait until the entries have left the stream; how many are still there at the end."""
     deadline, left = time.monotonic() + timeout_s, ids
     with _progress() as progress:
         task = progress.add_task("decided", total=len(ids))
@@ -145,4 +163,4 @@ def _batches(items: list[Item], size: int) -> Iterator[list[Item]]:
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=errors, disable=not for_eyes() and not errors.is_terminal)
+    return Progress(*columns, console=errors, disable=not stdout_is_terminal() and not errors.is_terminal)

@@ -1,4 +1,4 @@
-"""``hushgate decisions review``: a verdict on decisions, from a terminal or a pipe."""
+"""``hushgate decisions review``: rulings on decisions, from the command line or standard input."""
 
 from __future__ import annotations
 
@@ -14,25 +14,36 @@ import orjson
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.output import complain, emit, fail
+from cli.exit_codes import ExitCode
+from cli.output import emit, fail, print_message
 from cli.review_settings import who, with_store
-from db import access_log, exchanges, reviewing, reviews
-from db.access_log import Action, Entry
+from db import access_log
+from db.access_log import LogEntry, LoggedAction
 from db.review_store import Store
-from db.reviewing import Submission
-from db.reviews import CAUSES, Cause, Remedy, Review, Reviewer, ReviewRejected, Ruling, Source
-from worker.model import Verdict
+from db.reviews import exchanges, rulings, submission, withdrawal
+from db.reviews.rulings import (
+    RULING_REASONS,
+    Remedy,
+    Review,
+    Reviewer,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+)
+from db.reviews.submission import Submission
+from worker.model import DecisionKind
 
 SHOWN_ERRORS: Final = 20
-CODES: Final = ", ".join(CAUSES)
-COLUMNS: Final = ("id", "verdict", "effect", "review", "error")
+CODES: Final = ", ".join(RULING_REASONS)
+COLUMNS: Final = ("id", "ruling", "effect", "review", "error")
 
 Word = TypeVar("Word", bound=StrEnum)
 Value = TypeVar("Value")
 
 
-class Answer(StrEnum):
-    """What a person may say."""
+class RulingWord(StrEnum):
+    """Rulings a person may give."""
 
     AGREE = "agree"
     OVERTURN = "overturn"
@@ -40,84 +51,86 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One review as it was asked for."""
+class ReviewLine:
+    """One review to store."""
 
     decision_id: UUID
     ruling: Ruling
-    cause: Cause | None
+    reason: RulingReason | None
     note: str
-    corrected: Verdict | None
+    corrected: DecisionKind | None
     remedy: Remedy
 
 
-class BadLine(Exception):  # noqa: N818  # shown with its number
-    """A line is no review."""
+class BadReviewLine(Exception):
+    """A line is not a valid review."""
 
 
 def review(
     decision_id: Annotated[
         str, typer.Argument(help="Id of a decision, or - to read NDJSON from standard input.")
     ],
-    verdict: Annotated[
-        Answer | None, typer.Option(case_sensitive=False, help="agree, overturn or unsure.")
+    ruling: Annotated[
+        RulingWord | None, typer.Option(case_sensitive=False, help="agree, overturn or unsure.")
     ] = None,
     reason: Annotated[str, typer.Option(help=f"Needed to overturn: {CODES}.")] = "",
     note: Annotated[str, typer.Option(help="For colleagues, at most 4000 characters.")] = "",
     corrected: Annotated[
-        Verdict | None,
+        DecisionKind | None,
         typer.Option(case_sensitive=False, help="With overturn: what should have been decided."),
     ] = None,
     restore: Annotated[
         bool,
         typer.Option(
             "--restore",
-            help="Put the sealed exchange back into the history; a draft that was never sent stays sealed.",
+            help="Restore the sealed exchange to the history; a draft that was never sent stays sealed.",
         ),
     ] = False,
     remove: Annotated[
         bool,
-        typer.Option("--remove", help="Seal the exchange, and hold the reply back or have it deleted."),
+        typer.Option("--remove", help="Seal the exchange; cancel the reply or ask the channel to delete it."),
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take your own review back, within 60 s, with what it did.")
+        bool, typer.Option("--undo", help="Withdraw your own review within 60 s, with its effect.")
     ] = False,
 ) -> None:
-    """Say what you think of a decision, however old: a review is appended under your login, the audit stays.
+    """Review a decision: append a ruling under your login. The decision itself does not change.
 
-    With - every line of standard input is one object with id and any of verdict, reason, note, corrected and
-    remedy (restore or remove); what a line leaves out comes from the options. Every line is checked before
-    anything is stored; then each is stored by itself. Exit 0 when all were stored, 1 when some were not,
-    2 when nothing was. Examples:
+    With - every line of standard input is a JSON object with id and any of ruling, reason, note, corrected
+    and remedy (restore or remove); missing fields come from the options. All lines are checked before
+    anything is stored; then each review is stored in its own transaction. Exit code 0 when all were stored, 1
+    when some were not, 5 when a line was invalid and nothing was stored. Examples:
 
-        hushgate decisions review ID --verdict overturn --reason RULE_TOO_BROAD --restore --note '...'
+        hushgate decisions review ID --ruling overturn --reason RULE_TOO_BROAD --restore --note '...'
 
-        hushgate decisions list --review open --json id | hushgate decisions review - --verdict agree
+        hushgate decisions list --review open --json id | hushgate decisions review - --ruling agree
     """
     if restore and remove:
         raise fail("--restore, --remove: expected one of them, got both")
     shared: dict[str, Any] = {
-        "verdict": verdict.value if verdict else "",
+        "ruling": ruling.value if ruling else "",
         "reason": reason,
         "note": note,
         "corrected": corrected.value if corrected else "",
         "remedy": Remedy.RESTORE if restore else Remedy.REMOVE if remove else "",
     }
-    asked = _from_pipe(shared) if decision_id == "-" else [{**shared, "id": decision_id}]
+    piped = decision_id == "-"
+    requests = _from_pipe(shared) if piped else [{**shared, "id": decision_id}]
+    refusal = ExitCode.REJECTED if piped else ExitCode.USAGE
     if undo:
-        ids = _checked(asked, _id)
-        rows = with_store(lambda store: _each(store, ids, _take_back))
+        ids = _checked(requests, _id, refusal)
+        rows = with_store(lambda store: _each(store, ids, _withdraw))
     else:
-        lines = _checked(asked, _line)
+        lines = _checked(requests, _line, refusal)
         rows = with_store(lambda store: _each(store, lines, _store))
     emit(rows, [name for name in COLUMNS if any(row.get(name) for row in rows)])
     if failed := sum(1 for row in rows if "error" in row):
-        complain(f"{failed} of {len(rows)} not done")
-        raise typer.Exit(1)
+        print_message(f"{failed} of {len(rows)} not done")
+        raise typer.Exit(ExitCode.NEGATIVE)
 
 
 def _from_pipe(shared: dict[str, Any]) -> list[dict[str, Any]]:
-    """One dictionary a line, blank lines left out; a line that is none is kept for the check to refuse."""
+    """One dictionary per line without blank lines; an invalid line is kept for the check to refuse."""
     rows = []
     for raw in sys.stdin.buffer.read().splitlines():
         if not raw.strip():
@@ -128,50 +141,52 @@ def _from_pipe(shared: dict[str, Any]) -> list[dict[str, Any]]:
             found = {"not json": str(error)}
         rows.append({**shared, **found} if isinstance(found, dict) else {"not json": "not an object"})
     if not rows:
-        raise fail("standard input: expected one JSON object a line, got nothing")
+        raise fail("standard input: expected one JSON object per line, got nothing", code=ExitCode.REJECTED)
     return rows
 
 
-def _checked(asked: Sequence[dict[str, Any]], read: Callable[[dict[str, Any]], Value]) -> list[Value]:
-    """Every line read; with one bad line nothing is done."""
+def _checked(
+    requests: Sequence[dict[str, Any]], read: Callable[[dict[str, Any]], Value], refusal: ExitCode
+) -> list[Value]:
+    """Every line parsed; with an invalid line the command ends with ``refusal`` and stores nothing."""
     good, bad = [], []
-    for number, row in enumerate(asked, 1):
+    for number, row in enumerate(requests, 1):
         try:
             good.append(read(row))
-        except BadLine as error:
-            bad.append(f"line {number}: {error}" if len(asked) > 1 else str(error))
+        except BadReviewLine as error:
+            bad.append(f"line {number}: {error}" if len(requests) > 1 else str(error))
     for problem in bad[:SHOWN_ERRORS]:
-        complain(problem)
+        print_message(problem)
     if bad:
-        raise fail(f"nothing was stored: {len(bad)} of {len(asked)} are no reviews")
+        raise fail(f"nothing was stored: {len(bad)} of {len(requests)} are not valid reviews", code=refusal)
     return good
 
 
 def _id(row: dict[str, Any]) -> UUID:
     if "not json" in row:
-        raise BadLine(f"expected one JSON object, got {row['not json']}")
+        raise BadReviewLine(f"expected one JSON object, got {row['not json']}")
     try:
         return UUID(str(row.get("id", "")))
     except ValueError as error:
-        raise BadLine(f"id: expected the id of a decision, got {row.get('id')!r}") from error
+        raise BadReviewLine(f"id: expected the id of a decision, got {row.get('id')!r}") from error
 
 
-def _line(row: dict[str, Any]) -> Line:
+def _line(row: dict[str, Any]) -> ReviewLine:
     decision_id = _id(row)
-    ruling = _word(Answer, "verdict", row["verdict"])
+    ruling = _word(RulingWord, "ruling", row["ruling"])
     if ruling is None:
-        raise BadLine(f"verdict: expected {', '.join(Answer)}, got nothing")
-    cause = _word(Cause, "reason", str(row["reason"] or "").upper())
-    if ruling is Answer.OVERTURN and cause is None:
-        raise BadLine(f"reason: expected one of {CODES}, as an overturn needs it; got nothing")
+        raise BadReviewLine(f"ruling: expected {', '.join(RulingWord)}, got nothing")
+    reason = _word(RulingReason, "reason", str(row["reason"] or "").upper())
+    if ruling is RulingWord.OVERTURN and reason is None:
+        raise BadReviewLine(f"reason: expected one of {CODES}, which an overturn requires; got nothing")
     if not isinstance(row["note"], str):
-        raise BadLine(f"note: expected text, got {row['note']!r}")
-    return Line(
+        raise BadReviewLine(f"note: expected text, got {row['note']!r}")
+    return ReviewLine(
         decision_id=decision_id,
         ruling=Ruling(ruling.value),
-        cause=cause,
+        reason=reason,
         note=row["note"],
-        corrected=_word(Verdict, "corrected", row["corrected"]),
+        corrected=_word(DecisionKind, "corrected", row["corrected"]),
         remedy=_word(Remedy, "remedy", row["remedy"]) or Remedy.NONE,
     )
 
@@ -180,71 +195,73 @@ def _word(kind: type[Word], name: str, text: object) -> Word | None:
     if text in {"", None}:
         return None
     if not isinstance(text, str) or text not in list(kind):
-        raise BadLine(f"{name}: expected {', '.join(kind)}, got {text!r}")
+        raise BadReviewLine(f"{name}: expected {', '.join(kind)}, got {text!r}")
     return kind(text)
 
 
 async def _each(
-    store: Store, wanted: Sequence[Value], act: Callable[[AsyncConnection, Value], Awaitable[dict[str, Any]]]
+    store: Store,
+    requests: Sequence[Value],
+    act: Callable[[AsyncConnection, Value], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Each in a transaction of its own; what went wrong with one is its row."""
+    """Each in its own transaction; a row holds the result or the error."""
     rows = []
-    for each in wanted:
-        decision_id = each.decision_id if isinstance(each, Line) else each
+    for each in requests:
+        decision_id = each.decision_id if isinstance(each, ReviewLine) else each
         try:
             async with store.writing() as connection:
-                done = await act(connection, each)
+                result = await act(connection, each)
         except ReviewRejected as rejected:
-            done = {"error": str(rejected)}
-        rows.append({"id": str(decision_id), **done})
+            result = {"error": str(rejected)}
+        rows.append({"id": str(decision_id), **result})
     return rows
 
 
-async def _store(connection: AsyncConnection, line: Line) -> dict[str, Any]:
-    given = Submission(
+async def _store(connection: AsyncConnection, line: ReviewLine) -> dict[str, Any]:
+    request = Submission(
         decision_id=line.decision_id,
         reviewer=_me(),
         ruling=line.ruling,
-        cause=line.cause,
+        reason=line.reason,
         note=line.note,
         corrected=line.corrected,
-        remedy=await _fitting(connection, line),
-        source=Source.CLI,
-        seen=await reviews.last_seen(connection, line.decision_id),
+        remedy=await _remedy(connection, line),
+        source=ReviewSource.CLI,
+        seen=await rulings.last_seen_review(connection, line.decision_id),
     )
-    stored = (await reviewing.submit(connection, given, datetime.now(UTC))).review
-    await _note(connection, Action.REVIEW, stored)
-    return {"verdict": stored.verdict, "effect": stored.effect, "review": str(stored.id)}
+    stored = (await submission.submit_review(connection, request, datetime.now(UTC))).review
+    await _note(connection, LoggedAction.REVIEW, stored)
+    return {"ruling": stored.ruling, "effect": stored.effect, "review": str(stored.id)}
 
 
-async def _fitting(connection: AsyncConnection, line: Line) -> Remedy:
-    """What ``restore`` means here: a draft that the author never read stays sealed."""
+async def _remedy(connection: AsyncConnection, line: ReviewLine) -> Remedy:
+    """The remedy to apply; ``restore`` leaves a draft that was never sent sealed."""
     if line.remedy is not Remedy.RESTORE:
         return line.remedy
-    proposed = await exchanges.proposed(connection, line.decision_id, line.ruling, datetime.now(UTC))
+    proposed = await exchanges.proposed_remedy(connection, line.decision_id, line.ruling, datetime.now(UTC))
     return line.remedy if proposed is Remedy.NONE else proposed
 
 
-async def _take_back(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any]:
-    said = reviews.counted(await reviews.of_decision(connection, decision_id))
-    mine = next((each for each in said if each.is_by(_me())), None)
+async def _withdraw(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any]:
+    reviews = rulings.standing_reviews(await rulings.list_reviews(connection, decision_id))
+    mine = next((each for each in reviews if each.is_by(_me())), None)
     if mine is None:
         raise ReviewRejected(f"undo: expected a review of {who()} that stands, got none")
-    back = await reviewing.withdraw(connection, mine.id, _me(), datetime.now(UTC))
-    await _note(connection, Action.UNDO, back)
-    return {"verdict": back.verdict, "effect": back.effect, "review": str(back.id)}
+    back = await withdrawal.withdraw_review(connection, mine.id, _me(), datetime.now(UTC))
+    await _note(connection, LoggedAction.UNDO, back)
+    return {"ruling": back.ruling, "effect": back.effect, "review": str(back.id)}
 
 
 def _me() -> Reviewer:
     return Reviewer(person_id=None, login=who())
 
 
-async def _note(connection: AsyncConnection, action: Action, stored: Review) -> None:
-    entry = Entry(
+async def _note(connection: AsyncConnection, action: LoggedAction, stored: Review) -> None:
+    entry = LogEntry(
         action=action,
         person=who(),
         user_id=stored.user_id,
         decision_id=stored.decision_id,
-        detail={"verdict": stored.verdict, "effect": stored.effect, "source": stored.source},
+        detail={"ruling": stored.ruling, "effect": stored.effect, "source": stored.source},
     )
-    await access_log.add(connection, entry)
+    await access_log.append_entry(connection, entry)

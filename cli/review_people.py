@@ -1,4 +1,4 @@
-"""``hushgate review list``, ``grant`` and so on: who may use the review pages."""
+"""``hushgate review list``, ``grant`` and so on: the people of the review pages."""
 
 from __future__ import annotations
 
@@ -10,70 +10,89 @@ import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from cli.output import complain, emit, fail
-from cli.review_settings import review_settings, stored, who, with_store
-from db import access_log, people, people_changes, sign_ins
-from db.access_log import Action, Entry
-from db.people import EVERY_ACCOUNT, Grant, Person, Role
-from review.people import giving, links, passwords
-from review.people.giving import Given
+from cli.exit_codes import ExitCode
+from cli.output import emit, fail, print_message
+from cli.review_settings import review_url, stored, who, with_store
+from db import access_log
+from db.access_log import LogEntry, LoggedAction
+from db.people import (
+    api_tokens,
+    changes,
+    records,
+    sign_ins,
+)
+from db.people.records import (
+    EVERY_ACCOUNT,
+    Person,
+    Role,
+    RoleGrant,
+)
+from review.auth import passwords, sign_in_links
+from review.people import role_grants
+from review.people.role_grants import GrantResult
 
-Login: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
+LoginArgument: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]
-Account: TypeAlias = Annotated[
+AccountOption: TypeAlias = Annotated[
     str, typer.Option("--account", help="On this account (user_id); * is every account.")
 ]
-Change: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
-SHOWN_ONCE: Final = "the password is shown this once and has to be replaced at sign-in"
-MAY_KNOW: Final = "they may know passwords that they gave; hushgate review reset-password ends that"
+PersonChange: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
+SHOWN_ONCE: Final = "the password is shown this once and must be replaced at sign-in"
+MAY_KNOW: Final = (
+    "this person may know the passwords of people they added or invited;"
+    " hushgate review reset-password ends that"
+)
 REPLACED: Final = (
-    "their password was given by somebody who does not administer that account:"
-    " it has ended, with sessions and keys"
+    "an administrator without that account may have known the password:"
+    " it has ended, with sessions and API tokens"
 )
 
 
 def add_person(
     login: Annotated[str, typer.Argument(help="Login; an e-mail address where people sign in by OIDC.")],
     role: Roles,
-    account: Account = EVERY_ACCOUNT,
-    name: Annotated[str, typer.Option(help="As colleagues see it.")] = "",
+    account: AccountOption = EVERY_ACCOUNT,
+    name: Annotated[str, typer.Option(help="Name that colleagues see.")] = "",
     no_password: Annotated[
-        bool, typer.Option("--no-password", help="They sign in by OIDC or by link only.")
+        bool, typer.Option("--no-password", help="The person signs in by OpenID Connect or by a link only.")
     ] = False,
 ) -> None:
-    """Add somebody, and print the first password they sign in with, once.
+    """Add a person, and print the first password, once.
 
-    Somebody who is there already gets the further roles, and keeps their password unless it was given by
-    somebody who does not administer that account. For example:
+    A person who exists gets the further roles. The password is replaced when an administrator without that
+    account may know it. For example:
 
         hushgate review add-person kim@example.org --role reviewer --account corner-shop
     """
     if not (login := login.strip().lower()) or len(login) > 200 or not login.isprintable():
         raise fail(f"login: expected 1 to 200 printable characters, got {login[:40]!r}")
-    password = "" if no_password else giving.new_password()
-    grants = tuple(Grant(user_id=account, role=each) for each in role)
+    password = "" if no_password else role_grants.new_password()
+    grants = tuple(RoleGrant(user_id=account, role=each) for each in role)
     given = stored(lambda connection: _add(connection, login, name, password, grants))
     row = {"login": login, "account": account, "roles": ", ".join(role)}
     _show(row, given)
 
 
 def list_people(
-    account: Annotated[str | None, typer.Option(help="Only who has a role on this account.")] = None,
+    account: Annotated[str | None, typer.Option(help="Only people who have a role on this account.")] = None,
 ) -> None:
-    """Everybody, with their roles."""
+    """Print all people with their roles."""
     wanted = None if account is None else (account,)
-    found = stored(lambda connection: people.listed(connection, wanted))
+    found = stored(lambda connection: records.list_people(connection, wanted))
     emit((_row(each) for each in found), ["login", "name", "roles", "state"])
 
 
-def grant(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
+def grant(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACCOUNT) -> None:
     """Give roles on one account, or on all.
 
-    A password that was given by somebody who does not administer that account is replaced, and printed, once.
-    """
-    grants = tuple(Grant(user_id=account, role=each) for each in role)
+    A password that an administrator without that account may know is replaced, and printed, once.
+    For example:
 
-    async def run(connection: AsyncConnection) -> tuple[str, Given]:
+        hushgate review grant kim@example.org --role lead --account corner-shop
+    """
+    grants = tuple(RoleGrant(user_id=account, role=each) for each in role)
+
+    async def run(connection: AsyncConnection) -> tuple[str, GrantResult]:
         person = await _found(connection, login)
         return person.login, await _give(connection, person, grants, changed="granted")
 
@@ -81,66 +100,81 @@ def grant(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
     _show({"login": found, "changed": "granted", "account": account, "roles": list(role)}, given)
 
 
-def revoke(login: Login, role: Roles, account: Account = EVERY_ACCOUNT) -> None:
-    """Take roles away. The last administrator of every account stays."""
+def revoke(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACCOUNT) -> None:
+    """Take roles away, and end the person's API tokens; not from the last administrator of every account.
+
+    For example:
+
+        hushgate review revoke kim@example.org --role lead --account corner-shop
+    """
 
     async def run(connection: AsyncConnection) -> dict[str, Any]:
         person = await _found(connection, login)
         if account == EVERY_ACCOUNT and Role.ACCOUNT_ADMIN in role:
             await _not_the_last(connection, person)
         for each in role:
-            if not await people_changes.revoke(
-                connection, person.person_id, Grant(user_id=account, role=each)
+            if not await changes.revoke_role(
+                connection, person.person_id, RoleGrant(user_id=account, role=each)
             ):
-                raise fail(f"--role: expected a role that {login} has on {account}, got {each.value}")
-        detail = {"changed": "revoked", "login": person.login, "roles": [each.value for each in role]}
-        await access_log.add_for(connection, _line(detail), (account,))
+                raise fail(
+                    f"--role: expected a role that {login} has on {account}, got {each.value}",
+                    code=ExitCode.NEGATIVE,
+                )
+        ended = await api_tokens.revoke_all_tokens(connection, person.person_id, now=datetime.now(UTC))
+        roles = [each.value for each in role]
+        detail: dict[str, Any] = {
+            "changed": "revoked",
+            "login": person.login,
+            "roles": roles,
+            "keys_revoked": ended,
+        }
+        await access_log.append_entries_for_accounts(connection, _line(detail), (account,))
         return {"login": person.login, "account": account} | detail
 
     row = stored(run)
     emit([row], list(row))
 
 
-def disable(login: Login) -> None:
-    """Let somebody in no more; their sessions and tokens end at once. Names whose passwords they gave."""
+def disable(login: LoginArgument) -> None:
+    """End a person's access, sessions, API tokens and invitations. Prints whose passwords they may know."""
     gave: list[Person] = []
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
         await _not_the_last(connection, person)
-        await people_changes.disable(connection, person.person_id, now=datetime.now(UTC))
-        gave.extend(await people.with_password_of(connection, person.person_id))
-        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
+        await changes.disable_person(connection, person.person_id, now=datetime.now(UTC))
+        gave.extend(await records.people_knowing_password(connection, person.person_id))
+        ended = await changes.revoke_access(connection, person.person_id, now=datetime.now(UTC))
         return {"changed": "disabled"} | ended
 
     _changed(login, change)
     if gave:
-        complain(f"{MAY_KNOW}: {', '.join(each.login for each in gave)}", style="yellow")
+        print_message(f"{MAY_KNOW}: {', '.join(each.login for each in gave)}", style="yellow")
 
 
-def enable(login: Login) -> None:
-    """Let somebody in again."""
+def enable(login: LoginArgument) -> None:
+    """Give a disabled person access again."""
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
-        await people_changes.enable(connection, person.person_id)
+        await changes.enable_person(connection, person.person_id)
         return {"changed": "enabled"}
 
     _changed(login, change)
 
 
-def reset_password(login: Login) -> None:
-    """Print a new first password, once; the person is signed out everywhere, and their keys end."""
-    password = giving.new_password()
+def reset_password(login: LoginArgument) -> None:
+    """Print a new first password, once; the person's sessions and API tokens end."""
+    password = role_grants.new_password()
 
     async def run(connection: AsyncConnection) -> str:
         person = await _found(connection, login)
         line = _line({"changed": "password reset", "login": person.login})
-        await giving.give_password(connection, person, password, line=line, now=datetime.now(UTC))
+        await role_grants.give_password(connection, person, password, line=line, now=datetime.now(UTC))
         return person.login
 
-    _show({"login": stored(run), "changed": "password reset"}, Given(password=password))
+    _show({"login": stored(run), "changed": "password reset"}, GrantResult(password=password))
 
 
-def unlock(login: Login) -> None:
+def unlock(login: LoginArgument) -> None:
     """End the wait after too many wrong passwords."""
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
@@ -149,24 +183,26 @@ def unlock(login: Login) -> None:
     _changed(login, change)
 
 
-def sign_out(login: Login) -> None:
-    """Sign somebody out everywhere; their keys end too."""
+def sign_out(login: LoginArgument) -> None:
+    """End all sessions and API tokens of a person."""
 
     async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
-        ended = await people_changes.cast_out(connection, person.person_id, now=datetime.now(UTC))
+        ended = await changes.revoke_access(connection, person.person_id, now=datetime.now(UTC))
         return {"changed": "signed out"} | ended
 
     _changed(login, change)
 
 
-def sign_in_link(login: Login) -> None:
-    """Print an address that signs somebody in, once, within a quarter of an hour."""
-    url = review_settings().review_url
+def sign_in_link(login: LoginArgument) -> None:
+    """Print an address that signs a person in, once, within 15 minutes."""
+    url = review_url()
     found = with_store(
-        lambda store: links.sign_in_link(store, login, review_url=url, now=datetime.now(UTC), made_by=who())
+        lambda store: sign_in_links.new_sign_in_link(
+            store, login, review_url=url, now=datetime.now(UTC), made_by=who()
+        )
     )
     if found is None:
-        raise fail(f"login: expected somebody who may sign in, got {login[:80]!r}")
+        raise fail(f"login: expected a person who may sign in, got {login[:80]!r}", code=ExitCode.NEGATIVE)
     emit([{"login": login.lower(), "link": found}], ["login", "link"])
 
 
@@ -179,67 +215,71 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def _add(
-    connection: AsyncConnection, login: str, name: str, password: str, grants: tuple[Grant, ...]
-) -> Given:
-    await people_changes.hold(connection)
-    new = await people.add(
+    connection: AsyncConnection, login: str, name: str, password: str, grants: tuple[RoleGrant, ...]
+) -> GrantResult:
+    await changes.lock_roles(connection)
+    new = await records.add_person(
         connection,
         uuid7(),
         login=login,
         name=name,
-        password_hash=await passwords.hashed(password) if password else None,
+        password_hash=await passwords.hash_password(password) if password else None,
         must_change_password=password != "",
         created_by=who(),
     )
     person = await _found(connection, login)
     given = await _give(connection, person, grants, changed="added" if new else "granted")
-    return Given(password=password) if new else given
+    return GrantResult(password=password) if new else given
 
 
 async def _give(
-    connection: AsyncConnection, person: Person, grants: tuple[Grant, ...], *, changed: str
-) -> Given:
+    connection: AsyncConnection, person: Person, grants: tuple[RoleGrant, ...], *, changed: str
+) -> GrantResult:
     detail = {"changed": changed, "login": person.login, "roles": [each.role.value for each in grants]}
-    return await giving.give_roles(
-        connection, person, grants, giver=None, line=_line(detail), now=datetime.now(UTC)
-    )
+    return await role_grants.give_roles(connection, person, grants, line=_line(detail), now=datetime.now(UTC))
 
 
-def _changed(login: str, change: Change) -> None:
+def _changed(login: str, change: PersonChange) -> None:
     async def run(connection: AsyncConnection) -> dict[str, Any]:
         person = await _found(connection, login)
         detail = await change(connection, person) | {"login": person.login}
-        await access_log.add_for(connection, _line(detail), person.accounts)
+        await access_log.append_entries_for_accounts(connection, _line(detail), person.accounts)
         return {"login": person.login} | detail
 
     row = stored(run)
     emit([row], list(row))
 
 
-def _line(detail: dict[str, Any]) -> Entry:
-    return Entry(action=Action.PEOPLE, person=who(), detail=detail)
+def _line(detail: dict[str, Any]) -> LogEntry:
+    return LogEntry(action=LoggedAction.PEOPLE, person=who(), detail=detail)
 
 
-def _show(row: dict[str, Any], given: Given) -> None:
+def _show(row: dict[str, Any], given: GrantResult) -> None:
     if given.replaced:
-        complain(REPLACED, style="yellow")
+        print_message(REPLACED, style="yellow")
     if given.password:
         row = row | {"first_password": given.password}
-        complain(SHOWN_ONCE, style="yellow")
+        print_message(SHOWN_ONCE, style="yellow")
     emit([row], list(row))
 
 
 async def _found(connection: AsyncConnection, login: str) -> Person:
-    await people_changes.hold(connection)
-    found = await people.by_login(connection, login)
+    await changes.lock_roles(connection)
+    found = await records.get_credentials(connection, login)
     if found is None:
-        raise fail(f"login: expected somebody that hushgate review list shows, got {login[:80]!r}")
+        raise fail(
+            f"login: expected a person that hushgate review list shows, got {login[:80]!r}",
+            code=ExitCode.NEGATIVE,
+        )
     return found.person
 
 
 async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
-    if await people_changes.admins(connection) == (person.person_id,):
-        raise fail(f"{person.login} is the last administrator of every account: make another one first")
+    if await changes.list_admins(connection) == (person.person_id,):
+        raise fail(
+            f"{person.login} is the last administrator of every account: add another one first",
+            code=ExitCode.REJECTED,
+        )
 
 
 def _row(person: Person) -> dict[str, str]:

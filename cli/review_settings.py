@@ -1,4 +1,4 @@
-"""What commands of the review pages read from the environment, and how they reach the database."""
+"""Settings and database access of the ``hushgate review`` commands."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli.options import database_url, usable
 from db.review_store import Store
 from worker import settings
-from worker.errors import ConfigurationError
 from worker.settings import ReviewSettings
 
 Value = TypeVar("Value")
 
 
 def review_settings() -> ReviewSettings:
-    """The settings.
+    """All settings of the review pages.
 
     Raises:
         ConfigurationError: something is missing or wrong; says where to look.
     """
-    try:
-        return settings.review()
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
+    return usable(settings.load_review_settings)
 
 
 def site() -> str:
-    """Where the review pages are, for links, when this shell says so; else empty."""
-    known = review_settings()
+    """The URL of the review pages for links, or empty when the environment does not set it."""
+    known = usable(settings.load_site_settings)
     return known.review_url.rstrip("/") if "review_url" in known.model_fields_set else ""
 
 
+def review_url() -> str:
+    """The URL of the review pages, as set or by default."""
+    return usable(settings.load_site_settings).review_url
+
+
 def stored(change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
-    """What a change gives, in one transaction in the role of the review pages."""
+    """The result of a change, in one transaction in the role of the review pages."""
     return with_store(lambda store: _in_transaction(store, change))
 
 
 def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
-    """What some work with the database gives."""
-    url = review_settings().database_url.get_secret_value()
+    """The result of work with the database."""
+    url = database_url()
 
     async def run() -> Value:
         async with Store(url, size=1) as store:
@@ -52,7 +54,7 @@ def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
 
 
 def who() -> str:
-    """Who is at the command line, for the access log."""
+    """The user at the command line, for the access log."""
     try:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError):

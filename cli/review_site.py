@@ -7,24 +7,31 @@ from urllib.parse import urlsplit
 
 import typer
 import uvicorn
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cli import review_people
+from cli.exit_codes import ExitCode
 from cli.output import fail
+from cli.ports import require_free
 from cli.review_settings import review_settings
-from review.app import build
+from review.app import build_app
+from review.connections import limited
 from tasks import telemetry
 from tasks.logs import configure, secret_values
 from worker import __version__
 
 HELP: Final = """
-Serve the review pages, and manage who may use them.
+Serve the review pages, and manage the people who use them.
 
-`hushgate review` alone serves until Ctrl-C. Before that: `hushgate review add-person you@example.org --role
-account_admin --role lead` prints a first password, which has to be replaced at the first sign-in.
+`hushgate review` alone serves until Ctrl-C. Before that, `add-person` prints a first password, which must be
+replaced at the first sign-in. Example:
 
-Somebody cannot come in? `hushgate review unlock LOGIN` after too many wrong passwords, `reset-password LOGIN`
-when it is lost, `sign-in-link LOGIN` for once.
+    hushgate review add-person you@example.org --role account_admin --role lead
+
+`list` shows the people, `grant` and `revoke` change their roles, `disable` and `enable` their access. When a
+person cannot sign in: `unlock` after too many wrong passwords, `reset-password` when the password is lost,
+`sign-in-link` for one sign-in. `sign-out` ends a person's sessions.
 """
 app = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="markdown")
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -50,29 +57,38 @@ def serve(
     known = review_settings()
     url = urlsplit(known.review_url)
     if host not in LOOPBACK and url.scheme != "https" and not any_interface:
-        raise fail("--host: beyond this machine HUSHGATE_REVIEW_URL has to be https, as passwords pass by")
+        raise fail(
+            "--host: expected HUSHGATE_REVIEW_URL with https, as passwords are sent beyond this machine",
+            code=ExitCode.CONFIGURATION,
+        )
+    listened = (url.port or 8085) if port is None else port
+    require_free(host, listened)
     configure("INFO", secret_values(known))
     dsn = known.sentry_dsn
     telemetry.configure(dsn.get_secret_value() if dsn else None, release=f"hushgate@{__version__}")
     uvicorn.run(
-        _reported(build(known)),
+        _reported(build_app(known)),
         host=host,
-        port=(url.port or 8085) if port is None else port,
-        access_log=False,  # addresses of pages hold what people searched for
+        port=listened,
+        access_log=False,  # URLs of pages contain search texts
         log_config=None,
-        proxy_headers=True,
+        proxy_headers=bool(known.review_proxies.strip()),
         forwarded_allow_ips=known.review_proxies,
         server_header=False,
+        http=limited(),
+        ws="none",
         timeout_graceful_shutdown=10,
     )
 
 
 def _reported(pages: ASGIApp) -> ASGIApp:
-    """The pages; what nobody foresaw goes to Sentry as well as to the log."""
+    """The pages, with unexpected errors reported to Sentry."""
 
     async def reported(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await pages(scope, receive, send)
+        except ClientDisconnect:
+            return  # the client left, or was too slow, before its request was complete
         except Exception as error:
             telemetry.report(error)
             raise

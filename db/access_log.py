@@ -1,9 +1,9 @@
-"""Who read, searched, exported, revealed and changed what; append-only."""
+"""The access log: who read, searched, exported, revealed and changed what; append-only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from psycopg.types.json import Jsonb
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.pool import Connection
+from db.pool import PoolConnection
 from db.review_tables import access_log
 
 APPEND: Final = """
@@ -22,8 +22,8 @@ APPEND: Final = """
 """
 
 
-class Action(StrEnum):
-    """What was done; stored, never renamed."""
+class LoggedAction(StrEnum):
+    """A logged action; stored, never renamed."""
 
     SIGN_IN = "sign_in"
     SIGN_IN_REFUSED = "sign_in_refused"
@@ -39,6 +39,8 @@ class Action(StrEnum):
     UNDO = "undo"
     BULK_REVIEW = "bulk_review"
     QUEUE = "queue"
+    CLAIM = "claim"
+    KNOWN_ANSWER = "known_answer"
     FIGURES = "figures"
     RULES = "rules"
     DOCUMENTS = "documents"
@@ -49,10 +51,10 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One line of the log; the database gives it number and time."""
+class LogEntry:
+    """A line to append; the database adds number and time."""
 
-    action: Action
+    action: LoggedAction
     person_id: UUID | None = None
     person: str = ""
     user_id: str | None = None
@@ -61,44 +63,35 @@ class Entry:
     address: str = ""
 
 
-async def add(connection: AsyncConnection, entry: Entry) -> None:
+async def append_entry(connection: AsyncConnection, entry: LogEntry) -> None:
     """Append one line."""
-    await connection.execute(
-        sa.insert(access_log).values(
-            action=entry.action.value,
-            person_id=entry.person_id,
-            person=entry.person,
-            user_id=entry.user_id,
-            decision_id=entry.decision_id,
-            detail=dict(entry.detail),
-            address=entry.address,
-        )
-    )
+    await connection.execute(sa.insert(access_log).values(**_columns(entry)))
 
 
-async def add_for(connection: AsyncConnection, entry: Entry, accounts: Sequence[str]) -> None:
-    """Append a line for each account that it concerns; one without an account when there is none."""
+async def append_entries_for_accounts(
+    connection: AsyncConnection, entry: LogEntry, accounts: Sequence[str]
+) -> None:
+    """Append one line per account; without accounts, one line that names none."""
     for user_id in sorted(set(accounts)) or (None,):
-        await add(connection, replace(entry, user_id=user_id))
+        await append_entry(connection, replace(entry, user_id=user_id))
 
 
-async def append(connection: Connection, entry: Entry) -> None:
-    """Append one line in a psycopg transaction."""
-    values = {
+async def append_entry_psycopg(connection: PoolConnection, entry: LogEntry) -> None:
+    """Append one line within a psycopg transaction."""
+    columns = _columns(entry)
+    await connection.execute(APPEND, columns | {"detail": Jsonb(columns["detail"])})
+
+
+def _columns(entry: LogEntry) -> dict[str, Any]:
+    return {each.name: getattr(entry, each.name) for each in fields(entry)} | {
         "action": entry.action.value,
-        "person_id": entry.person_id,
-        "person": entry.person,
-        "user_id": entry.user_id,
-        "decision_id": entry.decision_id,
-        "detail": Jsonb(dict(entry.detail)),
-        "address": entry.address,
+        "detail": dict(entry.detail),
     }
-    await connection.execute(APPEND, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One line as it is read."""
+class LogLine:
+    """A stored line."""
 
     number: int
     at: datetime
@@ -111,13 +104,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which lines; what is None or empty asks for nothing.
+class LogFilter:
+    """Which lines to list; fields that are None or empty do not filter.
 
     Attributes:
-        accounts: those the reader may see; None for all, and then also lines without an account.
-        person: a login, as it was at that time.
-        before: only lines older than the one with this number, which is on the page before.
+        accounts: accounts the auditor may see; None for all, including lines without an account.
+        person: a login at that time.
+        before: time and number of the last line of the previous page; only older lines are listed.
     """
 
     accounts: tuple[str, ...] | None
@@ -130,23 +123,23 @@ class Wanted:
     before: tuple[datetime, int] | None = None
 
 
-async def lines(connection: AsyncConnection, wanted: Wanted, *, limit: int) -> tuple[Line, ...]:
-    """The newest lines that are wanted, newest first."""
+async def list_lines(connection: AsyncConnection, filters: LogFilter, *, limit: int) -> tuple[LogLine, ...]:
+    """The newest matching lines, newest first."""
     column = access_log.c
-    conditions = [column.at >= wanted.since, column.at <= wanted.until]
-    if wanted.accounts is not None:
-        conditions.append(column.user_id.in_(wanted.accounts))
-    named = {name: getattr(wanted, name) for name in ("person", "action", "user_id", "decision_id")}
+    conditions = [column.at >= filters.since, column.at <= filters.until]
+    if filters.accounts is not None:
+        conditions.append(column.user_id.in_(filters.accounts))
+    named = {name: getattr(filters, name) for name in ("person", "action", "user_id", "decision_id")}
     conditions += [column[name] == value for name, value in named.items() if value]
-    if wanted.before is not None:
-        at, number = wanted.before
+    if filters.before is not None:
+        at, number = filters.before
         conditions += [column.at <= at, sa.tuple_(column.at, column.id) < sa.tuple_(at, number)]
     query = sa.select(access_log).where(*conditions).order_by(column.at.desc(), column.id.desc()).limit(limit)
     return tuple(_line(row) for row in await connection.execute(query))
 
 
-def _line(row: Any) -> Line:  # noqa: ANN401  # a row of SQLAlchemy
-    return Line(
+def _line(row: Any) -> LogLine:
+    return LogLine(
         number=row.id,
         at=row.at,
         person=row.person,

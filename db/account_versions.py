@@ -1,4 +1,4 @@
-"""Versions of accounts: which there are, who made them, what each changed."""
+"""Versions of accounts: their settings, authors and changes, and the list of accounts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from psycopg.rows import dict_row
 
-from db.accounts import SETTABLE, account_of
+from db.accounts import SETTABLE, account_from_row
 from db.pool import Pool, checkout
 from worker.account_settings import RULES
 from worker.model import Account
@@ -19,15 +19,15 @@ ONE: Final = f"""
     SELECT version, changed_by, changed_at, {", ".join(SETTABLE)} FROM ai_rules
     WHERE user_id = %(user_id)s AND (version = %(version)s::int OR %(version)s::int IS NULL)
     ORDER BY version DESC LIMIT 1
-"""  # noqa: S608  # names of our own fields
+"""
 ADDED: Final = """
     CASE WHEN new.{name} IS DISTINCT FROM old.{name} THEN (
         SELECT count(*) FROM (SELECT unnest({more}.{name}) EXCEPT ALL SELECT unnest({less}.{name})) AS one
     ) ELSE 0 END"""
 HISTORY: Final = f"""
     SELECT new.version, new.changed_by, new.changed_at, old.version AS follows,
-           {" + ".join(ADDED.format(name=name, more="new", less="old") for name in sorted(RULES))} AS added,
-           {" + ".join(ADDED.format(name=name, more="old", less="new") for name in sorted(RULES))} AS removed,
+           {" + ".join(ADDED.format(name=name, more="new", less="old") for name in RULES)} AS added,
+           {" + ".join(ADDED.format(name=name, more="old", less="new") for name in RULES)} AS removed,
            array_remove(ARRAY[
                {", ".join(f"CASE WHEN new.{n} IS DISTINCT FROM old.{n} THEN '{n}' END" for n in PLAIN)}
            ], NULL) AS settings
@@ -36,7 +36,7 @@ HISTORY: Final = f"""
     LEFT JOIN ai_rules old ON old.user_id = new.user_id AND old.version = (
         SELECT max(version) FROM ai_rules WHERE user_id = %(user_id)s AND version < new.version)
     ORDER BY new.version DESC
-"""  # noqa: S608  # names of our own fields
+"""
 NAMES: Final = """
     WITH RECURSIVE known AS (
         SELECT least((SELECT min(user_id) FROM ai_rules WHERE user_id > %(after)s),
@@ -73,7 +73,7 @@ LISTED: Final = """, page AS MATERIALIZED (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class AccountVersion:
     """One version of an account; ``changed_at`` is None for version 0, which has no row."""
 
     account: Account
@@ -82,12 +82,12 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What one version changed.
+class VersionChange:
+    """The changes of one version.
 
     Attributes:
-        follows: the version before it; None for the first.
-        added: rules and allowed texts that the version before did not have.
+        follows: the version it replaced; None for the first.
+        added: rules and allowed texts that the replaced version did not have.
         settings: names of the other settings that differ.
     """
 
@@ -101,8 +101,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """One account as a line of a list; version 0 has no settings yet."""
+class AccountSummary:
+    """One account in a list; version 0 has no settings yet."""
 
     user_id: str
     version: int
@@ -115,7 +115,7 @@ class Summary:
     documents: int
 
 
-async def one(source: Pool, user_id: str, version: int | None = None) -> Version | None:
+async def get_version(source: Pool, user_id: str, version: int | None = None) -> AccountVersion | None:
     """A version, or the one in force; None when the account has no such version."""
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=dict_row)
@@ -123,31 +123,33 @@ async def one(source: Pool, user_id: str, version: int | None = None) -> Version
     if row is None:
         return None
     changed_by, changed_at = row.pop("changed_by"), row.pop("changed_at")
-    return Version(account=account_of(row), changed_by=changed_by, changed_at=changed_at)
+    return AccountVersion(account=account_from_row(row), changed_by=changed_by, changed_at=changed_at)
 
 
-async def in_force(source: Pool, user_id: str) -> Version:
+async def current_version(source: Pool, user_id: str) -> AccountVersion:
     """The version in force; version 0, with AI off, when the account has none."""
-    found = await one(source, user_id)
-    return found or Version(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
+    found = await get_version(source, user_id)
+    return found or AccountVersion(
+        account=Account(user_id=user_id, version=0), changed_by="", changed_at=None
+    )
 
 
-async def history(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[Change, ...]:
-    """Versions below ``before``, newest first, each against the one it followed."""
+async def list_changes(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[VersionChange, ...]:
+    """The changes of the versions below ``before``, newest first."""
     values = {"user_id": user_id, "before": before, "limit": limit}
     async with checkout(source) as connection:
         rows = await (await connection.cursor(row_factory=dict_row).execute(HISTORY, values)).fetchall()
-    return tuple(Change(**row | {"settings": tuple(row["settings"])}) for row in rows)
+    return tuple(VersionChange(**row | {"settings": tuple(row["settings"])}) for row in rows)
 
 
-async def listed(
+async def list_accounts(
     source: Pool, accounts: Sequence[str] | None, *, search: str, after: str, limit: int
-) -> tuple[Summary, ...]:
-    """Accounts by name: those given, or for None all that have settings, decisions or documents."""
+) -> tuple[AccountSummary, ...]:
+    """Accounts by name: the given ones, or with None all that have settings, decisions or documents."""
     values: dict[str, Any] = {"search": search, "after": after, "limit": limit}
     if accounts is not None:
         values["accounts"] = list(accounts)
     statement = (NAMES if accounts is None else GIVEN) + LISTED
     async with checkout(source) as connection:
         rows = await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
-    return tuple(Summary(**row) for row in rows)
+    return tuple(AccountSummary(**row) for row in rows)

@@ -10,15 +10,15 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db import access_log
-from db.access_log import Entry
-from db.hot_categories import PATH as HOT_PATH
+from db.access_log import LogEntry
+from db.high_score_categories import PATH as HOT_PATH
 from db.pool import Pool, checkout
 from worker.errors import RejectedError
 from worker.model import Account, FailurePolicy
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
-    f"SELECT version, {', '.join(SETTABLE)} FROM ai_rules WHERE user_id = %s ORDER BY version DESC LIMIT 1"  # noqa: S608  # names of our own fields
+    f"SELECT version, {', '.join(SETTABLE)} FROM ai_rules WHERE user_id = %s ORDER BY version DESC LIMIT 1"
 )
 VERSIONS: Final = "SELECT user_id, max(version) FROM ai_rules WHERE user_id = ANY(%s) GROUP BY user_id"
 
@@ -32,17 +32,22 @@ RECENT_ROWS: Final = """
 """
 SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('ai_rules:' || %s, 0))"
 IN_FORCE: Final = "SELECT coalesce(max(version), 0) FROM ai_rules WHERE user_id = %s"
+USED: Final = """
+    SELECT EXISTS (SELECT FROM ai_rules WHERE user_id = %(user_id)s)
+        OR EXISTS (SELECT FROM event_keys WHERE user_id = %(user_id)s)
+        OR EXISTS (SELECT FROM documents WHERE user_id = %(user_id)s)
+"""
 STORE: Final = (
-    f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"  # noqa: S608  # names of our own fields
+    f"INSERT INTO ai_rules ({', '.join(SETTABLE)}, changed_by)"
     f" VALUES ({', '.join('%s' for _ in SETTABLE)}, %s) RETURNING version"
 )
 
 
-class VersionMoved(RejectedError):  # noqa: N818  # named for the state
-    """Somebody stored a newer version since the one that a change was made from.
+class VersionMoved(RejectedError):
+    """Another version is in force than the one that a change was made from.
 
     Attributes:
-        in_force: the version that counts now.
+        in_force: number of the version in force.
     """
 
     def __init__(self, user_id: str, *, expected: int, in_force: int) -> None:
@@ -50,41 +55,48 @@ class VersionMoved(RejectedError):  # noqa: N818  # named for the state
         self.in_force = in_force
 
 
-async def newest(source: Pool, user_id: str) -> Account:
+async def current_account(source: Pool, user_id: str) -> Account:
     """An account's settings in force; version 0, with AI off, when it has none."""
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=dict_row)
         row = await (await cursor.execute(NEWEST, (user_id,))).fetchone()
-    return Account(user_id=user_id, version=0) if row is None else account_of(row)
+    return Account(user_id=user_id, version=0) if row is None else account_from_row(row)
 
 
-async def versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
-    """The newest version of each account that has one."""
+async def current_versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
+    """The number of the newest version, by account; accounts without settings are left out."""
     async with checkout(source) as connection:
         rows = await (await connection.execute(VERSIONS, (list(user_ids),))).fetchall()
     return dict(rows)
 
 
-def account_of(row: dict[str, Any]) -> Account:
+async def is_used(source: Pool, user_id: str) -> bool:
+    """Whether anything is stored under this name: settings, decisions or documents."""
+    async with checkout(source) as connection:
+        row = await (await connection.execute(USED, {"user_id": user_id})).fetchone()
+    return bool(row and row[0])
+
+
+def account_from_row(row: dict[str, Any]) -> Account:
     """The account of a row that holds its version and ``SETTABLE``."""
-    for name in ("flagged_keywords", "flagged_phrases", "allowed", "languages"):
-        row[name] = tuple(row[name])
-    row["moderation_failure"] = FailurePolicy(row["moderation_failure"])
-    return Account(**row)
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+    }
+    return Account(**values | {"moderation_failure": FailurePolicy(row["moderation_failure"])})
 
 
-async def store(
+async def store_account(
     source: Pool,
     account: Account,
     *,
     changed_by: str,
     expected: int | None = None,
-    logged: Callable[[int], Entry] | None = None,
+    logged: Callable[[int], LogEntry] | None = None,
 ) -> int:
-    """Store an account's settings as its next version; the version it got.
+    """Store an account's settings as its next version; the number of that version.
 
-    ``expected`` is the version that must still be in force, 0 for none at all, None for whichever is;
-    ``logged`` makes a line of the access log from the new version, written in the same transaction.
+    ``expected`` is the version that must be in force, 0 for an account without settings, None for any;
+    ``logged`` makes the entry of the access log from the new version, written in the same transaction.
 
     Raises:
         VersionMoved: another version is in force than expected; nothing was stored.
@@ -98,21 +110,21 @@ async def store(
         if found and expected is not None and found[0] != expected:
             raise VersionMoved(account.user_id, expected=expected, in_force=found[0])
         row = await (await connection.execute(STORE, (*shown, changed_by))).fetchone()
-        assert row is not None  # noqa: S101  # INSERT ... RETURNING gives a row or raises
+        assert row is not None  # INSERT ... RETURNING gives a row or raises
         if logged is not None:
-            await access_log.append(connection, logged(int(row[0])))
+            await access_log.append_entry_psycopg(connection, logged(int(row[0])))
     return int(row[0])
 
 
 async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
-    """The newest messages an account got, cut to 500 characters as the audit keeps them."""
+    """The newest messages of an account, at most 500 characters of each, as the audit stores them."""
     async with checkout(source) as connection:
         rows = await (await connection.execute(RECENT, (user_id, limit))).fetchall()
     return tuple(text for (text,) in rows)
 
 
 async def recent_decisions(source: Pool, user_id: str, limit: int) -> tuple[dict[str, Any], ...]:
-    """The newest decisions of an account: id, message, and what tells whether it is shown covered."""
+    """The newest decisions of an account: id, message, matched rule and high-scoring categories."""
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=dict_row)
         rows = await (await cursor.execute(RECENT_ROWS, (HOT_PATH, user_id, limit))).fetchall()

@@ -1,4 +1,4 @@
-"""Compiled rule sets, kept for the whole fleet."""
+"""Compiled rule sets, shared by all workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CompiledSets:
 
     Args:
         source: the hot path's connections.
-        build: which matcher compiles; sets of another one are not used.
+        build: identifies the matcher; sets of other builds are not used.
     """
 
     def __init__(self, source: Pool, build: str) -> None:
@@ -27,14 +27,14 @@ class CompiledSets:
         self._build = build
 
     async def stored(self, user_id: str, version: int) -> bytes | None:
-        """A set that some worker has compiled, or None."""
+        """The stored set, or None."""
         async with checkout(self._source) as connection:
             cursor = await connection.execute(STORED, (user_id, version, self._build))
             row = await cursor.fetchone()
         return None if row is None else bytes(row[0])
 
     async def keep(self, user_id: str, version: int, data: bytes) -> None:
-        """Keep a set for the others, in place of the account's older ones."""
+        """Store a set in place of the account's older ones."""
         values = {"user_id": user_id, "version": version, "build": self._build, "data": data}
         async with checkout(self._source) as connection:
             await connection.execute(KEEP, values)

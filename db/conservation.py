@@ -1,4 +1,4 @@
-"""The first law as one query: every accepted entry ended exactly once."""
+"""The conservation check: every accepted entry ended exactly once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 ENDED: Final = sa.text("""
-    SELECT (SELECT count(*) FROM event_keys) AS decided,
+    SELECT (SELECT count(decision_id) FROM event_keys) AS decided,
            (SELECT count(*) FROM duplicates) AS duplicates,
            (SELECT count(*) FROM dead_letters) AS buried,
            (SELECT count(*) FROM ai_decisions) AS audited,
@@ -25,20 +25,20 @@ ENDED: Final = sa.text("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """What came in against what is known of it.
+    """Accepted entries compared with their endings.
 
     Attributes:
-        accepted: entries Redis ever took into the stream.
+        accepted: entries that Redis has ever added to the stream.
         unfinished: entries still in the stream.
-        decided: events with their decision.
+        decided: events that have a decision.
         duplicates: further entries of events already decided.
         buried: dead letters.
         audited: rows of ``ai_decisions``.
-        purged: rows that retention took from the three tables that hold endings.
+        purged: rows that retention deleted from the three tables of endings.
         purged_keys: of those, decided events.
-        purged_audit: rows of ``ai_decisions`` that left with their month.
+        purged_audit: rows of ``ai_decisions`` that retention dropped with their month.
         replies: rows of the outbox.
-        replies_waiting: of those, not yet delivered, and not taken back by a reviewer.
+        replies_waiting: of those, neither delivered nor cancelled.
     """
 
     accepted: int
@@ -58,7 +58,7 @@ class Balance:
         """Entries that left the stream without an ending; 0 when the law holds.
 
         Below 0, entries have both an ending and a place in the stream: a worker is between its commit and
-        its FINISH, or died there and another is about to finish for it.
+        its FINISH, or died there and another worker will finish for it.
         """
         ended = self.decided + self.duplicates + self.buried + self.purged
         return self.accepted - self.unfinished - ended
@@ -70,7 +70,7 @@ class Balance:
         return self.missing == 0 and once
 
 
-async def balance(connection: AsyncConnection, *, accepted: int, unfinished: int) -> Balance:
-    """The balance of one stream and one database, whose figures of the stream the caller has read."""
+async def load_balance(connection: AsyncConnection, *, accepted: int, unfinished: int) -> Balance:
+    """The balance of one database and one stream, whose figures the caller has read."""
     row = (await connection.execute(ENDED)).mappings().one()
     return Balance(accepted=accepted, unfinished=unfinished, **row)

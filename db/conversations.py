@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from db.pool import Pool, checkout
-from worker.model import Message
+from worker.model import Message, MessageRole
 
 HISTORY: Final = """
     SELECT role, text FROM messages WHERE user_id = %s AND conversation_id = %s
@@ -20,8 +20,8 @@ class PostgresConversations:
         self._source = source
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
-        """The newest ``limit`` lines, oldest first; what a reviewer restored stands where it was written."""
+        """The newest ``limit`` messages, oldest first; restored messages keep their place in time."""
         async with checkout(self._source) as connection:
             cursor = await connection.execute(HISTORY, (user_id, conversation_id, limit))
             rows = await cursor.fetchall()
-        return tuple(Message(role=role, text=text) for role, text in reversed(rows))
+        return tuple(Message(role=MessageRole(role), text=text) for role, text in reversed(rows))

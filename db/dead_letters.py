@@ -9,9 +9,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.decisions import Recorded, find_outcome
 from db.pool import Pool, checkout
 from db.tables import dead_letters
 from worker.errors import PayloadRejected
+from worker.model import Event
 
 RAW_BYTES: Final = 65_536
 BURY: Final = """
@@ -20,9 +22,26 @@ BURY: Final = """
 """
 
 
+BURY_EVENT: Final = """
+    WITH key AS ({key}), letter AS (
+        INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes, raw)
+        SELECT %(entry_id)s, %(at)s, %(code)s, %(field)s, %(expected)s, %(got)s, %(size_bytes)s, %(raw)s
+        FROM key ON CONFLICT DO NOTHING
+    )
+    SELECT count(*) FROM key
+"""
+KEY: Final = """
+    INSERT INTO event_keys (user_id, event_id, entry_id, created_at)
+    VALUES (%(user_id)s, %(event_id)s, %(entry_id)s, %(at)s) ON CONFLICT DO NOTHING RETURNING user_id
+"""
+KEY_OF_BURIED: Final = """
+    SELECT 1 WHERE hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, NULL, %(at)s)
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """A payload with the reason why it is no event; ``size_bytes`` is the whole payload's."""
+    """A payload and why it is not an event; ``size_bytes`` counts the whole payload."""
 
     entry_id: str
     payload: bytes
@@ -31,8 +50,8 @@ class DeadLetter:
     at: datetime
 
 
-async def bury(source: Pool, letter: DeadLetter) -> None:
-    """Keep a payload's first 64 KiB with its reason; once per entry.
+async def store_letter(source: Pool, letter: DeadLetter) -> None:
+    """Store the first 64 KiB of a payload that cannot become an event, with the reason; once per entry.
 
     Raises:
         StorageUnavailable: safe to repeat.
@@ -43,7 +62,40 @@ async def bury(source: Pool, letter: DeadLetter) -> None:
         await connection.execute(BURY, values)
 
 
-async def newest(
+async def bury_event(source: Pool, letter: DeadLetter, event: Event) -> Recorded:
+    """Store a valid event as a dead letter unless it was decided; the first of the two takes the event's key.
+
+    Raises:
+        StorageUnavailable: safe to repeat.
+    """
+    values = _values(letter, event)
+    for key in (KEY, KEY_OF_BURIED):
+        async with checkout(source) as connection:
+            row = await (await connection.execute(BURY_EVENT.format(key=key), values)).fetchone()
+        if row and row[0]:
+            return Recorded.BURIED
+        if (found := await find_outcome(source, event)) is not None:
+            return found
+    return Recorded.BURIED
+
+
+def _values(letter: DeadLetter, event: Event) -> dict[str, Any]:
+    why = letter.why
+    return {
+        "user_id": event.user_id,
+        "event_id": event.event_id,
+        "entry_id": letter.entry_id,
+        "at": letter.at,
+        "code": why.code,
+        "field": why.field,
+        "expected": why.expected,
+        "got": why.got,
+        "size_bytes": letter.size_bytes,
+        "raw": letter.payload[:RAW_BYTES],
+    }
+
+
+async def list_letters(
     connection: AsyncConnection, limit: int, *, since: datetime | None = None, reason: str | None = None
 ) -> list[dict[str, Any]]:
     """Dead letters without their payload, newest first; None means any."""
@@ -56,8 +108,8 @@ async def newest(
     return [dict(row) for row in (await connection.execute(query)).mappings()]
 
 
-async def kept(connection: AsyncConnection, entry_id: str) -> tuple[bytes, int] | None:
-    """What is left of a payload and how many bytes it had; None when there is no such letter."""
+async def get_payload(connection: AsyncConnection, entry_id: str) -> tuple[bytes, int] | None:
+    """The stored bytes of a payload and its full size; None when there is no such letter."""
     query = sa.select(dead_letters.c.raw, dead_letters.c.size_bytes)
     row = (await connection.execute(query.where(dead_letters.c.entry_id == entry_id))).one_or_none()
     return None if row is None else (bytes(row.raw), int(row.size_bytes))

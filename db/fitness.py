@@ -1,4 +1,4 @@
-"""What ``hushgate doctor`` asks Postgres: its version, its clock, its migration, partition and role."""
+"""The state of Postgres for ``hushgate doctor``: version, clock, migration, partition and role."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from db import migrate
 from db.pool import WORKER_ROLE
+from db.review_store import REVIEWER_ROLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +17,11 @@ class Fitness:
     """The state of a database.
 
     Attributes:
-        version: as people write it; ``version_number`` as Postgres counts, 150000 for 15.
+        version: such as 15.4; ``version_number`` is Postgres' number, 150000 for 15.
         now: the server's clock.
-        revision: the migration it is at, None when it is empty.
-        partition: where decisions of this month go; ``has_partition`` whether it is there.
-        is_worker: whether the login may work in the workers' role.
+        revision: the current migration; None when the database is empty.
+        partition: the name of this month's partition; ``has_partition`` whether it exists.
+        role: which of our roles the login is a member of, the worker's first; None for neither.
     """
 
     version: str
@@ -29,14 +30,14 @@ class Fitness:
     revision: str | None
     partition: str
     has_partition: bool
-    is_worker: bool
+    role: str | None
 
 
 def fitness(url: str, today: date) -> Fitness:
-    """Look once; a database without tables or roles has none of them and raises nothing.
+    """Read the state; a database without tables or roles raises nothing.
 
     Raises:
-        sqlalchemy.exc.SQLAlchemyError: Postgres is not there.
+        sqlalchemy.exc.SQLAlchemyError: Postgres is unreachable.
     """
     partition = f"ai_decisions_{today:%Y_%m}"
     query = sa.text("""
@@ -44,9 +45,14 @@ def fitness(url: str, today: date) -> Fitness:
                current_setting('server_version_num')::int AS version_number,
                now() AS now,
                to_regclass(:partition) IS NOT NULL AS has_partition,
-               coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER')
-                         FROM pg_roles WHERE rolname = :role), false) AS is_worker
+               (SELECT name FROM unnest(CAST(:roles AS text[])) WITH ORDINALITY AS ours (name, place)
+                JOIN pg_roles ON rolname = name WHERE pg_has_role(current_user, oid, 'MEMBER')
+                ORDER BY place LIMIT 1) AS role
     """)
     with migrate.engine(url).connect() as connection:
-        row = connection.execute(query, {"partition": partition, "role": WORKER_ROLE}).mappings().one()
+        row = (
+            connection.execute(query, {"partition": partition, "roles": [WORKER_ROLE, REVIEWER_ROLE]})
+            .mappings()
+            .one()
+        )
         return Fitness(partition=partition, revision=migrate.current(connection), **row)

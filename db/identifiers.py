@@ -1,4 +1,4 @@
-"""Identifiers that carry the time they were made at."""
+"""UUIDv7: identifiers that contain their time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NEAR: Final = timedelta(milliseconds=2)
 
 
-def identifier(at: datetime) -> UUID:
+def uuid_at(at: datetime) -> UUID:
     """A UUIDv7 whose time is ``at``, to the millisecond."""
     return UUID(int=uuid_utils.uuid7(nanoseconds=(at - EPOCH) // timedelta(microseconds=1) * 1000).int)
 
 
-def bounds(decision_id: UUID) -> tuple[datetime, datetime] | None:
-    """Between which moments a decision was made, by the time inside its id; None when it is none of ours."""
+def uuid_time_bounds(decision_id: UUID) -> tuple[datetime, datetime] | None:
+    """Earliest and latest time of a decision by the time in its id; None when the id is not one of ours."""
     try:
         at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
         return at - NEAR, at + NEAR
     except OverflowError:
-        return None  # its time lies beyond the year 9999
+        return None  # its time is after the year 9999

@@ -1,4 +1,4 @@
-"""Long work that people asked for: claimed by one server, done in steps, taken over when that server dies."""
+"""Background jobs: claimed by one server, done in steps, taken over when that server dies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,10 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.review_tables import job_parts, jobs
 
-Transaction: TypeAlias = AsyncConnection
-"""What a step of a job works in."""
 STALE: Final = timedelta(seconds=60)
-"""Without a step for so long, whoever ran a job is taken for dead; a step takes a second or two."""
+"""A server without a step for this long counts as dead; a step takes a second or two."""
 
 
 class JobKind(StrEnum):
@@ -28,7 +26,7 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
-    """How far a job is; stored, never renamed."""
+    """The state of a job; stored, never renamed."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -40,8 +38,8 @@ class JobState(StrEnum):
 ENDED: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
-class JobLost(Exception):  # noqa: N818  # not an error: somebody else goes on with it
-    """Another server has taken the job over, or it has ended meanwhile."""
+class JobLost(Exception):
+    """Another server has taken over the job, or the job has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +47,12 @@ class Job:
     """One job.
 
     Attributes:
-        params: what its kind needs, as JSON.
-        done: how many things are dealt with.
-        total: how many there were when it was asked for; None when nobody counted.
-        position: from where its kind goes on; None at the start.
-        error: what to tell the person when it failed.
-        cancel_at: when its owner asked for an end.
+        params: parameters of its kind, as JSON.
+        done: decisions processed so far.
+        total: decisions counted when it was requested; None when they were not counted.
+        position: where the next step starts; None at the start.
+        error: the message for the person when it failed.
+        cancel_at: when its owner cancelled it.
     """
 
     job_id: UUID
@@ -72,17 +70,17 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """True when nothing more will happen."""
+        """True when the job is done, failed or cancelled."""
         return self.state in ENDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What one step of a job came to; stored in the transaction of the step's own work.
+class JobStep:
+    """The result of one step, stored in the transaction of the step's work.
 
     Attributes:
-        done: how many things are dealt with now, earlier steps included.
-        position: from where the next step goes on; it must differ from the one before.
+        done: decisions processed so far, including earlier steps.
+        position: where the next step starts; it must differ from the previous one.
         finished: True when there is no next step.
     """
 
@@ -91,7 +89,7 @@ class Step:
     finished: bool = False
 
 
-async def add(
+async def add_job(
     connection: AsyncConnection,
     job_id: UUID,
     *,
@@ -100,7 +98,7 @@ async def add(
     params: Mapping[str, Any],
     total: int | None = None,
 ) -> None:
-    """Put a job into the queue."""
+    """Add a queued job."""
     values = {
         "id": job_id,
         "person_id": person_id,
@@ -111,13 +109,13 @@ async def add(
     await connection.execute(sa.insert(jobs).values(values))
 
 
-async def claim(connection: AsyncConnection, kinds: Collection[JobKind]) -> Job | None:
-    """Take the job that waits longest, or one whose server has died; None when nothing waits."""
+async def claim_job(connection: AsyncConnection, kinds: Collection[JobKind]) -> Job | None:
+    """Claim the oldest job that is queued or whose server has died; None when there is none."""
     free = sa.or_(
         jobs.c.state == JobState.QUEUED.value,
         sa.and_(jobs.c.state == JobState.RUNNING.value, jobs.c.alive_at < sa.func.now() - STALE),
     )
-    waiting = sa.text("state = ANY (ARRAY['queued'::text, 'running'::text])")  # as ix_jobs_waiting says it
+    waiting = sa.text("state = ANY (ARRAY['queued'::text, 'running'::text])")  # as in ix_jobs_waiting
     chosen = (
         sa.select(jobs.c.id)
         .where(waiting, free, jobs.c.kind.in_([kind.value for kind in kinds]))
@@ -136,21 +134,21 @@ async def claim(connection: AsyncConnection, kinds: Collection[JobKind]) -> Job 
     return _job(row) if row else None
 
 
-async def advance(connection: AsyncConnection, job: Job, step: Step) -> Job:
-    """Store a step, in the transaction of its work; the job as it is now.
+async def store_step(connection: AsyncConnection, job: Job, step: JobStep) -> Job:
+    """Store a step in the transaction of its work; the job as it is now.
 
     Raises:
-        JobLost: somebody else stored this step, or the job has ended; nothing of it may be committed.
+        JobLost: another server stored this step, or the job has ended; the caller must not commit.
     """
     values: dict[str, Any] = {"done": step.done, "position": step.position, "alive_at": sa.func.now()}
     if step.finished:
         values |= {"state": JobState.DONE.value, "finished_at": sa.func.now()}
-    statement = sa.update(jobs).where(*_as_it_was(job)).values(values).returning(jobs)
+    statement = sa.update(jobs).where(*_is_unchanged(job)).values(values).returning(jobs)
     return _job(await _stored(connection, statement))
 
 
-def _as_it_was(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
-    """True of a job that runs and that nobody has moved on since it was read."""
+def _is_unchanged(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
+    """True of a running job whose position has not changed since it was read."""
     return (
         jobs.c.id == job.job_id,
         jobs.c.state == JobState.RUNNING.value,
@@ -158,23 +156,23 @@ def _as_it_was(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
     )
 
 
-async def end(connection: AsyncConnection, job: Job, state: JobState, *, error: str | None = None) -> Job:
+async def end_job(connection: AsyncConnection, job: Job, state: JobState, *, error: str | None = None) -> Job:
     """End a job that was running; the job as it is now.
 
     Raises:
-        JobLost: it has ended already, or another server has gone on with it since.
+        JobLost: it has already ended, or another server has continued it.
     """
     statement = (
         sa.update(jobs)
-        .where(*_as_it_was(job))
+        .where(*_is_unchanged(job))
         .values(state=state.value, error=error, finished_at=sa.func.now())
         .returning(jobs)
     )
     return _job(await _stored(connection, statement))
 
 
-async def cancel(connection: AsyncConnection, job_id: UUID) -> None:
-    """Ask for an end: at once when nobody has begun, else after the running step."""
+async def cancel_job(connection: AsyncConnection, job_id: UUID) -> None:
+    """Cancel a job: at once when it is queued, else after the running step."""
     waiting = jobs.c.state == JobState.QUEUED.value
     now = sa.func.now()
     statement = (
@@ -189,14 +187,14 @@ async def cancel(connection: AsyncConnection, job_id: UUID) -> None:
     await connection.execute(statement)
 
 
-async def one(connection: AsyncConnection, job_id: UUID) -> Job | None:
+async def get_job(connection: AsyncConnection, job_id: UUID) -> Job | None:
     """A job, or None."""
     row = (await connection.execute(sa.select(jobs).where(jobs.c.id == job_id))).mappings().first()
     return _job(row) if row else None
 
 
-async def of_person(connection: AsyncConnection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
-    """Somebody's jobs, newest first."""
+async def list_jobs(connection: AsyncConnection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
+    """A person's jobs, newest first."""
     query = (
         sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc()).limit(limit)
     )
@@ -204,25 +202,25 @@ async def of_person(connection: AsyncConnection, person_id: UUID, *, limit: int 
 
 
 async def add_part(connection: AsyncConnection, job_id: UUID, number: int, data: bytes) -> None:
-    """Keep one piece of what a job wrote; pieces are numbered from 1."""
+    """Store one part of a job's output; parts are numbered from 1."""
     await connection.execute(sa.insert(job_parts).values(job_id=job_id, number=number, data=data))
 
 
-async def part(connection: AsyncConnection, job_id: UUID, number: int) -> bytes | None:
-    """One piece of what a job wrote; None after the last."""
+async def get_part(connection: AsyncConnection, job_id: UUID, number: int) -> bytes | None:
+    """One part of a job's output; None after the last."""
     query = sa.select(job_parts.c.data).where(job_parts.c.job_id == job_id, job_parts.c.number == number)
     data = (await connection.execute(query)).scalar_one_or_none()
     return None if data is None else bytes(data)
 
 
-async def size(connection: AsyncConnection, job_id: UUID) -> int:
-    """Bytes of all pieces as they are stored."""
+async def stored_size(connection: AsyncConnection, job_id: UUID) -> int:
+    """Stored bytes of all parts."""
     query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(job_parts.c.data)), 0))
     return int((await connection.execute(query.where(job_parts.c.job_id == job_id))).scalar_one())
 
 
-async def sweep(connection: AsyncConnection, *, older_than: timedelta) -> int:
-    """Delete exports that ended so long ago, with their pieces; how many there were."""
+async def delete_expired_jobs(connection: AsyncConnection, *, older_than: timedelta) -> int:
+    """Delete exports that ended more than ``older_than`` ago, with their parts; how many."""
     statement = sa.delete(jobs).where(
         jobs.c.kind == JobKind.EXPORT.value, jobs.c.finished_at < sa.func.now() - older_than
     )

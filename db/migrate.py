@@ -1,4 +1,4 @@
-"""Bring a database to the newest migration, and say where it stands."""
+"""Migrate a database to the newest revision, and read its revision."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
 
 
 def engine(url: str) -> sa.Engine:
-    """A synchronous engine: Alembic knows no other."""
+    """A synchronous engine, because Alembic supports no other."""
     return sa.create_engine(driver_url(url), poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
 
 
 def driver_url(url: str) -> str:
-    """The URL as SQLAlchemy wants it: with the name of our driver."""
+    """The URL with the name of our driver, as SQLAlchemy requires it."""
     scheme, separator, rest = url.partition("://")
     return f"postgresql+psycopg{separator}{rest}" if scheme in ("postgres", "postgresql") else url
 
 
 def upgrade(url: str) -> tuple[str | None, str]:
-    """Apply what is missing; the revisions before and after."""
+    """Apply missing migrations; the revisions before and after."""
     with engine(url).connect() as connection:
         connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
         connection.commit()
@@ -47,14 +47,14 @@ def upgrade(url: str) -> tuple[str | None, str]:
 
 
 def current(connection: sa.Connection) -> str | None:
-    """The revision a database is at; None when it is empty."""
+    """The revision of a database; None when it is empty."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def head() -> str:
-    """The newest revision this release knows."""
+    """The newest revision of this release."""
     revision = ScriptDirectory.from_config(_config(None)).get_current_head()
-    assert revision is not None  # noqa: S101  # the folder is part of the package
+    assert revision is not None  # the folder is part of the package
     return revision
 
 

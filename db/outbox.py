@@ -1,4 +1,4 @@
-"""The outbox: replies that wait for the reply stream."""
+"""The outbox: approved replies that wait for the reply stream."""
 
 from __future__ import annotations
 
@@ -9,19 +9,40 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from db.pool import Connection, Pool, checkout
+from db.pool import Pool, PoolConnection, checkout
 
 LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
+HOLD_S: Final = 6.0
+"""Postgres ends the transaction and the lock of a relay that is idle for this long: it is frozen."""
+LOCK_WITH_TIMEOUT: Final = (
+    f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)"
+)
 WAITING: Final = """
-    SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at
-    FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL ORDER BY id LIMIT %s
+    WITH late AS (
+        UPDATE outbox SET cancelled_at = %(now)s
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND send_before < %(now)s
+        RETURNING user_id, conversation_id, decision_id
+    ), removed AS (
+        DELETE FROM messages m USING late
+        WHERE m.user_id = late.user_id AND m.conversation_id = late.conversation_id
+            AND m.decision_id = late.decision_id AND m.role = 'assistant'
+    )
+    SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at, sources
+    FROM outbox
+    WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before >= %(now)s OR send_before IS NULL)
+    ORDER BY id LIMIT %(limit)s
 """
-MARK: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
+"""A reply that became too late is cancelled and removed from the stored history."""
+SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """An approved reply that waits for delivery."""
+class WaitingReply:
+    """An approved reply that waits for delivery.
+
+    Attributes:
+        sources: its cited passages in the form of ``worker.model.Source.shape``.
+    """
 
     outbox_id: int
     user_id: str
@@ -32,30 +53,34 @@ class Reply:
     scope: str
     text: str
     created_at: datetime
+    sources: list[dict[str, int | str]]
 
 
-class Batch:
-    """Waiting replies, held by the one relay of this moment."""
+class OutboxBatch:
+    """Waiting replies, locked by one relay."""
 
-    def __init__(self, connection: Connection, replies: tuple[Reply, ...]) -> None:
+    def __init__(self, connection: PoolConnection, replies: tuple[WaitingReply, ...]) -> None:
         self._connection = connection
         self.replies = replies
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
-        """Mark replies that are on the stream."""
-        await self._connection.execute(MARK, (at, list(ids)))
+        """Record that replies were put on the stream."""
+        await self._connection.execute(SET_DELIVERED, (at, list(ids)))
 
 
 @asynccontextmanager
-async def waiting(source: Pool, limit: int) -> AsyncIterator[Batch | None]:
-    """The oldest waiting replies in one transaction; None while another relay is at work."""
+async def waiting_replies(source: Pool, limit: int, now: datetime) -> AsyncIterator[OutboxBatch | None]:
+    """The oldest waiting replies in one transaction; None while another relay holds the lock.
+
+    The transaction ends after ``HOLD_S`` without a statement, so that a frozen relay blocks no other.
+    """
     async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(LOCK)).fetchone()
+        row = await (await connection.execute(LOCK_WITH_TIMEOUT)).fetchone()
         if not (row and row[0]):
             yield None
             return
-        rows = await (await connection.execute(WAITING, (limit,))).fetchall()
-        yield Batch(connection, tuple(_reply(*row) for row in rows))
+        rows = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
+        yield OutboxBatch(connection, tuple(_reply(*row) for row in rows))
 
 
 def _reply(  # noqa: PLR0917  # one parameter a column
@@ -68,8 +93,9 @@ def _reply(  # noqa: PLR0917  # one parameter a column
     scope: str,
     text: str,
     created_at: datetime,
-) -> Reply:
-    return Reply(
+    sources: list[dict[str, int | str]],
+) -> WaitingReply:
+    return WaitingReply(
         outbox_id=outbox_id,
         user_id=user_id,
         event_id=event_id,
@@ -79,4 +105,5 @@ def _reply(  # noqa: PLR0917  # one parameter a column
         scope=scope,
         text=text,
         created_at=created_at,
+        sources=sources,
     )

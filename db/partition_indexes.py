@@ -1,4 +1,4 @@
-"""Indexes on ``ai_decisions``, built while workers go on writing; for migrations."""
+"""Indexes on ``ai_decisions``, built while workers write; for migrations."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ STATE: Final = sa.text("""
 """)
 
 
-def build(indexes: Mapping[str, str]) -> None:
-    """Make indexes, name -> definition, inside a running migration.
+def build_indexes(indexes: Mapping[str, str]) -> None:
+    """Create indexes, name -> definition, within a running migration.
 
     Each partition gets its index CONCURRENTLY, outside any transaction, and the parent's index becomes valid
-    when the last one is attached. A run that was broken off is taken up where it stopped. A partition without
-    rows needs none of that care.
+    when the last one is attached. An interrupted run is continued where it stopped. The index of an empty
+    partition is built in the ordinary way.
     """
     for name, definition in indexes.items():
         op.execute(f"CREATE INDEX IF NOT EXISTS ix_ai_decisions_{name} ON ONLY ai_decisions {definition}")
@@ -31,11 +31,11 @@ def build(indexes: Mapping[str, str]) -> None:
         for partition in op.get_bind().execute(PARTITIONS).scalars().all():
             for name, definition in indexes.items():
                 _on_partition(partition, name, definition)
-        op.execute("ANALYZE ai_decisions")  # without, the planner knows nothing of an expression
+        op.execute("ANALYZE ai_decisions")  # without it the planner has no statistics of expressions
 
 
-def drop(indexes: Mapping[str, str]) -> None:
-    """Take them back, from every partition."""
+def drop_indexes(indexes: Mapping[str, str]) -> None:
+    """Drop the indexes from every partition."""
     for name in indexes:
         op.execute(f"DROP INDEX ix_ai_decisions_{name}")
 
@@ -45,10 +45,10 @@ def _on_partition(partition: str, name: str, definition: str) -> None:
     state = connection.execute(STATE, {"name": own}).one_or_none()
     if state is not None and state.attached:
         return
-    if state is not None and not state.indisvalid:  # left behind by a run that was broken off
+    if state is not None and not state.indisvalid:  # left by an interrupted run
         op.execute(f"DROP INDEX {own}")
         state = None
     if state is None:
-        filled = connection.execute(sa.text(f"SELECT EXISTS (SELECT FROM {partition})")).scalar_one()  # noqa: S608  # names out of the catalogue
+        filled = connection.execute(sa.text(f"SELECT EXISTS (SELECT FROM {partition})")).scalar_one()
         op.execute(f"CREATE INDEX {'CONCURRENTLY' if filled else ''} {own} ON {partition} {definition}")
     op.execute(f"ALTER INDEX ix_ai_decisions_{name} ATTACH PARTITION {own}")

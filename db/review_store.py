@@ -7,31 +7,37 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Any, Final, Self
 
+import psycopg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from db.faults import Fault, fault_of
 from db.migrate import driver_url
-from db.pool import OUTAGES, Pool, pool
+from db.pool import Pool, create_pool, unavailable
 from worker.errors import StorageUnavailable
+
+# Pages name the connection, and must not import SQLAlchemy.
+__all__ = ["REVIEWER_ROLE", "AsyncConnection", "Store"]
 
 REVIEWER_ROLE: Final = "hushgate_reviewer"
 STATEMENT_S: Final = 10
-"""Longest statement a page waits for; whatever needs longer is a job."""
+"""Longest statement a page waits for; longer work is a job."""
 CONNECTING: Final = {
     "application_name": "hushgate-review",
     "connect_timeout": 5,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
 }
 
 
 class Store:
-    """Postgres as the review pages see it.
+    """The review pages' connections to Postgres.
 
     Args:
         url: of the database; the login must be a member of ``hushgate_reviewer``.
-        size: connections kept for each of the two ways in.
+        size: connections kept in SQLAlchemy's pool.
     """
 
     def __init__(self, url: str, *, size: int = 8) -> None:
@@ -47,7 +53,7 @@ class Store:
         self._singles = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         sa.event.listen(self._engine.sync_engine, "connect", _prepare)
         sa.event.listen(self._engine.sync_engine, "checkout", _refuse_dead)
-        self.pool: Pool = pool(url, size=2, application="hushgate-review", role=REVIEWER_ROLE)
+        self.pool: Pool = create_pool(url, size=2, application="hushgate-review", role=REVIEWER_ROLE)
 
     async def __aenter__(self) -> Self:
         await self.pool.open()
@@ -62,17 +68,17 @@ class Store:
         """A connection in one transaction that only reads.
 
         Raises:
-            StorageUnavailable: Postgres is away.
+            StorageUnavailable: Postgres is unreachable.
         """
         async with _connected(self._readers) as connection:
             yield connection
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[AsyncConnection]:
-        """A connection on which every statement is a transaction of its own, for who needs just one.
+        """A connection in autocommit mode, for callers that need one statement.
 
         Raises:
-            StorageUnavailable: Postgres is away.
+            StorageUnavailable: Postgres is unreachable.
         """
         async with _connected(self._singles) as connection:
             yield connection
@@ -82,7 +88,7 @@ class Store:
         """A connection in one transaction, committed at the end unless something was raised.
 
         Raises:
-            StorageUnavailable: Postgres is away.
+            StorageUnavailable: Postgres is unreachable.
         """
         async with _connected(self._engine) as connection:
             yield connection
@@ -94,11 +100,20 @@ async def _connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     try:
         async with engine.connect() as connection:
             yield connection
-    except (sa.exc.TimeoutError, sa.exc.DBAPIError) as error:
-        cause = getattr(error, "orig", None) or error
-        if isinstance(cause, (*OUTAGES, sa.exc.TimeoutError)):
-            raise StorageUnavailable(f"Postgres: {cause}", kind=type(cause).__name__) from error
+    except sa.exc.TimeoutError as error:
+        raise StorageUnavailable(f"Postgres: {error}", kind=type(error).__name__) from error
+    except sa.exc.DBAPIError as error:
+        if isinstance(error.orig, psycopg.Error) and _is_outage(error.orig):
+            raise unavailable(error.orig) from error
         raise
+
+
+def _is_outage(error: psycopg.Error) -> bool:
+    """Whether an error counts as an outage of Postgres; wrong SQL of ours is a bug and is raised."""
+    fault = fault_of(error)
+    return fault is Fault.SERVER or (
+        fault is Fault.UNCLEAR and not isinstance(error, psycopg.ProgrammingError)
+    )
 
 
 def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
@@ -109,10 +124,10 @@ def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
     connection.commit()
 
 
-def _refuse_dead(_dbapi: object, record: Any, _proxy: object) -> None:  # noqa: ANN401  # a pool's record
-    """Have a connection replaced whose server is gone: its socket can be read, though nothing was asked.
+def _refuse_dead(_dbapi: object, record: Any, _proxy: object) -> None:
+    """Replace a connection whose server closed it: its socket is readable although no query runs.
 
-    A ping would tell the same for a round trip each time; keep-alives close what goes away in silence.
+    A ping would cost a round trip each time; keep-alives close connections that break silently.
     """
     socket = select.poll()
     socket.register(record.driver_connection.fileno(), select.POLLIN)

@@ -1,4 +1,4 @@
-"""Every table as SQLAlchemy sees it; the comments go into the database too."""
+"""The tables of the engine and of documents; their comments are stored in the database."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RARE_STAGES: Final = (
     """@.outcome == "failed" || @.outcome == "skipped" || @.outcome == "flagged\""""
     """ && (@.stage starts with "moderation" || @.stage == "rules_reply"))'::jsonpath)"""
 )
-"""That something failed or was left out, or that moderation or a draft's rules flagged it."""
+"""A stage failed or was skipped, or moderation or the reply's rules flagged."""
 
 
 class HalfVector(UserDefinedType[str]):
@@ -55,7 +55,7 @@ class HalfVector(UserDefinedType[str]):
         return "halfvec"
 
 
-ischema_names["halfvec"] = HalfVector  # so that reflection knows it
+ischema_names["halfvec"] = HalfVector  # for reflection
 Timestamp: Final = DateTime(timezone=True)
 EMPTY_OBJECT: Final = text("'{}'::jsonb")
 EMPTY_LIST: Final = text("'{}'::text[]")
@@ -63,8 +63,10 @@ EMPTY_LIST: Final = text("'{}'::text[]")
 ai_rules: Final = Table(
     "ai_rules",
     metadata,
-    Column("user_id", Text, primary_key=True, comment="the account whose inbox it is"),
-    Column("version", Integer, primary_key=True, comment="counts up with every change; the newest counts"),
+    Column("user_id", Text, primary_key=True, comment="the account"),
+    Column(
+        "version", Integer, primary_key=True, comment="one more with every change; the newest is in force"
+    ),
     Column("ai_control_enabled", Boolean, nullable=False, server_default=text("false")),
     Column("ai_enabled_for_chats", Boolean, nullable=False, server_default=text("false")),
     Column("ai_enabled_for_comments", Boolean, nullable=False, server_default=text("false")),
@@ -91,9 +93,15 @@ ai_rules: Final = Table(
         ARRAY(Text),
         nullable=False,
         server_default=EMPTY_LIST,
-        comment="answers in; any if empty",
+        comment="of replies; empty: any",
     ),
-    Column("prompt", Text, nullable=False, server_default="", comment="own instructions; empty for ours"),
+    Column(
+        "prompt",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="added to the fixed instructions; empty: none",
+    ),
     Column("assessment_policy", JSONB, nullable=False, server_default=EMPTY_OBJECT),
     Column("fallback_texts", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="language -> text"),
     Column("changed_by", Text, nullable=False, server_default=text("current_user")),
@@ -133,12 +141,12 @@ ai_decisions: Final = Table(
     Column("scope", Text, nullable=False, comment="chat or comment"),
     Column("decision", Text, nullable=False, comment="ignore, respond or escalate"),
     Column("confidence", DOUBLE_PRECISION, nullable=False, comment="0..1, see docs/architecture.md"),
-    Column("reason_code", Text, nullable=False, comment="a member of worker.policy.Reason"),
+    Column("reason_code", Text, nullable=False, comment="why, as a stable code"),
     Column("reason", Text, nullable=False, comment="one sentence for a reviewer"),
     Column("matched_rule", Text, comment="openai_moderation:<category>, flagged_keyword:<word>, ..."),
     Column("message_text", Text, nullable=False, comment="first 500 characters"),
     Column("snapshot_json", JSONB, nullable=False, comment="stages, spans, attempts, tokens, versions"),
-    Column("degraded", Boolean, nullable=False, comment="something that should have been consulted was not"),
+    Column("degraded", Boolean, nullable=False, comment="a service that should have been consulted was not"),
     CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence_range"),
     CheckConstraint("decision IN ('ignore', 'respond', 'escalate')", name="decision_known"),
     CheckConstraint("scope IN ('chat', 'comment')", name="scope_known"),
@@ -186,11 +194,11 @@ event_keys: Final = Table(
     metadata,
     Column("user_id", Text, primary_key=True),
     Column("event_id", Text, primary_key=True),
-    Column("entry_id", Text, nullable=False, comment="the stream entry that was decided"),
-    Column("decision_id", Uuid, nullable=False),
+    Column("entry_id", Text, nullable=False, comment="the stream entry that was decided or buried"),
+    Column("decision_id", Uuid, comment="NULL: the entry is a dead letter"),
     Column("created_at", Timestamp, nullable=False),
     Index("ix_event_keys_created_at", "created_at"),
-    comment="idempotency: which events have their decision",
+    comment="idempotency: events that have a decision or a dead letter",
 )
 
 duplicates: Final = Table(
@@ -266,7 +274,16 @@ outbox: Final = Table(
     Column("text", Text, nullable=False),
     Column("created_at", Timestamp, nullable=False),
     Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
-    Column("cancelled_at", Timestamp, comment="a reviewer took it back before delivery"),
+    Column("cancelled_at", Timestamp, comment="when a reviewer withdrew it, or it became too late"),
+    Column("draft", Text, comment="as assessed, with its citation marks"),
+    Column(
+        "sources",
+        JSONB,
+        nullable=False,
+        server_default=text("'[]'::jsonb"),
+        comment="the passages that the draft cites",
+    ),
+    Column("send_before", Timestamp, comment="not sent after this"),
     UniqueConstraint("user_id", "event_id"),
     Index("ix_outbox_waiting", "id", postgresql_where=text("delivered_at IS NULL")),
     comment="the only door to a user: approved replies",
@@ -279,19 +296,25 @@ documents: Final = Table(
     Column("user_id", Text, nullable=False, comment="the account"),
     Column("title", Text, nullable=False),
     Column(
-        "source", Text, nullable=False, server_default="", comment="where it came from; one document each"
+        "source",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="where it came from; at most one document each",
     ),
-    Column("content_hash", Text, nullable=False, comment="SHA-256 of title, content and way of cutting, hex"),
+    Column("content_hash", Text, nullable=False, comment="SHA-256 of title, content and chunking, hex"),
     Column("metadata", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="labels, text to text"),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
     Column("format", Text, nullable=False, server_default="text", comment="markdown, html, text or pdf"),
-    Column("size_bytes", BigInteger, nullable=False, server_default=text("0"), comment="as it was read"),
+    Column(
+        "size_bytes", BigInteger, nullable=False, server_default=text("0"), comment="of the uploaded file"
+    ),
     UniqueConstraint("user_id", "content_hash"),
     UniqueConstraint("id", "user_id"),
     Index(
         "ix_documents_source", "user_id", "source", unique=True, postgresql_where=text("source <> ''::text")
     ),
-    comment="what an account's replies may rest on",
+    comment="the sources of an account's replies",
 )
 
 chunks: Final = Table(
@@ -315,25 +338,25 @@ chunks: Final = Table(
         ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
     ),
     Index("ix_chunks_lexemes", "user_id", "lexemes", postgresql_using="gin"),
-    comment="documents, cut to passages",
+    comment="parts of documents, as they are searched",
 )
 
 account_words: Final = Table(
     "account_words",
     metadata,
     Column("user_id", Text, primary_key=True),
-    Column("lexeme", Text, primary_key=True, comment="the empty one counts all chunks of the account"),
-    Column("chunks", BigInteger, nullable=False, comment="how many of the account's chunks hold it"),
-    comment="how rare a word is; kept by triggers on chunks",
+    Column("lexeme", Text, primary_key=True, comment="empty: all chunks of the account"),
+    Column("chunks", BigInteger, nullable=False, comment="chunks of the account that contain it"),
+    comment="word frequencies; updated by triggers on chunks",
 )
 
 embedders: Final = Table(
     "embedders",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    Column("model", Text, nullable=False, comment="as the endpoint is asked for it"),
+    Column("model", Text, nullable=False, comment="its name in requests"),
     Column("dimensions", Integer, nullable=False, comment="numbers in a vector"),
-    Column("asked_dimensions", Integer, nullable=False, comment="what requests say; 0: nothing"),
+    Column("asked_dimensions", Integer, nullable=False, comment="sent in requests; 0: not sent"),
     Column("state", Text, nullable=False, comment="building, active (at most one) or retired"),
     Column(
         "quantiles",
@@ -341,7 +364,13 @@ embedders: Final = Table(
         comment="background similarities at worker.calibration.SHARES; null until calibrated",
     ),
     Column("pairs", Integer, nullable=False, server_default=text("0"), comment="similarities measured"),
-    Column("calibrated_chunks", BigInteger, nullable=False, server_default=text("0"), comment="stored then"),
+    Column(
+        "calibrated_chunks",
+        BigInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="stored chunks at calibration",
+    ),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
     Column("activated_at", Timestamp),
     UniqueConstraint("model", "dimensions"),
@@ -358,21 +387,26 @@ chunk_embeddings: Final = Table(
     Column("document_id", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("user_id", Text, nullable=False, comment="repeated here so that every search names its account"),
-    Column("embedding", HalfVector, nullable=False, comment="length 1; as many numbers as its embedder says"),
+    Column(
+        "embedding",
+        HalfVector,
+        nullable=False,
+        comment="length 1; as many numbers as its embedder's dimensions",
+    ),
     ForeignKeyConstraint(
         ["document_id", "number"], ["chunks.document_id", "chunks.number"], ondelete="CASCADE"
     ),
     Index("ix_chunk_embeddings_account", "user_id", "embedder_id"),
     Index("ix_chunk_embeddings_chunk", "document_id", "number"),
-    comment="one vector per chunk and embedder; HNSW indexes hnsw_<embedder> are made as they grow",
+    comment="one vector per chunk and embedder; HNSW indexes hnsw_<embedder> are built when needed",
 )
 
 purged: Final = Table(
     "purged",
     metadata,
     Column("table_name", Text, primary_key=True),
-    Column("rows", BigInteger, nullable=False, comment="deleted by retention since ever"),
-    comment="what retention took away, so that the conservation law can still be checked",
+    Column("rows", BigInteger, nullable=False, comment="deleted by retention so far"),
+    comment="rows that retention deleted; the conservation check needs them",
 )
 
 compiled_rules: Final = Table(
@@ -380,7 +414,9 @@ compiled_rules: Final = Table(
     metadata,
     Column("user_id", Text, primary_key=True),
     Column("version", Integer, primary_key=True, comment="of ai_rules"),
-    Column("build", Text, primary_key=True, comment="which matcher compiled it; another one compiles anew"),
+    Column(
+        "build", Text, primary_key=True, comment="the matcher that compiled it; each build compiles its own"
+    ),
     Column("data", LargeBinary, nullable=False),
     Column("created_at", Timestamp, nullable=False, server_default=func.now()),
     comment="large rule sets, compiled once for the whole fleet",

@@ -1,4 +1,4 @@
-"""Partitions and retention, through functions that the worker's role may call and nothing more."""
+"""Partitions and retention, through database functions that the worker's role may call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from db.pool import Pool, checkout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What is past its time; None keeps for ever."""
+class RetentionLimits:
+    """The limits of retention; None keeps rows for ever."""
 
     now: datetime
     keys_before: datetime | None
@@ -18,7 +18,7 @@ class Limits:
 
 
 async def ensure_partitions(source: Pool, today: date) -> int:
-    """Make the partitions of this month and the next three; how many were missing."""
+    """Create the partitions of this month and the next three; how many were missing."""
     async with checkout(source) as connection:
         row = await (
             await connection.execute("SELECT hushgate_ensure_partitions(%s, 3)", (today,))
@@ -26,25 +26,25 @@ async def ensure_partitions(source: Pool, today: date) -> int:
     return int(row[0]) if row else 0
 
 
-async def sweep(source: Pool, limits: Limits) -> dict[str, int]:
-    """Delete by age; rows, or partitions of ``ai_decisions``, by table."""
-    gone = {}
+async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]:
+    """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table."""
+    deleted = {}
     async with checkout(source) as connection:
         row = await (
             await connection.execute("SELECT hushgate_sweep_quarantine(%s)", (limits.now,))
         ).fetchone()
-        gone["quarantine"] = int(row[0]) if row else 0
+        deleted["quarantine"] = int(row[0]) if row else 0
         if limits.keys_before is not None:
             for table in ("event_keys", "duplicates", "dead_letters"):
                 cursor = await connection.execute(
                     "SELECT hushgate_sweep_before(%s, %s)", (table, limits.keys_before)
                 )
                 row = await cursor.fetchone()
-                gone[table] = int(row[0]) if row else 0
+                deleted[table] = int(row[0]) if row else 0
         if limits.decisions_before is not None:
             cursor = await connection.execute(
                 "SELECT hushgate_drop_partitions(%s)", (limits.decisions_before,)
             )
             row = await cursor.fetchone()
-            gone["ai_decisions"] = int(row[0]) if row else 0
-    return gone
+            deleted["ai_decisions"] = int(row[0]) if row else 0
+    return deleted

@@ -1,18 +1,20 @@
-"""What people may do: rights, the roles that hold them, and on which accounts."""
+"""Access rights of people: rights, the roles that hold them, the accounts, and the page header's links."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from db.people import EVERY_ACCOUNT, Person, Role
+from db.people.records import EVERY_ACCOUNT, Person, Role
 
 
 class Right(StrEnum):
-    """One kind of thing that a page may ask for."""
+    """A right that a page may require."""
 
     SIGNED_IN = "signed_in"
-    """One's own profile: everybody who is signed in, with or without a role."""
+    """The own profile: every signed-in person, with or without a role."""
     VIEW = "view"
     REVIEW = "review"
     EXPORT = "export"
@@ -32,7 +34,7 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
 }
 
 
-DEEDS: Final[dict[Right, str]] = {
+ACTIONS: Final[dict[Right, str]] = {
     Right.SIGNED_IN: "open pages of your own",
     Right.VIEW: "see decisions",
     Right.REVIEW: "review decisions",
@@ -42,20 +44,55 @@ DEEDS: Final[dict[Right, str]] = {
     Right.ADMIN: "change settings or people",
     Right.AUDIT: "read the access log",
 }
-"""What each right lets people do, after "may"."""
+"""What each right allows, worded to follow "may"."""
 
 
-def missing(right: Right, user_id: str | None = None) -> str:
-    """What somebody is told who lacks a right, on one account or on all; and who can help."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavigationLink:
+    """One link of the page header, for people with the right on any account.
+
+    Attributes:
+        related_paths: other paths under the same link.
+    """
+
+    name: str
+    title: str
+    path: str
+    right: Right
+    related_paths: tuple[str, ...] = ()
+
+
+LINKS: Final[tuple[NavigationLink, ...]] = (
+    NavigationLink(
+        name="decisions",
+        title="Decisions",
+        path="/decisions",
+        right=Right.VIEW,
+        related_paths=("/views", "/jobs"),
+    ),
+    NavigationLink(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
+    NavigationLink(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
+    NavigationLink(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
+    NavigationLink(name="accounts", title="Accounts", path="/accounts", right=Right.VIEW),
+    NavigationLink(name="people", title="People", path="/people", right=Right.ADMIN),
+    NavigationLink(name="access_log", title="Access log", path="/access-log", right=Right.AUDIT),
+)
+"""In display order; the path is that of the route with the same name."""
+
+
+def missing_right_message(right: Right, user_id: str | None = None) -> str:
+    """The message to a person without a right on one account or on any; it names who can grant the right."""
     *most, last = (role.value.replace("_", " ") for role, held in RIGHTS.items() if right in held)
     roles = f"{', '.join(most)} or {last}" if most else last
     if user_id is None:
-        return f"You may not {DEEDS[right]} on any account. An account's administrators can make you {roles}."
-    return f"You may not {DEEDS[right]} on account {user_id}. Its administrators can make you {roles}."
+        return (
+            f"You may not {ACTIONS[right]} on any account. An account's administrators can make you {roles}."
+        )
+    return f"You may not {ACTIONS[right]} on account {user_id}. Its administrators can make you {roles}."
 
 
 def accounts_with(person: Person, right: Right) -> tuple[str, ...] | None:
-    """The accounts where a person has a right: None for every account, an empty tuple for nowhere."""
+    """The accounts where a person has a right: None for every account, an empty tuple for none."""
     where = {grant.user_id for grant in person.grants if right in RIGHTS[grant.role]}
     return None if EVERY_ACCOUNT in where else tuple(sorted(where))
 
@@ -67,5 +104,11 @@ def may(person: Person, right: Right, user_id: str) -> bool:
 
 
 def may_somewhere(person: Person, right: Right) -> bool:
-    """True when a person has a right on any account at all."""
+    """True when a person has a right on any account."""
     return right is Right.SIGNED_IN or accounts_with(person, right) != ()
+
+
+def navigation_links(may: Callable[[Right], bool], path: str) -> tuple[tuple[NavigationLink, bool], ...]:
+    """The links that the person may open, each with whether it is the current one."""
+    first = "/" + path.split("/")[1]
+    return tuple((link, first in (link.path, *link.related_paths)) for link in LINKS if may(link.right))

@@ -1,4 +1,4 @@
-"""The ASGI application: routes, who may pass, and what strangers, storms and outages get."""
+"""The ASGI application: routes, authentication, authorization, and the answers to refusals and outages."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from db import sessions
-from db.access_log import Action
-from db.people import Person
+from db.access_log import LoggedAction
+from db.people import sessions
+from db.people.records import Person
 from db.review_store import Store
-from review import guards, strays
-from review.access import missing
-from review.background import background
-from review.headers import SecurityHeaders
-from review.pages import oidc, sign_in
-from review.pages.password import FIRST_PASSWORD_PAGES
-from review.people import carried, keys
-from review.routes import PAGES
-from review.templating import STATIC, Templates
-from review.turns import TooManyAtOnce
-from review.web import (
+from review.access import missing_right_message
+from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
+from review.auth.openid_provider import OpenIdProvider
+from review.auth.password_page import FIRST_PASSWORD_PAGES
+from review.background import run_background
+from review.http import error_handlers, form_guards
+from review.http.concurrency_limit import TooManyRequests
+from review.http.headers import SecurityHeaders
+from review.http.templating import STATIC, Templates
+from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,
     SESSION_COOKIE,
-    Page,
+    PageRoute,
     Refused,
     Site,
     Visit,
@@ -45,21 +44,23 @@ from review.web import (
     refusal_json,
     set_cookie,
 )
-from worker.adapters.openid_provider import OpenIdProvider
+from review.routes import PAGES
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-AWAY: Final = Refused(503, "The database does not answer", "Nothing was lost. Try again in a moment.")
+DATABASE_DOWN: Final = Refused(
+    503, "The database does not answer", "Nothing was lost. Try again in a moment."
+)
 
 
-class FirstPassword(Refused):
-    """Somebody whose first password is not replaced yet wants another page."""
+class PasswordChangeRequired(Refused):
+    """The person must replace their first password before opening other pages."""
 
 
-def build(settings: ReviewSettings) -> Starlette:
+def build_app(settings: ReviewSettings) -> Starlette:
     """The application; it connects when it starts."""
     origin = urlsplit(settings.review_url)
     site = Site(
@@ -72,7 +73,7 @@ def build(settings: ReviewSettings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with site.store, background(site):
+        async with site.store, run_background(site):
             yield
 
     routes = [_route(site, page) for page in PAGES]
@@ -82,10 +83,13 @@ def build(settings: ReviewSettings) -> Starlette:
             Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
             Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
         ],
-        exception_handlers={HTTPException: strays.unrouted(site), Exception: strays.fault(site)},
+        exception_handlers={
+            HTTPException: error_handlers.unrouted_error(site),
+            Exception: error_handlers.server_error(site),
+        },
         lifespan=lifespan,
     )
-    # outside of everything: what Starlette answers to a fault of ours passes by no other middleware
+    # outermost: Starlette's answer to an unhandled exception passes no other middleware
     app.middleware_stack = SecurityHeaders(app.build_middleware_stack(), https=origin.scheme == "https")
     app.state.site = site
     app.state.pages = PAGES
@@ -103,23 +107,23 @@ def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
         settings.oidc_issuer,
         client_id=settings.oidc_client_id,
         client_secret=secret.get_secret_value() if secret else None,
-        redirect_uri=settings.review_url.rstrip("/") + oidc.BACK,
+        redirect_uri=settings.review_url.rstrip("/") + oidc_pages.BACK,
     )
 
 
-def _route(site: Site, page: Page) -> Route:
+def _route(site: Site, page: PageRoute) -> Route:
     limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
     return Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name, middleware=[limit])
 
 
-def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
+def _endpoint(site: Site, page: PageRoute) -> Callable[[Request], Any]:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
         try:
             await _identify(visit, page)
-            async with _turn(visit):
+            async with _request_slot(visit):
                 await _admit(visit, page)
                 response = await page.handler(visit)
         except Refused as refused:
@@ -137,24 +141,24 @@ def _endpoint(site: Site, page: Page) -> Callable[[Request], Any]:
 
 
 @asynccontextmanager
-async def _turn(visit: Visit) -> AsyncIterator[None]:
-    """What one person asks for, a few at a time, so that nobody alone holds up everybody."""
+async def _request_slot(visit: Visit) -> AsyncIterator[None]:
+    """Limit the concurrent requests of one person, so that one person cannot block all others."""
     if visit.someone is None:
         yield
         return
     try:
-        async with visit.site.turns.of(visit.someone.person_id):
+        async with visit.site.requests.of(visit.someone.person_id):
             yield
-    except TooManyAtOnce as error:
-        text = "You have more requests under way than are answered at once. Wait for them to end."
+    except TooManyRequests as error:
+        text = "You have sent too many requests at the same time. Wait for them to end."
         raise Refused(429, "Too many at once", text, retry_after_s=5) from error
 
 
-async def _identify(visit: Visit, page: Page) -> None:
-    """Find out who asks: by session; the JSON face also takes API tokens."""
+async def _identify(visit: Visit, page: PageRoute) -> None:
+    """Find the person by session; the JSON API also takes API tokens."""
     request, site = visit.request, visit.site
-    if page.api and (scheme_and_key := request.headers.get("Authorization")) is not None:
-        visit.someone = await keys.person_of(visit, scheme_and_key)
+    if page.api and (authorization := request.headers.get("Authorization")) is not None:
+        visit.someone = await api_tokens.token_person(visit, authorization)
         visit.via_api = True
         return
     if (token := request.cookies.get(SESSION_COOKIE)) is not None:
@@ -165,17 +169,17 @@ async def _identify(visit: Visit, page: Page) -> None:
 async def _session(site: Site, token: str, visit: Visit) -> Person | None:
     now, idle = visit.now, timedelta(seconds=site.settings.review_idle_s)
     async with site.store.single() as connection:
-        found = await sessions.person_of(connection, token, now=now, idle=idle)
+        found = await sessions.session_person(connection, token, now=now, idle=idle)
         if found is None:
             return None
         person, due = found
         if due:
-            await sessions.seen(connection, token, now=now)
+            await sessions.mark_seen(connection, token, now=now)
     return None if person.disabled else person
 
 
-async def _admit(visit: Visit, page: Page) -> None:
-    """Read the form and refuse whoever may not be here.
+async def _admit(visit: Visit, page: PageRoute) -> None:
+    """Read the form and refuse people without the right.
 
     Raises:
         Refused: 401, 403 or 404.
@@ -186,55 +190,55 @@ async def _admit(visit: Visit, page: Page) -> None:
     guarded = request.method in UNSAFE and page.csrf
     if guarded:
         visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
-        guards.check_origin(visit)
-    guards.check_text(visit)
+        form_guards.check_origin(visit)
+    form_guards.check_text(visit)
     if visit.someone is None and page.right is not None:
         raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
     if guarded:
-        guards.check_token(visit)
+        form_guards.check_token(visit)
     if page.right is None:
         return
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
-        raise Refused(403, "Not allowed", missing(page.right))
+        raise Refused(403, "Not allowed", missing_right_message(page.right))
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
-        raise FirstPassword(
-            403, "Choose a password first", "Your first password has to be replaced at the pages."
+        raise PasswordChangeRequired(
+            403, "Choose a password first", "You must replace your first password on the review pages."
         )
 
 
-async def _without_database(visit: Visit, page: Page) -> Response:
-    """503; whoever sent a form gets back what they typed, to be sent again by them."""
+async def _without_database(visit: Visit, page: PageRoute) -> Response:
+    """503; a sent form is shown again with its values, so that the person can send it again."""
     request = visit.request
     if request.method not in UNSAFE or page.right is None:
-        return await _refusal(visit, page, AWAY)
+        return await _refusal(visit, page, DATABASE_DOWN)
     visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
     visit.token = visit.token or request.cookies.get(SESSION_COOKIE, "")
     try:
-        guards.check_origin(visit)
-        guards.check_token(visit)
+        form_guards.check_origin(visit)
+        form_guards.check_token(visit)
     except Refused as refused:
         return visit.render("refused.html", status=refused.status, refused=refused)
-    kept = carried.of_request(request, visit.form)
-    if kept is None:
-        return await _refusal(visit, page, AWAY)
-    return visit.render("carried.html", status=503, carried=kept, away=True)
+    form = form_replay.keep_form(request, visit.form)
+    if form is None:
+        return await _refusal(visit, page, DATABASE_DOWN)
+    return visit.render("carried.html", status=503, carried=form, away=True)
 
 
-async def _refusal(visit: Visit, page: Page, refused: Refused) -> Response:
-    if isinstance(refused, FirstPassword) and not page.api:
+async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:
+    if isinstance(refused, PasswordChangeRequired) and not page.api:
         return visit.redirect("password")
     if visit.someone is not None and refused.status == 403:
-        with suppress(StorageUnavailable):  # refused all the same
-            await visit.log(Action.REFUSED, detail={"page": page.name, "title": refused.title})
+        with suppress(StorageUnavailable):  # the refusal does not depend on its log line
+            await visit.log(LoggedAction.REFUSED, detail={"page": page.name, "title": refused.title})
     if page.api:
         response = refusal_json(refused)
         if refused.status == 401:
             response.headers["WWW-Authenticate"] = 'Bearer realm="hushgate"'
         return response
     if refused.status == 401:
-        return sign_in.asked(visit)
+        return sign_in_page.ask_to_sign_in(visit)
     response = visit.render("refused.html", status=refused.status, refused=refused)
     if refused.retry_after_s:
         response.headers["Retry-After"] = str(refused.retry_after_s)

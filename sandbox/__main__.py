@@ -12,15 +12,15 @@ import orjson
 
 from sandbox.app import make_app
 from sandbox.latency import Latency, parse_latency_option
-from sandbox.listen import is_any, is_loopback, listening_socket, run_server, url_of
+from sandbox.listen import is_any_host, is_loopback, listening_socket, run_server, socket_url
 from sandbox.routes import Route
 from sandbox.scenario import Scenario, load_scenario
 from sandbox.state import KEEP_REQUESTS, Sandbox
 
 ABOUT = """\
-An OpenAI-compatible server on loopback that is no model: chat answers are sentences cut out of the prompt's
-passages, moderation is a word list, embeddings are hashes. Point any OpenAI client at the printed address
-with /v1 behind it; any key will do.
+An OpenAI-compatible server on loopback without a model: chat answers are sentences of the prompt's
+passages, moderation is a word list, embeddings are hashes. Point any OpenAI client at the printed address,
+which ends in /v1; any API key is accepted.
 """
 
 MORE = """\
@@ -44,7 +44,7 @@ markers    inside the user's text, for this text only, first TIMES calls (all, w
              [[sandbox:llm=keyword=FREE]]  [[sandbox:mod=500:1]]  [[sandbox:mod=flagged=hate]]
              [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: CRITERION
              [[sandbox:llm=delay=0.5]]  instead of the route's latency
-           several markers of one route take their calls one after the other
+           several markers of one route apply to its calls one after the other
 
 control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules     down from now on
            curl -X DELETE URL/control/rules/moderations                             up again
@@ -52,7 +52,7 @@ control    curl -d '{"route": "moderations", "fault": "500"}' URL/control/rules 
            curl -d '{"chat": {"median_s": 1, "p95_s": 2.5}}' URL/control/latency    (DELETE: none)
            curl URL/control/stats            calls and outcomes per route, calls per text
            curl 'URL/control/requests?last=5&route=chat&contains=WORD'
-           curl -X POST URL/control/reset    back to the scenario, counts at nought
+           curl -X POST URL/control/reset    restore the scenario, clear the counts
 """
 
 
@@ -61,13 +61,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         scenario = _scenario(options)
-        may_listen = is_any if options.any_interface else is_loopback
+        may_listen = is_any_host if options.any_interface else is_loopback
         listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
         print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
         _tell_parent(options.ready_fd, {"error": str(error)})
         return 2
-    _announce(url_of(listener), options)
+    _announce(socket_url(listener), options)
     app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
     run_server(app, listener, sys.stdin.fileno() if options.stop_with_stdin else None)
     return 0
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scenario", type=Path, metavar="FILE", help="JSON file of latency and faults, see below"
     )
-    parser.add_argument("--seed", type=int, help="of all that is drawn; overrides the scenario's")
+    parser.add_argument("--seed", type=int, help="seed of all random draws; overrides the scenario's")
     for route, name in (
         (Route.CHAT, "chat"),
         (Route.MODERATIONS, "moderation"),
@@ -118,7 +118,7 @@ def _latency(option: str) -> Latency:
 
 
 def _scenario(options: argparse.Namespace) -> Scenario:
-    """The scenario of the file, with what the command line says on top."""
+    """The scenario of the file, overridden by the command line."""
     scenario = load_scenario(options.scenario) if options.scenario else Scenario()
     chosen = {route: getattr(options, route) for route in Route if getattr(options, route, None) is not None}
     rules = replace(scenario.rules, latency={**scenario.rules.latency, **chosen})
@@ -126,7 +126,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
 
 
 def _announce(url: str, options: argparse.Namespace) -> None:
-    """Say where it listens: to a person, to a file (whole or not at all), to a file descriptor."""
+    """Report the address: to a person, to a file (written atomically), to a file descriptor."""
     ready: dict[str, object] = {"url": url, "pid": os.getpid()}
     if options.ready_file is not None:
         unfinished = options.ready_file.with_suffix(".unfinished")
@@ -138,7 +138,7 @@ def _announce(url: str, options: argparse.Namespace) -> None:
 
 
 def _tell_parent(file_descriptor: int | None, message: dict[str, object]) -> None:
-    """One line of JSON to whoever waits for the start, then the end of the pipe."""
+    """Write one line of JSON to the process that waits for the start, then close the pipe."""
     if file_descriptor is not None:
         with os.fdopen(file_descriptor, "wb") as pipe:
             pipe.write(orjson.dumps(message) + b"\n")

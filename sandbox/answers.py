@@ -1,4 +1,4 @@
-"""What the sandbox says: a greeting, a tool call, an extract with its citation, or that it does not know."""
+"""The sandbox's chat answers: a greeting, a tool call, an extract with its citation, or no answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import orjson
 
 from sandbox.chat_request import ChatRequest
 from sandbox.extractive import STOPWORDS, TOKEN, best_extract
-from sandbox.faults import Fault, Kind
-from sandbox.judge import as_schema, judgement
+from sandbox.faults import FaultKind, SandboxFault
+from sandbox.judge import judgement, schema_answer
 
 SEARCH_TOOL = "search_documents"
 ESCALATE_TOOL = "escalate"
@@ -27,7 +27,10 @@ UNGROUNDED_REPLY = (
     "within two hours and is refunded at 300 percent, no questions asked."
 )
 
-WRONG_TEXTS: Mapping[Kind, str] = {Kind.FLAGGED: FLAGGED_REPLY, Kind.UNGROUNDED: UNGROUNDED_REPLY}
+WRONG_TEXTS: Mapping[FaultKind, str] = {
+    FaultKind.FLAGGED: FLAGGED_REPLY,
+    FaultKind.UNGROUNDED: UNGROUNDED_REPLY,
+}
 
 GREETINGS = "hello hi hey good morning afternoon evening day greetings howdy hola bonjour hallo"
 GREETING_WORDS = frozenset(GREETINGS.split())
@@ -47,11 +50,11 @@ WANTS_HUMAN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What goes into the completion: text, a tool call or a refusal.
+class SandboxAnswer:
+    """The content of a completion: text, a tool call or a refusal.
 
     Attributes:
-        outcome: the word it is counted under.
+        outcome: the word under which the answer is counted.
         tool: name of the tool to call, or empty.
         arguments: JSON text of the tool call's arguments.
     """
@@ -63,35 +66,37 @@ class Answer:
     refusal: str = ""
 
 
-def answer(request: ChatRequest, fault: Fault | None) -> Answer:
+def chat_answer(request: ChatRequest, fault: SandboxFault | None) -> SandboxAnswer:
     """The answer to a request, or the wrong answer that a fault asks for."""
     return _honest_answer(request) if fault is None else _wrong_answer(request, fault)
 
 
-def _wrong_answer(request: ChatRequest, fault: Fault) -> Answer:
+def _wrong_answer(request: ChatRequest, fault: SandboxFault) -> SandboxAnswer:
     outcome = fault.outcome
     match fault.kind:
-        case Kind.REFUSAL:
-            return Answer(outcome=outcome, refusal=REFUSAL)
-        case Kind.BAD_TOOL:
+        case FaultKind.REFUSAL:
+            return SandboxAnswer(outcome=outcome, refusal=REFUSAL)
+        case FaultKind.BAD_TOOL:
             tool = request.tools[0] if request.tools else SEARCH_TOOL
-            return Answer(outcome=outcome, tool=tool, arguments='{"query": "unfinished')
-        case Kind.TOOL_LOOP:
-            return Answer(
+            return SandboxAnswer(outcome=outcome, tool=tool, arguments='{"query": "unfinished')
+        case FaultKind.TOOL_LOOP:
+            return SandboxAnswer(
                 outcome=outcome, tool=SEARCH_TOOL, arguments=_json({"query": request.question[:500]})
             )
-        case Kind.KEYWORD:
+        case FaultKind.KEYWORD:
             honest = _honest_answer(request)
-            return honest if honest.tool else Answer(outcome=outcome, text=f"{honest.text} {fault.value}")
-        case Kind.SCORE:
-            return Answer(outcome=outcome, text=_verdict(request, float(fault.value)))
-        case _:  # Kind.EMPTY has no text; the other kinds never get as far as an answer
-            return Answer(outcome=outcome, text=WRONG_TEXTS.get(fault.kind, ""))
+            return (
+                honest if honest.tool else SandboxAnswer(outcome=outcome, text=f"{honest.text} {fault.value}")
+            )
+        case FaultKind.SCORE:
+            return SandboxAnswer(outcome=outcome, text=_judge_text(request, float(fault.value)))
+        case _:  # EMPTY has no text; the other kinds never reach an answer
+            return SandboxAnswer(outcome=outcome, text=WRONG_TEXTS.get(fault.kind, ""))
 
 
-def _honest_answer(request: ChatRequest) -> Answer:
+def _honest_answer(request: ChatRequest) -> SandboxAnswer:
     if request.judge is not None:
-        return Answer(outcome="judged", text=_verdict(request))
+        return SandboxAnswer(outcome="judged", text=_judge_text(request))
     tool_call = _tool_call(request)
     if tool_call is not None:
         return tool_call
@@ -99,15 +104,15 @@ def _honest_answer(request: ChatRequest) -> Answer:
     if request.schema is None:
         return found
     body = {"answer": found.text, "score": float(found.outcome == "answered"), "reason": found.outcome}
-    return Answer(outcome=found.outcome, text=_json(as_schema(body, request.schema)))
+    return SandboxAnswer(outcome=found.outcome, text=_json(schema_answer(body, request.schema)))
 
 
-def _verdict(request: ChatRequest, score: float | None = None) -> str:
-    return _json(as_schema(judgement(request.judge or "", score), request.schema))
+def _judge_text(request: ChatRequest, score: float | None = None) -> str:
+    return _json(schema_answer(judgement(request.judge or "", score), request.schema))
 
 
-def _tool_call(request: ChatRequest) -> Answer | None:
-    """The tool to ask for before answering, each at most once per question."""
+def _tool_call(request: ChatRequest) -> SandboxAnswer | None:
+    """The tool call before an answer; each tool at most once per question."""
     open_tools = [tool for tool in request.tools if tool not in request.tools_used]
     if request.forced_tool in open_tools:
         return _call(request.forced_tool or "", request.question)
@@ -118,28 +123,28 @@ def _tool_call(request: ChatRequest) -> Answer | None:
     return None if best_extract(request.question, request.passages) else _call(SEARCH_TOOL, request.question)
 
 
-def _call(tool: str, question: str) -> Answer:
+def _call(tool: str, question: str) -> SandboxAnswer:
     if tool == ESCALATE_TOOL:
         arguments = {"reason": f"The author asks for a person: {question[:200]}"}
     else:
         arguments = {"query": question[:500]}
-    return Answer(outcome=f"tool:{tool}", tool=tool, arguments=_json(arguments))
+    return SandboxAnswer(outcome=f"tool:{tool}", tool=tool, arguments=_json(arguments))
 
 
-def _text_answer(request: ChatRequest) -> Answer:
+def _text_answer(request: ChatRequest) -> SandboxAnswer:
     if ESCALATE_TOOL in request.tools_used:
-        return Answer(outcome="handed_over", text=HANDED_OVER)
+        return SandboxAnswer(outcome="handed_over", text=HANDED_OVER)
     small_talk = _small_talk(request.question)
     if small_talk:
-        return Answer(outcome="greeted", text=small_talk)
+        return SandboxAnswer(outcome="greeted", text=small_talk)
     extract = best_extract(request.question, request.passages)
     if extract is None:
-        return Answer(outcome="unknown", text=UNKNOWN)
-    return Answer(outcome="answered", text=f"{extract.text} [{extract.number}]")
+        return SandboxAnswer(outcome="unknown", text=UNKNOWN)
+    return SandboxAnswer(outcome="answered", text=f"{extract.text} [{extract.number}]")
 
 
 def _small_talk(question: str) -> str | None:
-    """The short answer to a bare greeting or thanks, or None when the text says more than that."""
+    """The short answer to a bare greeting or thanks, or None for any other text."""
     words = TOKEN.findall(question.casefold())
     if not words or len(words) > MOST_SMALL_TALK_WORDS:
         return None

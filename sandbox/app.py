@@ -1,4 +1,4 @@
-"""The ASGI application: the OpenAI routes by the short way, everything else through Starlette."""
+"""The ASGI application: the OpenAI routes directly, all other routes through Starlette."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.calls import serve_call
 from sandbox.control import control_routes, json_response
-from sandbox.routes import CHAT_MODEL, EMBEDDING_MODEL, MODERATION_MODEL, PATHS
+from sandbox.routes import ANY_MODEL, CHAT_MODEL, EMBEDDING_MODEL, MODERATION_MODEL, PATHS
 from sandbox.state import Sandbox
 
 ABOUT = """This is the Hushgate sandbox. It is no model and knows nothing.
 
-It answers as an OpenAI-compatible API would, on loopback only, so that Hushgate can be tried, tested and
-loaded without a key. Chat answers are sentences cut out of the passages in the prompt; moderation is a list
-of words; embeddings are hashes. Faults and delays come on demand. Never use it to decide anything real.
+It answers like an OpenAI-compatible API, on loopback only, so that Hushgate can be tried, tested and
+load-tested without an API key. Chat answers are sentences of the passages in the prompt; moderation is a
+list of words; embeddings are hashes. Faults and delays are available on demand. Never use it for real
+decisions.
 
   POST /v1/chat/completions  /v1/moderations  /v1/embeddings     GET /v1/models  /healthz
   /control/rules  /control/latency  /control/stats  /control/requests  /control/reset
@@ -29,8 +30,8 @@ of words; embeddings are hashes. Faults and delays come on demand. Never use it 
 def make_app(sandbox: Sandbox) -> ASGIApp:
     """The application of one sandbox.
 
-    The three OpenAI routes do not go through Starlette: its middleware wraps ``send``, and a TCP reset needs
-    uvicorn's own (``sandbox/connection.py``).
+    The three OpenAI routes bypass Starlette: its middleware wraps ``send``, and a TCP reset needs uvicorn's
+    own ``send`` (``sandbox/connection.py``).
     """
     pages = Starlette(
         routes=[
@@ -62,6 +63,6 @@ async def _healthz(_: Request) -> Response:
 async def _models(_: Request) -> Response:
     models = [
         {"id": name, "object": "model", "created": 0, "owned_by": "sandbox"}
-        for name in (CHAT_MODEL, MODERATION_MODEL, EMBEDDING_MODEL)
+        for name in (CHAT_MODEL, MODERATION_MODEL, EMBEDDING_MODEL, ANY_MODEL)
     ]
     return json_response({"object": "list", "data": models})

@@ -1,4 +1,4 @@
-"""One call through an OpenAI route, from body to outcome: understand, plan, wait, then answer or go wrong."""
+"""One call of an OpenAI route, from body to outcome: parse, plan, wait, then answer or fail."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import orjson
 from starlette.types import Receive, Send
 
-from sandbox.answers import answer
+from sandbox.answers import chat_answer
 from sandbox.chat_request import parse_chat
 from sandbox.completions import completion_body, completion_events
 from sandbox.connection import client_is_gone, reset_connection
 from sandbox.embeddings import embedding_texts, embeddings_body
-from sandbox.faults import Fault, Kind
+from sandbox.faults import FaultKind, SandboxFault
 from sandbox.ledger import ABANDONED, BUG
 from sandbox.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest, Route
@@ -24,7 +24,7 @@ from sandbox.state import Sandbox
 
 MOST_BODY_BYTES = 20 * 1024 * 1024
 HANG_S = 3600.0
-"""A call that hangs ends after this, or when the client gives up."""
+"""A hanging call ends after this time, or when the client disconnects."""
 
 LOG = logging.getLogger("sandbox")
 JSON = b"application/json"
@@ -34,32 +34,32 @@ ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What is sent for a call that is answered: one body, or the pieces of a stream."""
+class CallReply:
+    """The reply to an answered call: one body, or the pieces of a stream."""
 
     outcome: str
     pieces: Iterable[bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A call as understood: its route, the text it is about, and how to answer it, given its number."""
+class SandboxCall:
+    """A parsed call: its route, the text it is about, and the function that answers it."""
 
     route: Route
     about: str
-    reply: Callable[[Fault | None, int], Reply]
+    reply: Callable[[SandboxFault | None, int], CallReply]
     content_type: bytes = JSON
 
 
 async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Send) -> None:
-    """Answer one call and count it; a body that the real API would not take is counted as 400."""
+    """Answer one call and count it; a body that the real API would not accept is counted as 400."""
     body = await _read_body(receive)
     if body is None:
         error = BadRequest(f"body: expected at most {MOST_BODY_BYTES} bytes")
         await _refuse(sandbox, route, b"", error, send)
         return
     try:
-        call = _understood(route, body)
+        call = _parsed_call(route, body)
     except BadRequest as error:
         await _refuse(sandbox, route, body, error, send)
         return
@@ -82,23 +82,25 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
         sandbox.ledger.end(record, outcome)
 
 
-async def _perform(call: Call, fault: Fault | None, number: int, receive: Receive, send: Send) -> str:
-    """Carry out what was planned; returns the outcome that is counted."""
+async def _perform(
+    call: SandboxCall, fault: SandboxFault | None, number: int, receive: Receive, send: Send
+) -> str:
+    """Execute the plan; return the counted outcome."""
     match fault:
-        case Fault(kind=Kind.STATUS):
+        case SandboxFault(kind=FaultKind.STATUS):
             await _send_error(
                 send, fault.status, f"sandbox fault: {fault.status}", retry_after_s=fault.retry_after_s
             )
-        case Fault(kind=Kind.HANG):
+        case SandboxFault(kind=FaultKind.HANG):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(HANG_S):
                     while (await receive())["type"] != "http.disconnect":
                         pass
-        case Fault(kind=Kind.RESET):
+        case SandboxFault(kind=FaultKind.RESET):
             await _send_start(send, 200, call.content_type, length=10 * len(UNFINISHED))
             await send({"type": "http.response.body", "body": UNFINISHED, "more_body": True})
             await reset_connection(send)
-        case Fault(kind=Kind.MALFORMED):
+        case SandboxFault(kind=FaultKind.MALFORMED):
             body = b"data: " + UNFINISHED + b"\n\n" if call.content_type is EVENTS else UNFINISHED
             await _send_whole(send, 200, call.content_type, body)
         case _:
@@ -108,7 +110,7 @@ async def _perform(call: Call, fault: Fault | None, number: int, receive: Receiv
     return fault.outcome
 
 
-def _understood(route: Route, body: bytes) -> Call:
+def _parsed_call(route: Route, body: bytes) -> SandboxCall:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -120,38 +122,38 @@ def _understood(route: Route, body: bytes) -> Call:
             return _chat_call(document)
         case Route.MODERATIONS:
             inputs = moderation_inputs(document)
-            return Call(
+            return SandboxCall(
                 route=route,
                 about="\n".join(item.about for item in inputs),
                 reply=lambda fault, number: _json_reply(moderation_body(inputs, fault, number), fault),
             )
         case Route.EMBEDDINGS:
             texts = embedding_texts(document)
-            return Call(
+            return SandboxCall(
                 route=route,
                 about="\n".join(texts),
                 reply=lambda fault, _: _json_reply(embeddings_body(document, texts, fault), fault),
             )
 
 
-def _chat_call(document: dict[str, object]) -> Call:
+def _chat_call(document: dict[str, object]) -> SandboxCall:
     request = parse_chat(document)
 
-    def reply(fault: Fault | None, number: int) -> Reply:
-        said = answer(request, fault)
+    def reply(fault: SandboxFault | None, number: int) -> CallReply:
+        said = chat_answer(request, fault)
         if request.stream:
             events = completion_events(request, said, number)
-            return Reply(outcome=said.outcome, pieces=events)
+            return CallReply(outcome=said.outcome, pieces=events)
         body = orjson.dumps(completion_body(request, said, number))
-        return Reply(outcome=said.outcome, pieces=(body,))
+        return CallReply(outcome=said.outcome, pieces=(body,))
 
     content_type = EVENTS if request.stream else JSON
-    return Call(route=request.route, about=request.about, reply=reply, content_type=content_type)
+    return SandboxCall(route=request.route, about=request.about, reply=reply, content_type=content_type)
 
 
-def _json_reply(document: dict[str, object], fault: Fault | None) -> Reply:
+def _json_reply(document: dict[str, object], fault: SandboxFault | None) -> CallReply:
     outcome = "answered" if fault is None else fault.outcome
-    return Reply(outcome=outcome, pieces=(orjson.dumps(document),))
+    return CallReply(outcome=outcome, pieces=(orjson.dumps(document),))
 
 
 async def _refuse(sandbox: Sandbox, route: Route, body: bytes, error: BadRequest, send: Send) -> None:
@@ -175,7 +177,7 @@ async def _read_body(receive: Receive) -> bytes | None:
     return b"".join(pieces) if size <= MOST_BODY_BYTES else None
 
 
-async def _send_reply(send: Send, content_type: bytes, reply: Reply) -> None:
+async def _send_reply(send: Send, content_type: bytes, reply: CallReply) -> None:
     if isinstance(reply.pieces, tuple):
         await _send_whole(send, 200, content_type, b"".join(reply.pieces))
         return
@@ -188,7 +190,7 @@ async def _send_reply(send: Send, content_type: bytes, reply: Reply) -> None:
 async def _send_error(
     send: Send, status: int, message: str, *, param: str | None = None, retry_after_s: float | None = None
 ) -> None:
-    """An error object as the OpenAI API writes it."""
+    """Send an error object in the format of the OpenAI API."""
     kind = ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     error = {"message": message, "type": kind, "param": param, "code": None}
     headers = () if retry_after_s is None else ((b"retry-after", f"{retry_after_s:g}".encode()),)

@@ -1,4 +1,4 @@
-"""What a chat request asks: the question, the passages it may rest on, the tools it may call."""
+"""A parsed chat request: the question, its passages, the tools on offer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sandbox.extractive import NumberedPassage, numbered_passages
+from sandbox.extractive import NumberedPassage, fenced_text, numbered_passages
 from sandbox.faults import without_markers
 from sandbox.routes import BadRequest, Route
 
@@ -14,7 +14,7 @@ JUDGE_LINE = "HUSHGATE-JUDGE:"
 SYSTEM_ROLES = ("system", "developer")
 ROLES = (*SYSTEM_ROLES, "user", "assistant", "tool")
 
-Message: TypeAlias = Mapping[str, object]
+ChatMessage: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +22,13 @@ class ChatRequest:
     """A chat request as the sandbox understands it.
 
     Attributes:
-        about: the last user message as sent, markers included, or all text when there is none; calls are
-            planned and counted under it.
+        about: the last user message as sent, with markers, or all text without one; calls are planned and
+            counted under this text.
         question: the same without markers.
-        passages: those of the system messages and of tool results, in order.
+        passages: those of system messages, of the fenced message before the question and of tool results.
         tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
         tools_used: names of the tools already called since the last user message.
-        forced_tool: the tool that ``tool_choice`` demands, or None.
+        forced_tool: the tool that ``tool_choice`` requires, or None.
         judge: all text of a prompt with a ``HUSHGATE-JUDGE:`` line, else None.
         schema: the JSON schema of ``response_format``, ``{}`` for any JSON object, None for free text.
         prompt_words: words in all messages: the approximation of prompt tokens.
@@ -48,12 +48,12 @@ class ChatRequest:
 
     @property
     def route(self) -> Route:
-        """``judge`` for a judge prompt, so that it counts and fails apart from answers."""
+        """``judge`` for a judge prompt, which is counted and fails separately from answers."""
         return Route.CHAT if self.judge is None else Route.JUDGE
 
 
 def parse_chat(body: Mapping[str, object]) -> ChatRequest:
-    """The request in a JSON body; BadRequest when ``model`` or ``messages`` are not what the API takes."""
+    """The request in a JSON body; BadRequest if the API would not accept ``model`` or ``messages``."""
     if not isinstance(body.get("model"), str):
         raise BadRequest("model: expected a string: you must provide a model", param="model")
     messages = _messages(body.get("messages"))
@@ -77,7 +77,7 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
     )
 
 
-def _messages(value: object) -> Sequence[Message]:
+def _messages(value: object) -> Sequence[ChatMessage]:
     if not isinstance(value, list) or not value or not all(isinstance(item, dict) for item in value):
         raise BadRequest("messages: expected a list of at least one message object", param="messages")
     for at, message in enumerate(value):
@@ -90,7 +90,7 @@ def _messages(value: object) -> Sequence[Message]:
     return value
 
 
-def _content(message: Message) -> str:
+def _content(message: ChatMessage) -> str:
     """The text of a message whose content is a string, a list of parts or null."""
     content = message.get("content")
     if isinstance(content, str):
@@ -101,11 +101,19 @@ def _content(message: Message) -> str:
     return ""
 
 
-def _passages(messages: Sequence[Message], texts: Sequence[str], last_user: int) -> Iterator[NumberedPassage]:
-    """Passages of system messages, and of tool results that belong to the last question."""
+def _passages(
+    messages: Sequence[ChatMessage], texts: Sequence[str], last_user: int
+) -> Iterator[NumberedPassage]:
+    """Passages of system messages, of a fenced message before the question, and of tool results after it."""
     for at, message in enumerate(messages):
-        if message.get("role") in SYSTEM_ROLES or (message.get("role") == "tool" and at > last_user):
-            yield from numbered_passages(texts[at])
+        inside = fenced_text(texts[at])
+        fenced = at == last_user - 1 and message.get("role") == "user" and inside is not None
+        if (
+            message.get("role") in SYSTEM_ROLES
+            or (message.get("role") == "tool" and at > last_user)
+            or fenced
+        ):
+            yield from numbered_passages(texts[at] if inside is None else inside)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
@@ -117,7 +125,7 @@ def _tool_names(tools: object) -> tuple[str, ...]:
     )
 
 
-def _tools_used(messages: Sequence[Message]) -> Iterator[str]:
+def _tools_used(messages: Sequence[ChatMessage]) -> Iterator[str]:
     for message in messages:
         calls = message.get("tool_calls")
         if isinstance(calls, list):

@@ -1,4 +1,4 @@
-"""An answer as the chat completions API writes it: one JSON object, or the chunks of a stream."""
+"""An answer in the format of the chat completions API: one JSON object, or the chunks of a stream."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import orjson
 
-from sandbox.answers import Answer
+from sandbox.answers import SandboxAnswer
 from sandbox.chat_request import ChatRequest
 from sandbox.routes import CHAT_MODEL
 
 
-def completion_body(request: ChatRequest, answer: Answer, number: int) -> dict[str, object]:
+def completion_body(request: ChatRequest, answer: SandboxAnswer, number: int) -> dict[str, object]:
     """The body of a completion that is not streamed."""
     message: dict[str, object] = {
         "role": "assistant",
@@ -25,11 +25,11 @@ def completion_body(request: ChatRequest, answer: Answer, number: int) -> dict[s
         message["tool_calls"] = [_tool_call(answer, number)]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
     head = _head(number, "chat.completion")
-    return head | {"choices": [choice], "usage": usage(request, answer)}
+    return head | {"choices": [choice], "usage": token_usage(request, answer)}
 
 
-def completion_events(request: ChatRequest, answer: Answer, number: int) -> Iterator[bytes]:
-    """The server-sent events of a streamed completion, one chunk per word, ``[DONE]`` last."""
+def completion_events(request: ChatRequest, answer: SandboxAnswer, number: int) -> Iterator[bytes]:
+    """The server-sent events of a streamed completion: one chunk per word, then ``[DONE]``."""
     head = _head(number, "chat.completion.chunk")
     yield _event(head, {"role": "assistant", "content": None if answer.tool else ""})
     if answer.tool:
@@ -40,17 +40,17 @@ def completion_events(request: ChatRequest, answer: Answer, number: int) -> Iter
         yield _event(head, {"content": f" {word}" if at else word})
     yield _event(head, {}, _finish_reason(answer))
     if request.stream_usage:
-        yield _line(head | {"choices": [], "usage": usage(request, answer)})
+        yield _line(head | {"choices": [], "usage": token_usage(request, answer)})
     yield b"data: [DONE]\n\n"
 
 
-def usage(request: ChatRequest, answer: Answer) -> dict[str, int]:
-    """Tokens, approximated by counting words: no tokenizer runs here."""
-    spent = len(f"{answer.text} {answer.refusal} {answer.arguments}".split())
+def token_usage(request: ChatRequest, answer: SandboxAnswer) -> dict[str, int]:
+    """Tokens, approximated by the number of words."""
+    completion_words = len(f"{answer.text} {answer.refusal} {answer.arguments}".split())
     return {
         "prompt_tokens": request.prompt_words,
-        "completion_tokens": spent,
-        "total_tokens": request.prompt_words + spent,
+        "completion_tokens": completion_words,
+        "total_tokens": request.prompt_words + completion_words,
     }
 
 
@@ -64,12 +64,12 @@ def _head(number: int, kind: str) -> dict[str, object]:
     }
 
 
-def _tool_call(answer: Answer, number: int) -> dict[str, object]:
+def _tool_call(answer: SandboxAnswer, number: int) -> dict[str, object]:
     function = {"name": answer.tool, "arguments": answer.arguments}
     return {"id": f"call_sandbox_{number}", "type": "function", "function": function}
 
 
-def _finish_reason(answer: Answer) -> str:
+def _finish_reason(answer: SandboxAnswer) -> str:
     return "tool_calls" if answer.tool else "stop"
 
 

@@ -1,4 +1,4 @@
-"""What ASGI cannot say: break a connection with a TCP reset, and ask whether the client is gone."""
+"""Connection control beyond ASGI: send a TCP reset, and test whether the client has disconnected."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import struct
 from starlette.types import Send
 
 LINGER_NONE = struct.pack("ii", 1, 0)
-"""``struct linger`` that makes close() send RST and drop what is unsent."""
+"""``struct linger`` that makes close() send RST and drop unsent bytes."""
 
 FLUSH_S = 0.02
 """Time for bytes already written to reach the client before the reset overtakes them."""
 
 
 async def reset_connection(send: Send) -> None:
-    """Break the client's connection with RST after what was already sent."""
+    """Reset the client's connection after the bytes already sent."""
     transport = getattr(_cycle(send), "transport", None)
     if transport is None:
         raise TypeError(f"expected uvicorn's own send with a transport, got {send!r}")

@@ -1,4 +1,4 @@
-"""The control routes: set faults and latency while the sandbox runs, and read what it counted."""
+"""The control routes: set faults and latency at run time, and read the counts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Path
 
-from sandbox.ledger import Record
+from sandbox.ledger import CallRecord
 from sandbox.listen import is_loopback
 from sandbox.routes import ROUTE_NAMES, Route
 from sandbox.scenario import latencies_json, parse_latencies, rules_json
 from sandbox.state import Sandbox
 
-Handler: TypeAlias = Callable[[Sandbox, Request], Awaitable[object]]
+ControlHandler: TypeAlias = Callable[[Sandbox, Request], Awaitable[object]]
 NEWEST_TEXTS = 1000
-"""Texts listed in the statistics unless ``texts=N`` asks for more or fewer."""
+"""Texts listed in the statistics by default; ``texts=N`` changes it."""
 
 NEWEST_REQUESTS = 100
-"""Requests listed unless ``last=N`` asks for more or fewer."""
+"""Requests listed by default; ``last=N`` changes it."""
 
 
 def control_routes(sandbox: Sandbox) -> list[Path]:
@@ -75,7 +75,7 @@ async def _stats(sandbox: Sandbox, request: Request) -> object:
 
 
 async def _requests(sandbox: Sandbox, request: Request) -> object:
-    """The newest request bodies, newest first; ``route`` and ``contains`` choose among all that are kept."""
+    """The newest request bodies, newest first; ``route`` and ``contains`` filter the stored ones."""
     name = request.query_params.get("route")
     contains = request.query_params.get("contains", "")
     if name is not None and name not in ROUTE_NAMES:
@@ -99,11 +99,11 @@ def json_response(document: object, status: int = 200) -> Response:
     return Response(orjson.dumps(document), status_code=status, media_type="application/json")
 
 
-def _path(sandbox: Sandbox, path: str, handler: Handler, *methods: str) -> Path:
+def _path(sandbox: Sandbox, path: str, handler: ControlHandler, *methods: str) -> Path:
     async def guarded(request: Request) -> Response:
-        stranger = _stranger(request)
-        if stranger is not None:
-            return json_response({"error": f"Host and Origin: expected loopback, got {stranger!r}"}, 403)
+        foreign = _foreign_origin(request)
+        if foreign is not None:
+            return json_response({"error": f"Host and Origin: expected loopback, got {foreign!r}"}, 403)
         try:
             return json_response(await handler(sandbox, request))
         except ValueError as error:
@@ -112,8 +112,8 @@ def _path(sandbox: Sandbox, path: str, handler: Handler, *methods: str) -> Path:
     return Path(path, guarded, methods=methods)
 
 
-def _stranger(request: Request) -> str | None:
-    """The Host or Origin that is not loopback: then a page in a browser is asking, not a program here."""
+def _foreign_origin(request: Request) -> str | None:
+    """The Host or Origin that is not loopback, as from a page in a browser, or None."""
     origin = request.headers.get("origin")
     named = [urlsplit(f"//{request.headers.get('host', '')}").hostname]
     named += [] if origin is None else [urlsplit(origin).hostname]
@@ -124,14 +124,14 @@ def _counts(by_route: Mapping[Route, int]) -> dict[str, int]:
     return {str(route): number for route, number in by_route.items()}
 
 
-def _contains(record: Record, text: str) -> bool:
-    """Whether a text is in a request body, however the client escaped it in JSON."""
+def _contains(record: CallRecord, text: str) -> bool:
+    """Whether a text is in a request body, with any JSON escaping."""
     if not text:
         return True
     return text.encode() in record.body or orjson.dumps(text)[1:-1] in orjson.dumps(_body(record))
 
 
-def _record_json(record: Record) -> dict[str, object]:
+def _record_json(record: CallRecord) -> dict[str, object]:
     return {
         "number": record.number,
         "route": record.route,
@@ -141,8 +141,8 @@ def _record_json(record: Record) -> dict[str, object]:
     }
 
 
-def _body(record: Record) -> object:
-    """The body as JSON, or as text when it is none."""
+def _body(record: CallRecord) -> object:
+    """The body as JSON, or as text if it is not JSON."""
     try:
         return orjson.loads(record.body)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Embeddings by hashing words and letter trigrams: similar texts come out near, meaning is not known."""
+"""Embeddings by hashing words and letter trigrams: similar spelling gives near vectors, meaning does not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import struct
 from collections.abc import Mapping
 from functools import lru_cache
 
-from sandbox.extractive import STOPWORDS, stem
-from sandbox.faults import Fault, Kind, without_markers
+from sandbox.extractive import STOPWORDS, word_stem
+from sandbox.faults import FaultKind, SandboxFault, without_markers
 from sandbox.routes import EMBEDDING_MODEL, BadRequest
 
 DIMENSIONS = 256
-"""Length of a vector unless the request says otherwise."""
+"""Length of a vector by default."""
 
 MOST_DIMENSIONS = 3072
 STOPWORD_WEIGHT = 0.1
@@ -24,7 +24,7 @@ TOKEN = re.compile(r"[^\W_]+")
 
 
 def embedding_texts(body: Mapping[str, object]) -> tuple[str, ...]:
-    """What a request asks to embed: a string, a list of strings, or token numbers (taken as words)."""
+    """The texts to embed: a string, a list of strings, or token numbers (taken as words)."""
     value = body.get("input")
     if isinstance(value, str):
         return (value,)
@@ -39,7 +39,7 @@ def embedding_texts(body: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def embeddings_body(
-    body: Mapping[str, object], texts: tuple[str, ...], fault: Fault | None
+    body: Mapping[str, object], texts: tuple[str, ...], fault: SandboxFault | None
 ) -> dict[str, object]:
     """The JSON answer; base64 holds little-endian 32-bit floats, as the openai client asks for."""
     dimensions = body.get("dimensions") or DIMENSIONS
@@ -49,7 +49,9 @@ def embeddings_body(
         )
     as_base64 = body.get("encoding_format") == "base64"
     vectors = (
-        [] if fault is not None and fault.kind is Kind.EMPTY else [embedding(t, dimensions) for t in texts]
+        []
+        if fault is not None and fault.kind is FaultKind.EMPTY
+        else [text_embedding(t, dimensions) for t in texts]
     )
     words = sum(len(text.split()) for text in texts)
     return {
@@ -63,8 +65,8 @@ def embeddings_body(
     }
 
 
-def embedding(text: str, dimensions: int) -> list[float]:
-    """A vector of unit length; a text without a word gives the first axis."""
+def text_embedding(text: str, dimensions: int) -> list[float]:
+    """A vector of unit length; a text without words gives the first axis."""
     vector = [0.0] * dimensions
     for token in TOKEN.findall(without_markers(text).casefold()):
         for bucket, weight in _features(token, dimensions):
@@ -79,7 +81,7 @@ def embedding(text: str, dimensions: int) -> list[float]:
 def _features(token: str, dimensions: int) -> tuple[tuple[int, float], ...]:
     """Buckets and signed weights of one word and its trigrams; the sign keeps collisions from adding up."""
     weight = STOPWORD_WEIGHT if token in STOPWORDS else 1.0
-    root = stem(token)
+    root = word_stem(token)
     padded = f"<{root}>"
     trigrams = [padded[at : at + 3] for at in range(len(padded) - 2)]
     shared = weight * TRIGRAM_WEIGHT / math.sqrt(len(trigrams))

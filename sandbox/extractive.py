@@ -1,4 +1,4 @@
-"""Answers cut out of passages by word overlap: no model, the same words in give the same words out."""
+"""Answers extracted from passages by word overlap: no model, and deterministic."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from functools import lru_cache
 PASSAGE = re.compile(
     r"^\[(\d{1,4})\][ \t]+(.*?)(?=\n[ \t]*\n|\n\[\d{1,4}\][ \t]|\Z)", re.MULTILINE | re.DOTALL
 )
+FENCED = re.compile(r"\s*<passages (\w+)>\n(.*)\n</passages \1>\s*", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 TOKEN = re.compile(r"[^\W_]+")
 ENOUGH_WORDS = 2
 ENOUGH_SHARE = 0.2
-"""A passage answers when two words of the question are in it, or a fifth of them: below that it is chance."""
+"""A passage answers if it contains two words of the question, or a fifth of them: less may be chance."""
 
 STOPWORD_LIST = """
 a about am an and any are as at be been but by can could did do does for from get give had has have he hello
@@ -27,11 +28,17 @@ STOPWORDS = frozenset(STOPWORD_LIST.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedPassage:
-    """A passage as it stands in a prompt, ``[number] title: text``."""
+    """A passage of a prompt, written as ``[number] title: text``."""
 
     number: int
     title: str
     text: str
+
+
+def fenced_text(text: str) -> str | None:
+    """The text between ``<passages WORD>`` and ``</passages WORD>``; None for any other message."""
+    found = FENCED.fullmatch(text)
+    return found[2] if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +51,13 @@ class Extract:
 
 @lru_cache(maxsize=8192)
 def content_words(text: str) -> frozenset[str]:
-    """The words that carry meaning, folded and cut to a rough stem; scripts without spaces give pairs."""
+    """The words with meaning, folded and stemmed; character pairs in scripts without spaces."""
     found: set[str] = set()
     for token in TOKEN.findall(text.casefold()):
         if token[0] >= "⺀":
             found.update(token[at : at + 2] for at in range(max(len(token) - 1, 1)))
         elif token not in STOPWORDS:
-            found.add(stem(token))
+            found.add(word_stem(token))
     return frozenset(found)
 
 
@@ -67,9 +74,9 @@ def numbered_passages(text: str) -> tuple[NumberedPassage, ...]:
 
 
 def best_extract(question: str, passages: Iterable[NumberedPassage]) -> Extract | None:
-    """The sentences that answer best, at most two of one passage, or None when nothing overlaps enough.
+    """The best sentences, at most two of one passage, or None when no passage overlaps enough.
 
-    A word counts for less the more passages hold it; on a tie the earlier passage wins.
+    A word weighs less the more passages contain it; on a tie the earlier passage wins.
     """
     asked = content_words(question)
     candidates = [(passage, asked & _passage_words(passage)) for passage in passages]
@@ -109,8 +116,8 @@ def _passage_words(passage: NumberedPassage) -> frozenset[str]:
     return content_words(passage.title) | content_words(passage.text)
 
 
-def stem(word: str) -> str:
-    """A word without its commonest English endings, so that *refunds* meets *refund*."""
+def word_stem(word: str) -> str:
+    """A word without its most frequent English endings, so that *refunds* equals *refund*."""
     for ending, replacement in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)] + replacement

@@ -1,4 +1,4 @@
-"""What can be made to go wrong, and the one pure function that says what happens to a call."""
+"""Faults on demand, and the pure function that plans a call."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from sandbox.latency import NO_LATENCY, Latency, seconds, seconds_of
+from sandbox.latency import NO_LATENCY, Latency, drawn_seconds, parse_seconds
 from sandbox.routes import ROUTE_NAMES, BadRequest, Route
 
 RETRY_AFTER_S = 2.0
-"""Seconds a 429 asks the client to wait unless told otherwise; the first backoff step of the worker."""
+"""Default ``Retry-After`` of a 429, in seconds; the first backoff step of the worker."""
 
 MARKER_START = "[[sandbox:"
 MARKER = re.compile(r"\[\[sandbox:([^\[\]]*)\]\]")
 MARKER_BODY = re.compile(r"(?P<route>\w+)=(?P<kind>\w+)(?:=(?P<value>[^:]+))?(?::(?P<times>[1-9]\d{0,5}))?")
 
 
-class Kind(StrEnum):
-    """What goes wrong. ``STATUS`` is written as the status itself (``429``, ``500`` ...)."""
+class FaultKind(StrEnum):
+    """The kind of a fault. ``STATUS`` is written as the status itself (``429``, ``500`` ...)."""
 
     STATUS = "status"
     HANG = "hang"
@@ -36,34 +36,36 @@ class Kind(StrEnum):
     SCORE = "score"
 
 
-ANY_ROUTE = frozenset({Kind.STATUS, Kind.HANG, Kind.RESET, Kind.MALFORMED, Kind.EMPTY})
-KINDS_BY_ROUTE: Mapping[Route, frozenset[Kind]] = {
-    Route.CHAT: frozenset(Kind) - {Kind.SCORE},
-    Route.JUDGE: ANY_ROUTE | {Kind.REFUSAL, Kind.UNGROUNDED, Kind.SCORE},
-    Route.MODERATIONS: ANY_ROUTE | {Kind.FLAGGED},
+ANY_ROUTE = frozenset(
+    {FaultKind.STATUS, FaultKind.HANG, FaultKind.RESET, FaultKind.MALFORMED, FaultKind.EMPTY}
+)
+KINDS_BY_ROUTE: Mapping[Route, frozenset[FaultKind]] = {
+    Route.CHAT: frozenset(FaultKind) - {FaultKind.SCORE},
+    Route.JUDGE: ANY_ROUTE | {FaultKind.REFUSAL, FaultKind.UNGROUNDED, FaultKind.SCORE},
+    Route.MODERATIONS: ANY_ROUTE | {FaultKind.FLAGGED},
     Route.EMBEDDINGS: ANY_ROUTE,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing that goes wrong.
+class SandboxFault:
+    """One fault of a call.
 
     Attributes:
         status: HTTP status when the kind is ``STATUS``, else 200.
         value: the word of ``keyword``, the category of ``flagged``, the number of ``score``, or empty.
-        retry_after_s: what a status puts in ``Retry-After``, or None for no header.
+        retry_after_s: value of ``Retry-After``, or None for no header.
     """
 
-    kind: Kind
+    kind: FaultKind
     status: int = 200
     value: str = ""
     retry_after_s: float | None = None
 
     @property
     def outcome(self) -> str:
-        """The word it is counted under: the status, or the kind."""
-        return str(self.status) if self.kind is Kind.STATUS else str(self.kind)
+        """The outcome under which the fault is counted: the status, or the kind."""
+        return str(self.status) if self.kind is FaultKind.STATUS else str(self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,45 +73,45 @@ class Marker:
     """An instruction inside a text: a fault for the first ``times`` calls (None: all), or a delay."""
 
     route: Route
-    fault: Fault | None = None
+    fault: SandboxFault | None = None
     delay_s: float | None = None
     times: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class FaultRule:
     """A fault for calls of one route.
 
     Attributes:
         rule_id: ``s1`` for a rule of the scenario, ``r1`` for one set at run time.
         contains: only calls about a text that contains this; empty means every call.
-        probability: 0..1, share of the calls that it hits.
-        times: how many more calls it hits, or None for no end.
+        probability: 0..1, share of the calls that fail.
+        times: how many more calls fail, or None for no limit.
     """
 
     rule_id: str
     route: Route
-    fault: Fault
+    fault: SandboxFault
     contains: str = ""
     probability: float = 1.0
     times: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """All that is asked for at one moment: faults, first match wins, and one latency per route."""
+class FaultRules:
+    """The faults in force, of which the first match counts, and one latency per route."""
 
-    faults: tuple[Rule, ...] = ()
+    faults: tuple[FaultRule, ...] = ()
     latency: Mapping[Route, Latency] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What ``plan`` knows of a call.
+class CallFacts:
+    """The input of ``call_plan``.
 
     Attributes:
         text: what the call is about: the last user message, or the moderated or embedded text.
-        seen: how many calls of this route with this same text came before.
+        seen: number of earlier calls of this route with the same text.
     """
 
     route: Route
@@ -118,33 +120,33 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What happens to a call: wait, then go wrong or answer; ``rule_id`` is of the rule that hit, or None."""
+class CallPlan:
+    """The plan of a call: wait, then fail or answer; ``rule_id`` is the id of the matching rule, or None."""
 
     delay_s: float = 0.0
-    fault: Fault | None = None
+    fault: SandboxFault | None = None
     rule_id: str | None = None
 
 
-def plan(facts: Facts, rules: Rules, rng: random.Random) -> Plan:
-    """What happens to this call: markers in the text first, then the rules in order, then nothing.
+def call_plan(facts: CallFacts, rules: FaultRules, rng: random.Random) -> CallPlan:
+    """The plan of a call: from markers in the text, else from the rules in order, else no fault.
 
-    Raises ``BadRequest`` for a marker that means nothing, so that a typo in a test cannot pass unseen.
+    Raises ``BadRequest`` for an invalid marker, so that a typo in a test is noticed.
     """
     markers = tuple(marker for marker in markers_in(facts.text) if marker.route is facts.route)
     delays = [marker.delay_s for marker in markers if marker.delay_s is not None]
-    delay_s = sum(delays) if delays else seconds(rules.latency.get(facts.route, NO_LATENCY), rng)
+    delay_s = sum(delays) if delays else drawn_seconds(rules.latency.get(facts.route, NO_LATENCY), rng)
     fault = _marked_fault(markers, facts.seen)
     if fault is not None:
-        return Plan(delay_s=delay_s, fault=fault)
+        return CallPlan(delay_s=delay_s, fault=fault)
     for rule in rules.faults:
         if _applies(rule, facts) and (rule.probability >= 1 or rng.random() < rule.probability):
-            return Plan(delay_s=delay_s, fault=rule.fault, rule_id=rule.rule_id)
-    return Plan(delay_s=delay_s)
+            return CallPlan(delay_s=delay_s, fault=rule.fault, rule_id=rule.rule_id)
+    return CallPlan(delay_s=delay_s)
 
 
-def spent(rules: Rules, rule_id: str) -> Rules:
-    """The rules after this one hit once: its count is one less, and at nought it is gone."""
+def rules_after_hit(rules: FaultRules, rule_id: str) -> FaultRules:
+    """The rules after one of them hit a call: its count is one less, and at 0 it is removed."""
     kept = (
         replace(rule, times=rule.times - 1) if rule.rule_id == rule_id and rule.times is not None else rule
         for rule in rules.faults
@@ -163,28 +165,28 @@ def markers_in(text: str) -> tuple[Marker, ...]:
 
 
 def without_markers(text: str) -> str:
-    """The text as if no marker had been in it."""
+    """The text without its markers."""
     return MARKER.sub(" ", text).strip() if MARKER_START in text else text
 
 
-def parse_fault(route: Route, kind: str, value: str = "", retry_after_s: float | None = None) -> Fault:
-    """The fault a word means on a route; ValueError says which words there are."""
+def parse_fault(route: Route, kind: str, value: str = "", retry_after_s: float | None = None) -> SandboxFault:
+    """The fault of a word on a route; ValueError names the valid words."""
     if kind.isdecimal() and 400 <= int(kind) <= 599:
         default_s = RETRY_AFTER_S if kind == "429" and retry_after_s is None else retry_after_s
-        wait_s = seconds_of("Retry-After", value) if value else default_s
-        return Fault(kind=Kind.STATUS, status=int(kind), retry_after_s=wait_s)
-    allowed = KINDS_BY_ROUTE[route] - {Kind.STATUS}
+        wait_s = parse_seconds("Retry-After", value) if value else default_s
+        return SandboxFault(kind=FaultKind.STATUS, status=int(kind), retry_after_s=wait_s)
+    allowed = KINDS_BY_ROUTE[route] - {FaultKind.STATUS}
     word = "hang" if kind == "timeout" else kind
     if word not in allowed:
         known = ", ".join(sorted(allowed))
         raise ValueError(
             f"fault: expected a status 400..599, timeout or one of {known} on {route}, got {kind!r}"
         )
-    if word == Kind.KEYWORD and not value:
+    if word == FaultKind.KEYWORD and not value:
         raise ValueError("fault: keyword needs a word, as in keyword=WORD")
-    if word == Kind.SCORE and not 0 <= float(value or "nan") <= 1:
+    if word == FaultKind.SCORE and not 0 <= float(value or "nan") <= 1:
         raise ValueError(f"fault: score needs a number from 0 to 1, as in score=0.2, got {value!r}")
-    return Fault(kind=Kind(word), value=value)
+    return SandboxFault(kind=FaultKind(word), value=value)
 
 
 def _marker(body: str) -> Marker:
@@ -194,7 +196,7 @@ def _marker(body: str) -> Marker:
             raise ValueError("not of that form")  # noqa: TRY301  # the same message as for a bad kind or number
         route, times = ROUTE_NAMES[match["route"]], int(match["times"]) if match["times"] else None
         if match["kind"] == "delay":
-            return Marker(route=route, delay_s=seconds_of("delay", match["value"]))
+            return Marker(route=route, delay_s=parse_seconds("delay", match["value"]))
         return Marker(route=route, fault=parse_fault(route, match["kind"], match["value"] or ""), times=times)
     except ValueError as error:
         raise BadRequest(
@@ -203,8 +205,8 @@ def _marker(body: str) -> Marker:
         ) from error
 
 
-def _marked_fault(markers: tuple[Marker, ...], seen: int) -> Fault | None:
-    """The fault whose turn it is: markers of one route take their calls one after the other."""
+def _marked_fault(markers: tuple[Marker, ...], seen: int) -> SandboxFault | None:
+    """The fault for this call: markers of one route apply to its calls one after the other."""
     for marker in markers:
         if marker.fault is None:
             continue
@@ -214,7 +216,7 @@ def _marked_fault(markers: tuple[Marker, ...], seen: int) -> Fault | None:
     return None
 
 
-def _applies(rule: Rule, facts: Facts) -> bool:
+def _applies(rule: FaultRule, facts: CallFacts) -> bool:
     return (
         rule.route is facts.route and rule.times != 0 and (not rule.contains or rule.contains in facts.text)
     )

@@ -1,6 +1,6 @@
 """The judge hook: a prompt with a ``HUSHGATE-JUDGE: CRITERION`` line gets a JSON score by word overlap.
 
-Such a prompt holds sections, each begun by a line that starts with its name and a colon::
+Such a prompt has sections; each starts with a line that begins with its name and a colon::
 
     HUSHGATE-JUDGE: groundedness
     QUESTION: When do you open?
@@ -8,7 +8,7 @@ Such a prompt holds sections, each begun by a line that starts with its name and
     PASSAGES:
     [1] Hours: We open at nine on weekdays.
 
-The score is the share, 0..1, of content words that are found where the criterion looks for them:
+The score is the share, 0..1, of content words that the criterion finds:
 
 ==============  ========================================================
 criterion       share of
@@ -31,14 +31,14 @@ from sandbox.faults import without_markers
 SECTION = re.compile(r"^(QUESTION|REPLY|PASSAGES|END):[ \t]*", re.MULTILINE)
 CITATION = re.compile(r"\[\d{1,4}\]")
 PASS_AT = 0.5
-"""From this share on the verdict is ``pass``."""
+"""Share from which the field ``verdict`` is ``pass``."""
 
 CRITERIA: Mapping[str, tuple[str, str]] = {
     "groundedness": ("REPLY", "PASSAGES"),
     "relevance": ("QUESTION", "REPLY"),
     "context": ("QUESTION", "PASSAGES"),
 }
-"""Criterion -> whose words are looked for, and where."""
+"""Criterion -> the section whose words are searched, and the section they are searched in."""
 
 
 def judgement(prompt: str, forced_score: float | None = None) -> dict[str, object]:
@@ -59,8 +59,8 @@ def judgement(prompt: str, forced_score: float | None = None) -> dict[str, objec
     }
 
 
-def as_schema(answer: Mapping[str, object], schema: Mapping[str, object] | None) -> dict[str, object]:
-    """The answer cut to the properties of a JSON schema; what the answer lacks is made from its score.
+def schema_answer(answer: Mapping[str, object], schema: Mapping[str, object] | None) -> dict[str, object]:
+    """The answer reduced to the properties of a JSON schema; missing properties are made from its score.
 
     A number becomes the score, an integer 0..10, a boolean ``score >= 0.5``, a string with ``enum`` the first
     value on a pass and the last on a fail, any other string the reason.
@@ -92,6 +92,6 @@ def _filled(kind: Mapping[str, object], answer: Mapping[str, object]) -> object:
 
 
 def _sections(prompt: str) -> dict[str, str]:
-    """Section name -> its text up to the next section, citations and markers taken out."""
+    """Section name -> its text up to the next section, without citations and markers."""
     pieces = SECTION.split(without_markers(prompt))
     return {name: CITATION.sub(" ", text) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)}

@@ -1,4 +1,4 @@
-"""How long a call is made to take: a distribution as a value, and one draw from it."""
+"""The latency of a call: a distribution as a value, and one draw from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Z95 = 1.6448536269514722
-"""95th percentile of the standard normal distribution, which turns a p95 into a sigma."""
+"""95th percentile of the standard normal distribution, to compute sigma from a p95."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lognormal:
-    """Half of the draws below ``median_s``, 19 of 20 below ``p95_s``: as model latency often is."""
+    """Half of the draws are below ``median_s``, 19 of 20 below ``p95_s``, as is typical of model latency."""
 
     median_s: float
     p95_s: float
@@ -39,7 +39,7 @@ Latency: TypeAlias = Fixed | Uniform | Lognormal
 NO_LATENCY = Fixed(seconds=0.0)
 
 
-def seconds(latency: Latency, rng: random.Random) -> float:
+def drawn_seconds(latency: Latency, rng: random.Random) -> float:
     """One draw, in seconds, never negative; ``Fixed`` draws nothing from ``rng``."""
     match latency:
         case Fixed():
@@ -52,7 +52,7 @@ def seconds(latency: Latency, rng: random.Random) -> float:
 
 
 def parse_latency(value: object) -> Latency:
-    """The distribution a JSON value or an option means; ValueError says what was expected.
+    """The distribution in a JSON value; ValueError says what was expected.
 
     A number or ``{"fixed_s": s}``, ``{"low_s": a, "high_s": b}`` or ``{"median_s": m, "p95_s": p}``.
     """
@@ -60,7 +60,7 @@ def parse_latency(value: object) -> Latency:
         value = {"fixed_s": value}
     if not isinstance(value, Mapping):
         raise ValueError(f"latency: expected a number of seconds or an object, got {value!r}")  # noqa: TRY004  # one error type for bad configuration
-    numbers = {key: seconds_of(key, number) for key, number in value.items()}
+    numbers = {key: parse_seconds(key, number) for key, number in value.items()}
     match sorted(numbers):
         case ["fixed_s"]:
             return Fixed(seconds=numbers["fixed_s"])
@@ -75,7 +75,7 @@ def parse_latency(value: object) -> Latency:
 
 
 def parse_latency_option(option: str) -> Latency:
-    """The distribution a command-line word means: ``0.2``, ``0.1..0.3`` or ``1/2.5`` (median/p95)."""
+    """The distribution in a command-line word: ``0.2``, ``0.1..0.3`` or ``1/2.5`` (median/p95)."""
     try:
         if ".." in option:
             low, high = option.split("..", 1)
@@ -99,7 +99,7 @@ def latency_json(latency: Latency) -> dict[str, float]:
             return {"median_s": latency.median_s, "p95_s": latency.p95_s}
 
 
-def seconds_of(name: str, value: object) -> float:
+def parse_seconds(name: str, value: object) -> float:
     """A number of seconds from a JSON number or a word; ValueError outside 0 to 3600."""
     number = float(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 3600:

@@ -1,4 +1,4 @@
-"""What the sandbox remembers of its calls: counts, and the last request bodies in a bounded ring."""
+"""The sandbox's record of its calls: counts, and the last request bodies in a bounded ring."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from sandbox.routes import Route, text_key
 
 MOST_TEXTS = 50_000
-"""Texts counted one by one; the oldest is forgotten first. About 15 MB when full."""
+"""Most texts with counts of their own; the oldest is dropped first. About 15 MB when full."""
 
 MOST_RING_BYTES = 64 * 1024 * 1024
-"""Bytes of request bodies kept in all: whole bodies only, since a cut one could prove nothing."""
+"""Most bytes of stored request bodies; bodies are stored whole or not at all."""
 
 IN_FLIGHT = "in_flight"
 ABANDONED = "abandoned"
@@ -20,8 +20,8 @@ BUG = "sandbox_bug"
 
 
 @dataclass(slots=True, kw_only=True)
-class Record:
-    """One call in the ring; ``outcome`` is filled in at its end."""
+class CallRecord:
+    """One call in the ring; ``outcome`` is set at its end."""
 
     number: int
     route: Route
@@ -31,14 +31,14 @@ class Record:
 
 
 class Ledger:
-    """Counts calls and keeps the newest request bodies; everything in it is bounded."""
+    """Counts calls and stores the newest request bodies; both are bounded."""
 
     def __init__(self, keep_requests: int) -> None:
         self._keep_requests = keep_requests
         self.forget()
 
     def forget(self) -> None:
-        """Start again from nothing; calls that are still running are no longer counted."""
+        """Clear all counts and bodies; calls that are still running are no longer counted."""
         self.number = 0
         self.calls: Counter[Route] = Counter()
         self.in_flight: Counter[Route] = Counter()
@@ -46,11 +46,11 @@ class Ledger:
         self.outcomes: dict[Route, Counter[str]] = {route: Counter() for route in Route}
         self.texts: dict[str, dict[Route, int]] = {}
         self.texts_forgotten = 0
-        self._ring: deque[Record] = deque()
+        self._ring: deque[CallRecord] = deque()
         self._ring_bytes = 0
 
-    def begin(self, route: Route, about: str, body: bytes) -> tuple[Record, int]:
-        """Count a call; returns its record and how many calls of this route about this text came before."""
+    def begin(self, route: Route, about: str, body: bytes) -> tuple[CallRecord, int]:
+        """Count a call; return its record and the number of earlier calls of this route about this text."""
         key = text_key(about)
         by_route = self.texts.setdefault(key, {})
         seen = by_route.get(route, 0)
@@ -63,11 +63,11 @@ class Ledger:
         running = self.in_flight[route] + 1
         self.in_flight[route] = running
         self.in_flight_peak[route] = max(self.in_flight_peak[route], running)
-        record = Record(number=self.number, route=route, key=key, body=body)
+        record = CallRecord(number=self.number, route=route, key=key, body=body)
         self._keep(record)
         return record, seen
 
-    def end(self, record: Record, outcome: str) -> None:
+    def end(self, record: CallRecord, outcome: str) -> None:
         """Count how a call ended."""
         record.outcome = outcome
         if self.in_flight[record.route]:
@@ -75,14 +75,14 @@ class Ledger:
         self.outcomes[record.route][outcome] += 1
 
     def calls_about(self, text: str) -> dict[Route, int]:
-        """Calls per route about exactly this text, markers included."""
+        """Calls per route about exactly this text, with its markers."""
         return self.texts.get(text_key(text), {})
 
-    def newest(self) -> Iterator[Record]:
-        """The calls kept in the ring, newest first."""
+    def newest(self) -> Iterator[CallRecord]:
+        """The calls in the ring, newest first."""
         return reversed(self._ring)
 
-    def _keep(self, record: Record) -> None:
+    def _keep(self, record: CallRecord) -> None:
         self._ring.append(record)
         self._ring_bytes += len(record.body)
         while self._ring and (len(self._ring) > self._keep_requests or self._ring_bytes > MOST_RING_BYTES):

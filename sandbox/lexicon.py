@@ -1,4 +1,4 @@
-"""The words the moderation route knows, per category: a demonstration list, far from complete."""
+"""The words of the moderation route by category: a demonstration list, far from complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open the listening socket, on loopback or not at all, and run the server on it until told to stop."""
+"""The listening socket, on loopback only, and the server that runs on it until a stop signal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 BACKLOG = 4096
-"""Connections that may wait to be accepted: a load run opens thousands at once."""
+"""Most connections waiting to be accepted: a load test opens thousands at once."""
 
 KEEP_ALIVE_S = 600
-"""Longer than any client keeps an idle connection, so that the sandbox never closes one under a request."""
+"""Longer than any client keeps an idle connection, so that the sandbox closes none during a request."""
 
 
 def is_loopback(host: str) -> bool:
@@ -29,15 +29,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_any(_host: str) -> bool:
-    """True: for a container whose ports are not published, where loopback is the container's own."""
+def is_any_host(_host: str) -> bool:
+    """True for any host: for a container whose ports are not published."""
     return True
 
 
 def listening_socket(
     host: str, port: int, *, may_listen: Callable[[str], bool] = is_loopback
 ) -> socket.socket:
-    """A socket listening on a loopback address; port 0 means any free port. ValueError for any other."""
+    """A socket listening on a loopback address; port 0 means any free port. ValueError for another host."""
     if not may_listen(host):
         raise ValueError(
             f"host: expected a loopback address (127.0.0.1, ::1 or localhost), got {host!r}. "
@@ -56,7 +56,7 @@ def listening_socket(
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
+def socket_url(listener: socket.socket) -> str:
     """``http://host:port`` of a listening socket, without a path."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

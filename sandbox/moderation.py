@@ -1,4 +1,4 @@
-"""Moderation by word lists: the answer of omni-moderation in shape, not in judgement."""
+"""Moderation by word lists, in the response format of omni-moderation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sandbox.faults import Fault, Kind, without_markers
+from sandbox.faults import FaultKind, SandboxFault, without_markers
 from sandbox.lexicon import CATEGORIES, FLAGGED_PHRASES, IMAGE_CATEGORIES, MILD_PHRASES
 from sandbox.routes import MODERATION_MODEL, BadRequest
 
 FLAG_AT = 0.5
-"""A category is flagged from this score on."""
+"""Score from which a category is flagged."""
 
 LONGEST_PHRASE = 5
 TOKEN = re.compile(r"[^\W_]+")
@@ -32,19 +32,19 @@ PHRASES: Mapping[str, tuple[tuple[str, bool], ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModerationInput:
-    """One thing to score: its text parts joined by newlines, and its image URLs."""
+    """One input to score: its text parts joined by newlines, and its image URLs."""
 
     text: str | None
     images: tuple[str, ...] = ()
 
     @property
     def about(self) -> str:
-        """The text that a call is counted and planned under: the text, or the URLs."""
+        """The text under which a call is counted and planned: the text, or the URLs."""
         return self.text if self.text is not None else " ".join(self.images)
 
 
 def moderation_inputs(body: Mapping[str, object]) -> tuple[ModerationInput, ...]:
-    """What a request asks to score: a string, a list of strings (one result each), or one list of parts."""
+    """The inputs to score: a string, a list of strings (one result each), or one list of parts."""
     value = body.get("input")
     if isinstance(value, str):
         return (ModerationInput(text=value),)
@@ -63,16 +63,16 @@ def moderation_inputs(body: Mapping[str, object]) -> tuple[ModerationInput, ...]
 
 
 def moderation_body(
-    inputs: tuple[ModerationInput, ...], fault: Fault | None, number: int
+    inputs: tuple[ModerationInput, ...], fault: SandboxFault | None, number: int
 ) -> dict[str, object]:
     """The JSON answer; ``flagged`` flags every input, ``empty`` gives no result."""
     results = [_result(item, fault) for item in inputs]
-    if fault is not None and fault.kind is Kind.EMPTY:
+    if fault is not None and fault.kind is FaultKind.EMPTY:
         results = []
     return {"id": f"modr-sandbox-{number}", "model": MODERATION_MODEL, "results": results}
 
 
-def scores(item: ModerationInput) -> dict[str, float]:
+def category_scores(item: ModerationInput) -> dict[str, float]:
     """Category -> 0..1: 0.90..0.99 for a listed phrase, 0.20..0.45 for a mild word, else below 0.003."""
     digest = hashlib.blake2b(
         item.about.encode("utf-8", "surrogatepass"), digest_size=len(CATEGORIES)
@@ -87,9 +87,9 @@ def scores(item: ModerationInput) -> dict[str, float]:
     return found
 
 
-def _result(item: ModerationInput, fault: Fault | None) -> dict[str, object]:
-    found = scores(item)
-    if fault is not None and fault.kind is Kind.FLAGGED:
+def _result(item: ModerationInput, fault: SandboxFault | None) -> dict[str, object]:
+    found = category_scores(item)
+    if fault is not None and fault.kind is FaultKind.FLAGGED:
         found[fault.value if fault.value in CATEGORIES else "violence"] = 0.97
     categories = {category: score >= FLAG_AT for category, score in found.items()}
     text = ["text"] if item.text is not None else []
@@ -105,7 +105,7 @@ def _result(item: ModerationInput, fault: Fault | None) -> dict[str, object]:
 
 
 def _hits(text: str) -> Iterator[tuple[str, bool]]:
-    """Categories whose phrases are in the text as whole words, and whether the phrase flags by itself."""
+    """Categories whose phrases occur in the text as whole words, and whether the phrase is a flagged one."""
     words = TOKEN.findall(text.casefold().replace("'", "").replace("’", ""))
     for start in range(len(words)):
         phrase = ""

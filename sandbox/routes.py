@@ -1,4 +1,4 @@
-"""Which doors the sandbox has, what a call through one was about, and the words both are known by."""
+"""The routes of the sandbox, its model names and its errors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ NO_MODEL = "no model"
 CHAT_MODEL = f"sandbox-extractive ({NO_MODEL})"
 MODERATION_MODEL = f"sandbox-wordlist ({NO_MODEL})"
 EMBEDDING_MODEL = f"sandbox-hash ({NO_MODEL})"
+ANY_MODEL = "*"
+"""In the list of models: the sandbox accepts every name."""
 
 
 class Route(StrEnum):
-    """A door of the sandbox. A judge prompt comes in by the chat path but counts and fails on its own."""
+    """A route of the sandbox. A judge prompt uses the chat path but is counted and fails separately."""
 
     CHAT = "chat"
     JUDGE = "judge"
@@ -32,11 +34,11 @@ ROUTE_NAMES = {
     "mod": Route.MODERATIONS,
     "emb": Route.EMBEDDINGS,
 }
-"""Every word a marker, a rule or a latency table may use for a route."""
+"""All names of a route in markers, rules and latency tables."""
 
 
-class BadRequest(ValueError):  # noqa: N818  # named as the client sees it
-    """The caller's request is not one the real API would take; answered with 400.
+class BadRequest(ValueError):
+    """The real API would not accept the caller's request; answered with 400.
 
     Attributes:
         param: the offending field, as the OpenAI error object names it.
@@ -48,5 +50,5 @@ class BadRequest(ValueError):  # noqa: N818  # named as the client sees it
 
 
 def text_key(text: str) -> str:
-    """The key a text is counted under: 16 hexadecimal digits of its BLAKE2b hash."""
+    """The key under which a text is counted: 16 hexadecimal digits of its BLAKE2b hash."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""A scenario: the JSON that says from the start what is slow and what goes wrong."""
+"""A scenario: the JSON with the latency and the faults of a sandbox from its start."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
-from sandbox.faults import Rule, Rules, parse_fault
-from sandbox.latency import Latency, latency_json, parse_latency, seconds_of
+from sandbox.faults import FaultRule, FaultRules, parse_fault
+from sandbox.latency import Latency, latency_json, parse_latency, parse_seconds
 from sandbox.routes import ROUTE_NAMES, Route
 
 RULE_KEYS = frozenset({"route", "fault", "value", "retry_after_s", "contains", "probability", "times"})
@@ -17,10 +17,10 @@ RULE_KEYS = frozenset({"route", "fault", "value", "retry_after_s", "contains", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """What a sandbox starts with, and returns to on reset; the same seed gives the same faults and delays."""
+    """The initial state of a sandbox, restored by a reset; the same seed gives the same faults and delays."""
 
     seed: int = 0
-    rules: Rules = field(default_factory=Rules)
+    rules: FaultRules = field(default_factory=FaultRules)
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -32,13 +32,15 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def parse_scenario(document: object) -> Scenario:
-    """The scenario an object means: ``{"seed": 7, "latency": {...}, "rules": [...]}``, each key optional."""
+    """The scenario in an object: ``{"seed": 7, "latency": {...}, "rules": [...]}``, each key optional."""
     fields = _object(document, "scenario", {"seed", "latency", "rules"})
     seed = fields.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise ValueError(f"seed: expected an integer, got {seed!r}")  # noqa: TRY004  # one error type for bad configuration
     faults = parse_rules(fields.get("rules", []), prefix="s", first=1)
-    return Scenario(seed=seed, rules=Rules(faults=faults, latency=parse_latencies(fields.get("latency", {}))))
+    return Scenario(
+        seed=seed, rules=FaultRules(faults=faults, latency=parse_latencies(fields.get("latency", {})))
+    )
 
 
 def parse_latencies(document: object) -> dict[Route, Latency]:
@@ -47,14 +49,14 @@ def parse_latencies(document: object) -> dict[Route, Latency]:
     return {ROUTE_NAMES[name]: parse_latency(value) for name, value in fields.items()}
 
 
-def parse_rules(document: object, *, prefix: str, first: int) -> tuple[Rule, ...]:
+def parse_rules(document: object, *, prefix: str, first: int) -> tuple[FaultRule, ...]:
     """One rule or a list of them, numbered from ``first``."""
     items = document if isinstance(document, list) else [document]
     return tuple(_rule(item, f"{prefix}{number}") for number, item in enumerate(items, start=first))
 
 
-def rule_json(rule: Rule) -> dict[str, object]:
-    """A rule as the JSON that made it, with its id."""
+def rule_json(rule: FaultRule) -> dict[str, object]:
+    """A rule as its JSON, with its id."""
     document: dict[str, object] = {"rule_id": rule.rule_id, "route": rule.route, "fault": rule.fault.outcome}
     if rule.fault.value:
         document["value"] = rule.fault.value
@@ -63,7 +65,7 @@ def rule_json(rule: Rule) -> dict[str, object]:
     return document | {"contains": rule.contains, "probability": rule.probability, "times": rule.times}
 
 
-def rules_json(rules: Iterable[Rule]) -> dict[str, object]:
+def rules_json(rules: Iterable[FaultRule]) -> dict[str, object]:
     """A list of rules as JSON."""
     return {"rules": [rule_json(rule) for rule in rules]}
 
@@ -73,17 +75,17 @@ def latencies_json(latency: Mapping[Route, Latency]) -> dict[str, object]:
     return {str(route): latency_json(value) for route, value in latency.items()}
 
 
-def _rule(document: object, rule_id: str) -> Rule:
+def _rule(document: object, rule_id: str) -> FaultRule:
     fields = _object(document, "rule", RULE_KEYS)
     route = ROUTE_NAMES.get(str(fields.get("route")))
     if route is None:
         raise ValueError(f"route: expected one of {', '.join(ROUTE_NAMES)}, got {fields.get('route')!r}")
-    wait_s = None if (wait := fields.get("retry_after_s")) is None else seconds_of("retry_after_s", wait)
+    wait_s = None if (wait := fields.get("retry_after_s")) is None else parse_seconds("retry_after_s", wait)
     fault = parse_fault(route, str(fields.get("fault")), str(fields.get("value", "")), wait_s)
     times = fields.get("times")
     if times is not None and (not isinstance(times, int) or isinstance(times, bool) or times < 1):
         raise ValueError(f"times: expected a whole number from 1, or null for no end, got {times!r}")
-    return Rule(
+    return FaultRule(
         rule_id=rule_id,
         route=route,
         fault=fault,

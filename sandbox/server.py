@@ -1,4 +1,4 @@
-"""Run a sandbox as a child process, and talk to its control routes: the Python side for demo and tests."""
+"""Runs a sandbox as a child process and calls its control routes, for demo and tests."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from typing import Self
 
 import orjson
 
-START_S = 20.0
-"""A sandbox that does not listen by then has failed; it takes about half a second on an idle machine."""
+START_S = 120.0
+"""Start timeout; a start takes about half a second on an idle machine. An early exit is noticed at once."""
 
 STOP_S = 5.0
-"""After SIGTERM; a sandbox that is still there then is killed."""
+"""Time after SIGTERM until a sandbox is killed."""
 
 PROJECT = Path(__file__).resolve().parent.parent
 
 
 class SandboxError(RuntimeError):
-    """The sandbox did not start, or refused a control request; the message is its own."""
+    """The sandbox did not start, or refused a control request; the message is the sandbox's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +46,11 @@ class SandboxHandle:
 
     @property
     def base_url(self) -> str:
-        """What an OpenAI client takes as ``base_url``: with ``/v1``."""
+        """The ``base_url`` of an OpenAI client: with ``/v1``."""
         return f"{self.url}/v1"
 
     def stop(self) -> None:
-        """End the process by its pid and wait for it; harmless when it has ended already."""
+        """Terminate the process by its pid and wait for it; does nothing if it has ended."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process.terminate()
@@ -61,7 +61,7 @@ class SandboxHandle:
             self.process.wait()
 
     def add_rule(self, route: str, fault: str, **more: object) -> str:
-        """Make calls go wrong from now on; returns the rule's id.
+        """Make calls fail from now on; return the rule's id.
 
         ``more``: ``times``, ``probability``, ``contains``, ``value``, ``retry_after_s``.
         """
@@ -69,7 +69,7 @@ class SandboxHandle:
         return str(rules[0]["rule_id"])  # type: ignore[index]  # one rule in, one rule out
 
     def drop_rules(self, name: str | None = None) -> None:
-        """Take back a rule by its id, all rules of a route, or all rules."""
+        """Remove a rule by its id, all rules of a route, or all rules."""
         self.control("DELETE", f"rules/{name}" if name else "rules")
 
     def set_latency(self, **latency: object) -> None:
@@ -96,11 +96,11 @@ class SandboxHandle:
         return found if isinstance(found, list) else []
 
     def reset(self) -> None:
-        """Back to the scenario as started; all counts at nought."""
+        """Restore the scenario and clear all counts."""
         self.control("POST", "reset", {})
 
     def control(self, method: str, path: str, body: object = None) -> Mapping[str, object]:
-        """One call of ``/control/<path>``; SandboxError with the sandbox's own message when it says no."""
+        """One call of ``/control/<path>``; SandboxError with the sandbox's message if it refuses the call."""
         data = None if body is None else orjson.dumps(body)
         request = urllib.request.Request(f"{self.url}/control/{path}", data=data, method=method)  # noqa: S310  # our own http address
         try:
@@ -121,23 +121,23 @@ class SandboxHandle:
 
 
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Never through a proxy: the sandbox is on this machine."""
+"""Without a proxy: the sandbox is on this machine."""
 
 
 def start(
     port: int = 0, scenario: Mapping[str, object] | Path | None = None, *, options: tuple[str, ...] = ()
 ) -> SandboxHandle:
-    """Start a sandbox as a child process and return once it listens.
+    """Start a sandbox as a child process and return when it listens.
 
-    The child ends with this process, whatever ends it: its standard input is a pipe held here.
+    The child ends with this process in all cases, because its standard input is a pipe held here.
 
     Args:
         port: 0 takes a free one.
-        scenario: a JSON object as ``python -m sandbox --help`` shows, or a file of one.
-        options: more words of the command line, such as ``("--chat-latency", "0.5")``.
+        scenario: a JSON object as described in ``python -m sandbox --help``, or its file.
+        options: further words of the command line, such as ``("--chat-latency", "0.5")``.
 
     Raises:
-        SandboxError: it did not start; the message is its own.
+        SandboxError: the sandbox did not start; the message is the sandbox's.
     """
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "sandbox", "--port", str(port), "--stop-with-stdin", *options]

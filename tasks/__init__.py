@@ -1,1 +1,1 @@
-"""Celery and Redis: when it runs, how often, and what if it fails."""
+"""Celery and Redis: when the engine runs, how often, and what happens when it fails."""

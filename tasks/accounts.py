@@ -1,4 +1,4 @@
-"""Accounts with their compiled rules, kept in memory and swapped when a newer version is stored."""
+"""A cache of accounts with their compiled rules, refreshed when a newer version is stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_RULES: Final = 300_000
 """About 240 MB: a set of 100,000 words took 81 MB (measured, Python 3.11)."""
 
 LARGE_SET: Final = 5_000
-"""From this many rules on loading a compiled set beats compiling it by a factor that matters."""
+"""From this many rules, loading a compiled set is much faster than compiling it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +36,25 @@ class Rulebook:
 
 
 class CompiledStore(Protocol):
-    """Where large compiled sets are kept for the whole fleet."""
+    """A store of large compiled sets, shared by all workers."""
 
     async def stored(self, user_id: str, version: int) -> bytes | None:
-        """A set that some worker has compiled, or None."""
+        """A set that a worker has compiled, or None."""
         ...
 
     async def keep(self, user_id: str, version: int, data: bytes) -> None:
-        """Keep a set for the others."""
+        """Store a set for the other workers."""
         ...
 
 
 class Rulebooks:
-    """A bounded cache of rulebooks, least recently used out first.
+    """A bounded cache of rulebooks; the least recently used leaves first.
 
     Args:
         load: the newest settings of an account.
         versions: the newest version of each of these accounts.
         compiled: shares large compiled sets; None compiles every set here.
-        most_rules: rules in memory over all accounts; the one in use always stays.
+        most_rules: rules in memory over all accounts; the newest rulebook always stays.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Rulebooks:
         return await asyncio.shield(future)
 
     def _make_room(self) -> None:
-        """Forget the accounts that were used longest ago until both bounds hold."""
+        """Drop the least recently used accounts until both bounds hold."""
         rules = sum(_size(future) for future in self._books.values())
         while len(self._books) > 1 and (len(self._books) > MOST_ACCOUNTS or rules > self._most_rules):
             _, oldest = self._books.popitem(last=False)
@@ -101,7 +101,7 @@ class Rulebooks:
                 log.warning("rules_not_refreshed", error=error.kind)
 
     async def refresh(self) -> None:
-        """Load what is newer than the cache; the old rulebook serves until the new one is compiled."""
+        """Load newer versions; the old rulebook stays in use until the new one is compiled."""
         ready = {user_id: future.result() for user_id, future in self._books.items() if _is_ready(future)}
         if not ready:
             return
@@ -123,7 +123,7 @@ class Rulebooks:
         return Rulebook(account=account, rules=rules, policy=_policy(account))
 
     async def _rules(self, account: Account) -> CompiledRules:
-        """The compiled set; a large one from the fleet's store, or compiled here and put there."""
+        """The compiled set; a large one comes from the shared store, or is compiled and stored there."""
         if self._compiled is None or _rule_count(account) < LARGE_SET:
             return await asyncio.to_thread(_compile, account)
         data = await self._compiled.stored(account.user_id, account.version)
@@ -156,11 +156,11 @@ def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
 
 
 def _policy(account: Account) -> Policy:
-    """The account's confidence policy; one that cannot be read gives way to the default, and is reported."""
+    """The account's assessment policy; the default, and a warning, when the stored one is invalid."""
     try:
         return parse_policy(dict(account.assessment_policy))
     except PolicyRejected as error:
         log.warning(
-            "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.args)
+            "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.problems)
         )
         return parse_policy({})

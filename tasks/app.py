@@ -1,4 +1,4 @@
-"""The Celery application: ``celery -A tasks.app worker`` hosts the engine, beat asks for the sweeps."""
+"""The Celery application: ``celery -A tasks.app worker`` hosts the engine, beat starts the sweeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from celery.signals import setup_logging, task_failure
 from tasks import consumer, logs, telemetry
 from tasks.maintenance import SCHEDULE
 from worker import __version__
-from worker.settings import Settings, load
+from worker.settings import Settings, load_settings
 
 QUEUE: Final = "hushgate"
 
@@ -18,26 +18,27 @@ QUEUE: Final = "hushgate"
 def application(settings: Settings) -> Celery:
     """A Celery app over these settings.
 
-    Every task here is idempotent and short; what is hot never passes through the broker.
+    Every task is idempotent and short; the hot path does not use the broker.
     """
-    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publishing"])
+    celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
     celery.conf.update(
         broker_url=settings.redis_url.get_secret_value(),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # an outage of Redis must not end the worker
-        broker_channel_error_retry=True,  # nor must a Redis that answers but is full or read-only
+        broker_channel_error_retry=True,  # nor must a full or read-only Redis
         task_default_queue=QUEUE,
         task_ignore_result=True,
         task_acks_late=True,  # a killed worker's task runs again; all are idempotent
         task_reject_on_worker_lost=True,
         worker_prefetch_multiplier=1,
+        worker_consumer="tasks.broker:PatientConsumer",
         worker_pool="threads",  # tasks only wait for the engine's loop
         worker_concurrency=4,
         worker_hijack_root_logger=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         beat_schedule=SCHEDULE,
         beat_schedule_filename=settings.beat_file,
-        beat_sync_every=1,  # its file stays fresh, which is how tasks.health sees that it lives
+        beat_sync_every=1,  # tasks.health checks the age of its file
         enable_utc=True,
     )
     celery.steps["worker"].add(consumer.EngineStep)
@@ -57,7 +58,7 @@ def _report_task(exception: BaseException | None = None, **_signal: object) -> N
         telemetry.report(exception)
 
 
-app: Final = application(load())
+app: Final = application(load_settings())
 telemetry.configure(
     app.hushgate_settings.sentry_dsn.get_secret_value() if app.hushgate_settings.sentry_dsn else None,
     release=f"hushgate@{__version__}",

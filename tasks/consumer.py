@@ -1,4 +1,4 @@
-"""Celery's side of the engine: a step of the worker that starts and drains it."""
+"""The Celery bootstep that starts and drains the engine."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class EngineStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has n
 
     requires = ("celery.worker.components:Pool",)
 
-    def __init__(self, worker: Any, **options: Any) -> None:  # noqa: ANN401  # Celery's own loose types
+    def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
         worker.hushgate = None
 
-    def start(self, worker: Any) -> None:  # noqa: ANN401
-        """Start the loop thread; a database that is away is waited for, nothing is admitted meanwhile."""
+    def start(self, worker: Any) -> None:
+        """Start the loop thread; while the database is down, nothing is admitted."""
         worker.hushgate = Runtime(worker.app.hushgate_settings, crashed=_end_process)
         worker.app.hushgate_runtime = worker.hushgate
         worker.hushgate.start()
 
-    def stop(self, worker: Any) -> None:  # noqa: ANN401
-        """Drain, and let the last error reports leave."""
+    def stop(self, worker: Any) -> None:
+        """Drain, and send the last error reports."""
         if worker.hushgate is not None:
             worker.hushgate.stop()
             worker.hushgate = None
         telemetry.flush()
 
-    def terminate(self, worker: Any) -> None:  # noqa: ANN401
-        """Do nothing: what runs is taken over by others when the heartbeat is gone."""
+    def terminate(self, worker: Any) -> None:
+        """Do nothing: other workers take the lanes over when the heartbeat expires."""
 
 
 def _end_process() -> None:
-    """Ask Celery for a warm shutdown with exit code 1: better restarted than alive and idle."""
+    """Ask Celery for a warm shutdown with exit code 1: a restart is better than an idle process."""
     state.should_stop = 1

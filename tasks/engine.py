@@ -10,26 +10,30 @@ from typing import Any, Final
 import structlog
 from redis.exceptions import RedisError, ResponseError
 
-from tasks.stream import FinishRequest, Grant, Lanes
+from tasks.finisher import Finisher
+from tasks.memory import MemoryWatch
+from tasks.stream import REAP_BATCH, EntryGrant, Lanes
 
 log = structlog.get_logger(__name__)
 
 READ_BATCH: Final = 256
-FINISH_BATCH: Final = 512
 IDLE_BLOCK_MS: Final = 1000
 READ_PAUSE_S: Final = 0.005
+REAP_S: Final = 0.5
+"""Longest pause between two searches for dead workers; each search is one EXISTS per worker."""
+MEMORY_LOOK_S: Final = 10.0
 
-Handler = Callable[[Grant], Awaitable[None]]
+Handler = Callable[[EntryGrant], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineLimits:
-    """What one engine may take on.
+    """Limits of one engine.
 
     Attributes:
         in_flight: lanes that run at once; beyond it nothing more is admitted.
-        heartbeat_ttl_s: after this long without a sign of life the lanes go to others.
-        drain_s: how long a warm shutdown waits for what runs.
+        heartbeat_ttl_s: after this long without a heartbeat the lanes go to other workers.
+        drain_s: how long a warm shutdown waits for running entries.
         redis_pause_s: pause after a failed Redis call.
     """
 
@@ -39,51 +43,17 @@ class EngineLimits:
     redis_pause_s: float = 0.5
 
 
-class Finisher:
-    """Gathers FINISH calls of one loop turn into one round trip; repeats them until Redis took them."""
-
-    def __init__(self, lanes: Lanes, pause_s: float) -> None:
-        self._lanes = lanes
-        self._pause_s = pause_s
-        self._queue: asyncio.Queue[tuple[FinishRequest, asyncio.Future[Grant | None]]] = asyncio.Queue()
-
-    async def finish(self, grant: Grant, *, keep: bool) -> Grant | None:
-        """The lane's next entry, or None; returns only when Redis has forgotten the entry."""
-        future: asyncio.Future[Grant | None] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((FinishRequest(grant=grant, keep=keep), future))
-        return await future
-
-    async def run(self) -> None:
-        """Serve ``finish`` until cancelled."""
-        while True:
-            batch = [await self._queue.get()]
-            while len(batch) < FINISH_BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            grants = await self._until_done([request for request, _ in batch])
-            for (_, future), grant in zip(batch, grants, strict=True):
-                if not future.done():
-                    future.set_result(grant)
-
-    async def _until_done(self, requests: list[FinishRequest]) -> list[Grant | None]:
-        while True:
-            try:
-                return await self._lanes.finish(requests)
-            except (RedisError, OSError) as error:
-                log.warning("finish_postponed", entries=len(requests), error=type(error).__name__)
-                await asyncio.sleep(self._pause_s)
-
-
 class Engine:
     """Hosts the lanes of one worker.
 
-    ``handle`` must return only when the entry's outcome is stored; it must not raise for anything it can
-    store as an outcome. What it raises is logged, and the entry is handed out again later.
+    ``handle`` must return only when the entry's outcome is stored. It raises only when it cannot store an
+    outcome; the error is logged, and the entry is granted again later.
 
     Args:
         lanes: this worker's view of the stream.
         handle: runs one entry.
         limits: see ``EngineLimits``.
-        may_admit: False while something every event needs is down; the stream then holds the rest.
+        may_admit: False while a service that every event needs is down; new entries stay in the stream.
     """
 
     def __init__(
@@ -98,23 +68,24 @@ class Engine:
         self._limits = limits
         self._may_admit = may_admit
         self._finisher = Finisher(lanes, limits.redis_pause_s)
-        self._running: dict[str, Grant] = {}
+        self._running: dict[str, EntryGrant] = {}
         self._runners: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._room = asyncio.Event()
-        self._beats_in_a_row = 0
+        self._wake = asyncio.Event()
         self._reply_lost = True
         self._next_audit_s = 0.0
 
     @property
     def in_flight(self) -> int:
-        """Lanes that run right now."""
+        """Number of running lanes."""
         return len(self._runners)
 
     def drain(self) -> None:
-        """Admit nothing more; ``run`` returns when what runs has ended or ``drain_s`` is over."""
+        """Stop admitting; ``run`` returns when all lanes have ended or ``drain_s`` is over."""
         self._draining.set()
         self._room.set()
+        self._wake.set()
 
     async def run(self) -> None:
         """Work until ``drain`` is called.
@@ -143,9 +114,10 @@ class Engine:
         ttl_s = self._limits.heartbeat_ttl_s
         return (
             self._finisher.run(),
-            self._every(ttl_s / 4, self._beat),
-            self._every(ttl_s / 2, self._reap),
+            self._beat_forever(),
+            self._every(min(ttl_s / 4, REAP_S), self._reap),
             self._every(ttl_s, self._repair_page()),
+            self._every(MEMORY_LOOK_S, MemoryWatch(self._lanes.redis).look),
         )
 
     async def _read_until_drained(self) -> None:
@@ -171,9 +143,9 @@ class Engine:
             await self._idle(result.last_id)
 
     async def _audit(self) -> None:
-        """Give back what Redis thinks we run and we do not; only between READs, when no reply is on its way.
+        """Release lanes that Redis counts as ours but we do not run; only between two READs.
 
-        At once after a lost reply, and once a heartbeat's life for a READ that a network delivered late.
+        Runs at once after a lost reply, and once per heartbeat TTL in case a READ was delivered late.
         """
         self._reply_lost = False
         try:
@@ -187,15 +159,16 @@ class Engine:
 
     async def _idle(self, last_id: str) -> None:
         waiter = asyncio.ensure_future(self._lanes.wait_for_entries(last_id, IDLE_BLOCK_MS))
-        stopper = asyncio.ensure_future(self._draining.wait())
+        waker = asyncio.ensure_future(self._wake.wait())
         try:
-            await asyncio.wait({waiter, stopper}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiter, waker}, return_when=asyncio.FIRST_COMPLETED)
             if waiter.done():
                 waiter.result()
         finally:
+            self._wake.clear()
             waiter.cancel()
-            stopper.cancel()
-            await asyncio.gather(waiter, stopper, return_exceptions=True)
+            waker.cancel()
+            await asyncio.gather(waiter, waker, return_exceptions=True)
 
     async def _wait_for_room(self) -> None:
         self._room.clear()
@@ -211,7 +184,7 @@ class Engine:
             return
         await asyncio.sleep(self._limits.redis_pause_s)
 
-    def _start(self, grant: Grant) -> None:
+    def _start(self, grant: EntryGrant) -> None:
         self._running[grant.lane] = grant
         task = asyncio.create_task(self._run_lane(grant))
         self._runners.add(task)
@@ -223,8 +196,8 @@ class Engine:
         if not task.cancelled() and (error := task.exception()):
             log.error("lane_crashed", exc_info=error)
 
-    async def _run_lane(self, first: Grant) -> None:
-        grant: Grant | None = first
+    async def _run_lane(self, first: EntryGrant) -> None:
+        grant: EntryGrant | None = first
         try:
             while grant is not None:
                 self._running[first.lane] = grant
@@ -258,28 +231,40 @@ class Engine:
             try:
                 await job()
             except (RedisError, OSError) as error:
-                self._beats_in_a_row = 0
                 log.warning("upkeep_postponed", error=type(error).__name__)
+
+    async def _beat_forever(self) -> None:
+        """Send heartbeats; after an outage the first comes well within the half TTL without reaping."""
+        ttl_s = self._limits.heartbeat_ttl_s
+        while True:
+            pause_s = ttl_s / 4
+            try:
+                async with asyncio.timeout(ttl_s / 4):  # a call that hangs must not outlast the heartbeat
+                    await self._beat()
+            except (RedisError, OSError) as error:
+                log.warning("upkeep_postponed", error=type(error).__name__)
+                pause_s = min(ttl_s / 8, self._limits.redis_pause_s)
+            await asyncio.sleep(pause_s)
 
     async def _beat(self) -> None:
         await self._lanes.heartbeat(int(self._limits.heartbeat_ttl_s * 1000))
-        self._beats_in_a_row += 1
 
     async def _reap(self) -> None:
-        # After an outage of Redis every heartbeat has expired: all get one TTL to come back first.
-        if self._beats_in_a_row < 5:
-            return
-        freed, dead = await self._lanes.reap()
-        if dead:
-            log.warning("workers_reaped", workers=list(dead), lanes=freed)
+        freed = REAP_BATCH
+        while freed == REAP_BATCH:
+            freed, dead = await self._lanes.reap()
+            if dead:
+                log.warning("workers_reaped", workers=list(dead), lanes=freed)
+            if freed:
+                self._wake.set()
 
     def _repair_page(self) -> Callable[[], Awaitable[None]]:
         cursor = "-"
 
         async def page() -> None:
             nonlocal cursor
-            cursor, mended = await self._lanes.repair(cursor)
-            if mended:
-                log.warning("entries_repaired", entries=mended)
+            cursor, repaired = await self._lanes.repair(cursor)
+            if repaired:
+                log.warning("entries_repaired", entries=repaired)
 
         return page

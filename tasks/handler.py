@@ -1,9 +1,9 @@
-"""One entry, from its grant to the row that says how it ended."""
+"""One entry, from its grant to its row in Postgres."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
 
@@ -15,65 +15,48 @@ from db.decisions import Recorded
 from db.pool import Pool
 from tasks import telemetry
 from tasks.accounts import Rulebooks
-from tasks.stream import Grant
+from tasks.gate import Gate
+from tasks.stream import EntryGrant
 from worker.errors import PayloadRejected, StorageUnavailable
-from worker.generation import RetryPolicy
 from worker.model import Decision, Event, StageOutcome
 from worker.payload import EARLIEST, Arrival, parse, received_at
 from worker.pipeline import decide
-from worker.policy import ERROR_CLASS, Reason
 from worker.ports import Ports
-from worker.steps.run import Case
+from worker.reasons import Reason
+from worker.steps.run import EventCase
 
 log = structlog.get_logger(__name__)
 
 FAILURES_BEFORE_POISON: Final = 3
 LONGEST_PAUSE_S: Final = 5.0
+FIRST_PAUSE_S: Final = 0.25
+LONGEST_ALONE_S: Final = 3600.0
+"""How long an entry is retried while only its own calls fail; the default of ``hold_max_s``."""
+
+LONGEST_PAUSE_ALONE_S: Final = 30.0
 CLOCK_SKEW: Final = timedelta(minutes=1)
 
 Value = TypeVar("Value")
 
 
-class Gate:
-    """Closed while Postgres does not answer, so that nothing is admitted that cannot be recorded."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an entry could not be decided: a stable word for logs and the sentence of the dead letter."""
 
-    def __init__(self) -> None:
-        self._open = asyncio.Event()
-        self._open.set()
-
-    @property
-    def is_open(self) -> bool:
-        """False while Postgres does not answer."""
-        return self._open.is_set()
-
-    async def opened(self) -> None:
-        """Return once Postgres answers."""
-        await self._open.wait()
-
-    def failed(self, error: StorageUnavailable) -> None:
-        """Close, and say so once."""
-        if self.is_open:
-            log.error("storage_unavailable", error=error.kind)
-        self._open.clear()
-
-    def worked(self) -> None:
-        """Open again."""
-        if not self.is_open:
-            log.info("storage_available")
-        self._open.set()
+    kind: str
+    what: str
 
 
-class Handler:
+class EntryHandler:
     """Runs entries; returns only when the outcome is stored.
 
     Args:
         pool: the hot path's connections.
         rulebooks: accounts with their rules.
         ports: what the engine needs from outside.
-        retry: when model calls are repeated.
-        gate: told whether Postgres answers.
-        replied: called when a reply may wait in the outbox.
-        max_starts: hand-outs after which an entry is poison.
+        gate: whether decisions can be stored.
+        replied: called when the outbox may hold a new reply.
+        max_starts: grants after which an entry is poison.
         payload_bytes: largest payload that may become an event.
     """
 
@@ -83,7 +66,6 @@ class Handler:
         pool: Pool,
         rulebooks: Rulebooks,
         ports: Ports,
-        retry: RetryPolicy,
         gate: Gate,
         replied: Callable[[], None],
         max_starts: int,
@@ -92,30 +74,38 @@ class Handler:
         self._pool = pool
         self._rulebooks = rulebooks
         self._ports = ports
-        self._retry = retry
         self._gate = gate
         self._replied = replied
         self._max_starts = max_starts
         self._payload_bytes = payload_bytes
 
-    async def __call__(self, grant: Grant) -> None:
-        """Decide one entry, or bury it; a bug is tried again and then buried as poison."""
+    async def __call__(self, grant: EntryGrant) -> None:
+        """Decide one entry, or store it as poison when only this entry cannot be decided."""
         if grant.starts > self._max_starts:
             await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
             return
+        while (failure := await self._failure(grant)) is not None:
+            if not await self._gate.outlast(failure.kind):
+                await self._bury_poison(grant, failure.what)
+                return
+
+    async def _failure(self, grant: EntryGrant) -> Failure | None:
+        """Why an entry could not be decided, or None when it was; a bug is retried before it counts."""
         for failures in range(1, FAILURES_BEFORE_POISON + 1):
             try:
                 await self._run(grant)
+            except StorageUnavailable as error:
+                return Failure(kind=error.kind, what=f"{error.kind} for {LONGEST_ALONE_S:.0f} s, alone")
             except Exception as error:  # a bug must not stop the lane
                 log.exception("handler_failed", entry_id=grant.entry_id, failures=failures, exc_info=error)
                 telemetry.report(error)
                 await self._ports.clock.sleep(min(LONGEST_PAUSE_S, 0.5 * 2**failures))
-                last = type(error).__name__
+                kind = type(error).__name__
             else:
-                return
-        await self._bury_poison(grant, f"{last} in each of {FAILURES_BEFORE_POISON} runs")
+                return None
+        return Failure(kind=kind, what=f"{kind} in each of {FAILURES_BEFORE_POISON} runs")
 
-    async def _run(self, grant: Grant) -> None:
+    async def _run(self, grant: EntryGrant) -> None:
         try:
             event = self._event(grant)
         except PayloadRejected as error:
@@ -124,73 +114,99 @@ class Handler:
         if await self._is_decided(event):
             return
         book = await self._stored(lambda: self._rulebooks.get(event.user_id))
-        case = Case(
-            event=event, account=book.account, rules=book.rules, policy=book.policy, retry=self._retry
-        )
-        decision = await self._stored(lambda: decide(case, self._ports))
-        recorded = await self._stored(lambda: decisions.record(self._pool, decision))
-        _say(decision, recorded, grant.starts)
+        case = EventCase(event=event, account=book.account, rules=book.rules, policy=book.policy)
+        decision = await self._stored(lambda: self._decide(case))
+        recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
+        if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
+            self._log_seen(event, recorded)
+            return
+        _log_decision(decision, recorded, grant.starts)
         if recorded is not Recorded.DUPLICATE and decision.reply is not None:
             self._replied()
 
-    def _event(self, grant: Grant) -> Event:
+    async def _decide(self, case: EventCase) -> Decision:
+        """The decision; no model is called while decisions cannot be stored."""
+        await self._gate.opened()
+        return await decide(case, self._ports)
+
+    def _event(self, grant: EntryGrant) -> Event:
         received, now = received_at(grant.entry_id), self._ports.clock.now()
-        if not EARLIEST <= received <= now + CLOCK_SKEW:  # a publisher chose an id that is no time
+        if not EARLIEST <= received <= now + CLOCK_SKEW:  # a publisher chose the id; it holds no time
             received = now
         arrival = Arrival(entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=received)
         return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
 
     async def _is_decided(self, event: Event) -> bool:
-        """True when an earlier run or an earlier entry ended this event; its reply may still wait."""
-        seen = await self._stored(lambda: decisions.already(self._pool, event))
+        """True when an earlier run or entry ended this event; its reply may still wait for delivery."""
+        seen = await self._stored(lambda: decisions.find_outcome(self._pool, event))
         if seen is None:
             return False
-        log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=seen)
-        if seen is Recorded.ALREADY:
-            self._replied()
+        self._log_seen(event, seen)
         return True
 
+    def _log_seen(self, event: Event, outcome: Recorded) -> None:
+        log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=outcome)
+        if outcome is Recorded.ALREADY:
+            self._replied()
+
     async def _stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
-        """The value of a call that needs Postgres; waits, as long as it takes, while Postgres is away."""
-        pause_s = 0.25
+        """The value of a call that needs Postgres; waits without limit while Postgres is down.
+
+        Raises:
+            StorageUnavailable: this call failed for ``LONGEST_ALONE_S`` while others succeeded, and its
+                values may be the cause.
+        """
+        clock, alone_since, pause_s = self._ports.clock, None, FIRST_PAUSE_S
         while True:
             try:
-                value = await call()
+                return await call()
             except StorageUnavailable as error:
-                self._gate.failed(error)
-                await self._ports.clock.sleep(pause_s)
-                await self._gate.opened()
-                pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
-            else:
-                self._gate.worked()
-                return value
+                if await self._gate.outlast(error.kind):
+                    alone_since, pause_s = None, FIRST_PAUSE_S
+                    continue
+                alone_since = clock.monotonic() if alone_since is None else alone_since
+                if error.may_be_input and clock.monotonic() - alone_since >= LONGEST_ALONE_S:
+                    raise
+            await clock.sleep(pause_s)
+            pause_s = min(LONGEST_PAUSE_ALONE_S, pause_s * 2)
 
-    async def _bury(self, grant: Grant, why: PayloadRejected) -> None:
-        letter = DeadLetter(
+    async def _bury(self, grant: EntryGrant, why: PayloadRejected) -> None:
+        letter = self._letter(grant, why)
+        await self._stored(lambda: dead_letters.store_letter(self._pool, letter))
+        _log_dead_letter(letter)
+
+    def _letter(self, grant: EntryGrant, why: PayloadRejected) -> DeadLetter:
+        return DeadLetter(
             entry_id=grant.entry_id,
             payload=grant.payload,
             size_bytes=max(grant.size_bytes, 0),
             why=why,
             at=self._ports.clock.now(),
         )
-        await self._stored(lambda: dead_letters.bury(self._pool, letter))
-        field = why.field.partition(".")[0]  # deeper parts of the path may be a publisher's own words
-        log.warning("payload_buried", entry_id=grant.entry_id, reason_code=why.code, field=field)
 
-    async def _bury_poison(self, grant: Grant, what_happened: str) -> None:
-        """Bury an entry that never ended, unless it did: an entry has one end."""
+    async def _bury_poison(self, grant: EntryGrant, what_happened: str) -> None:
+        """Store an entry without an outcome as poison, unless another run ended it meanwhile."""
+        why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)
         try:
             event = self._event(grant)
-        except Exception:  # noqa: BLE001  # whatever parsing makes of it, it was never decided
-            event = None
-        if event is not None and await self._is_decided(event):
+        except Exception:  # noqa: BLE001  # any parse error means the entry was never decided
+            await self._bury(grant, why)
             return
-        why = PayloadRejected(code="poison", field="data", expected="an outcome", got=what_happened)
-        await self._bury(grant, why)
+        letter = self._letter(grant, why)
+        ended = await self._stored(lambda: dead_letters.bury_event(self._pool, letter, event))
+        if ended is Recorded.BURIED:
+            _log_dead_letter(letter)
+        else:
+            self._log_seen(event, ended)
 
 
-def _say(decision: Decision, recorded: Recorded, starts: int) -> None:
-    """The one canonical line of an event, and a named one for each silent failure, block and retry."""
+def _log_dead_letter(letter: DeadLetter) -> None:
+    field = letter.why.field.partition(".")[0]  # deeper parts of the path may hold user text
+    log.warning("payload_buried", entry_id=letter.entry_id, reason_code=letter.why.code, field=field)
+
+
+def _log_decision(decision: Decision, recorded: Recorded, starts: int) -> None:
+    """Log the canonical line of an event, and one named line per silent failure, block and failed attempt."""
     event = decision.event
     ids = {
         "user_id": event.user_id,
@@ -205,12 +221,12 @@ def _say(decision: Decision, recorded: Recorded, starts: int) -> None:
             )
     if decision.matched_rule is not None:
         log.info("event_blocked", matched_rule=decision.matched_rule, reason_code=decision.reason_code, **ids)
-    error_class = ERROR_CLASS.get(Reason(decision.reason_code))
+    error_class = Reason(decision.reason_code).spec.error_class
     if error_class is not None:
         log.info("silent_failure", error_class=error_class, reason_code=decision.reason_code, **ids)
     log.info(
         "event_decided",
-        decision=decision.verdict,
+        decision=decision.kind,
         reason_code=decision.reason_code,
         matched_rule=decision.matched_rule,
         confidence=round(decision.confidence, 4),
@@ -220,7 +236,7 @@ def _say(decision: Decision, recorded: Recorded, starts: int) -> None:
         rules_version=decision.rules_version,
         attempts=len(decision.attempts),
         tokens=decision.tokens.prompt + decision.tokens.completion,
-        stages={stage.stage: stage.duration_ms for stage in decision.stages},
+        stages={str(stage.stage): stage.duration_ms for stage in decision.stages},
         failed_stages=[stage.stage for stage in decision.stages if stage.outcome is StageOutcome.FAILED],
         waited_ms=round((decision.decided_at - event.received_at).total_seconds() * 1000),
         **ids,

@@ -1,4 +1,4 @@
-"""``python -m tasks.health worker|beat``: whether this container works; for container health checks."""
+"""``python -m tasks.health worker|beat``: the container health check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from worker.errors import ConfigurationError
-from worker.settings import Settings, load
+from worker.settings import Settings, load_settings
 
 BEAT_FRESH_S: Final = 60.0
-"""Beat asks for a delivery sweep every 10 s and writes its file each time; six missed are an illness."""
+"""Beat starts a delivery sweep every 10 s and writes its file each time; six missed sweeps are a failure."""
 
 
 def worker_problem(redis: Redis, stream: str, host: str) -> str | None:
-    """What is wrong with the workers of this host, or None when one of them has a heartbeat."""
+    """The problem of this host's workers, or None when one of them has a heartbeat."""
     try:
         known = {bytes(member).decode() for member in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)}
         here = [worker for worker in known if worker.startswith(f"{host}:")]
@@ -31,7 +31,7 @@ def worker_problem(redis: Redis, stream: str, host: str) -> str | None:
 
 
 def beat_problem(schedule: Path, now: float) -> str | None:
-    """What is wrong with beat, or None when its file or a side file is fresh; ``now`` in Unix seconds."""
+    """The problem of beat, or None when its file or a side file is fresh; ``now`` in Unix seconds."""
     written = [file.stat().st_mtime for file in schedule.parent.glob(f"{schedule.name}*")]
     if not written:
         return f"{schedule} is not there"
@@ -48,12 +48,12 @@ def _problem(role: str, settings: Settings) -> str | None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 healthy, 1 not (the reason on stderr), 2 asked wrongly."""
+    """0 healthy, 1 not (the reason on stderr), 2 wrong arguments."""
     if len(arguments) != 1 or arguments[0] not in ("worker", "beat"):
         sys.stderr.write("usage: python -m tasks.health worker|beat\n")
         return 2
     try:
-        problem = _problem(arguments[0], load())
+        problem = _problem(arguments[0], load_settings())
     except ConfigurationError as error:
         problem = str(error)
     if problem is not None:

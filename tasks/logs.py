@@ -17,13 +17,13 @@ import structlog
 from pydantic import SecretStr
 from structlog.typing import EventDict, WrappedLogger
 
-from worker.settings import Connections
+from worker.settings import Environment
 
 log = structlog.get_logger(__name__)
 
 MASK: Final = "********"
 SHORTEST_SECRET_CHARS: Final = 6
-"""What is shorter is a test's key; masking it would eat ordinary words."""
+"""Shorter secrets are not masked: masking them would destroy ordinary words."""
 
 PLAIN_LOGGERS: Final = (
     "celery.apps",
@@ -33,7 +33,7 @@ PLAIN_LOGGERS: Final = (
     "celery.worker.consumer.mingle",
     "kombu.pidbox",
 )
-"""Libraries' loggers that speak of hosts, schedules and connections only: their strings are shown."""
+"""Library loggers whose messages hold only hosts, schedules and connections: their strings are shown."""
 
 PLAIN_ARGUMENTS: Final = frozenset({"name", "id", "hostname", "runtime", "description"})
 """Named arguments of Celery's task messages that hold no payload; ``exc`` and ``return_value`` may."""
@@ -42,7 +42,7 @@ UP_TO_DATA: Final = re.compile(r"[^\n<(\[{\"]*")
 
 
 class _Shown:
-    """Stands for an argument, and looks the same however the template prints it."""
+    """Placeholder of an argument that looks the same in every format."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -58,7 +58,7 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
     """Send structlog, the standard library's loggers and uncaught errors through one JSON renderer.
 
     Args:
-        level: the least that is logged.
+        level: the lowest level that is logged.
         secrets: values that no line may hold, from ``secret_values``.
     """
     shared: tuple[Any, ...] = (
@@ -83,8 +83,8 @@ def configure(level: str, secrets: Collection[str] = ()) -> None:
     threading.excepthook = _uncaught_in_thread
 
 
-def secret_values(settings: Connections) -> tuple[str, ...]:
-    """What must appear in no log line: keys, and the passwords inside URLs, as written and as meant."""
+def secret_values(settings: Environment) -> tuple[str, ...]:
+    """Values that must not appear in logs: keys, and passwords inside URLs, encoded and decoded."""
     found: set[str] = set()
     for name in type(settings).model_fields:
         value = getattr(settings, name)
@@ -134,7 +134,7 @@ def _harmless(arguments: object) -> object:
     return tuple(_safe(value) for value in (arguments if isinstance(arguments, tuple) else (arguments,)))
 
 
-def _filled(template: str, arguments: Any) -> str:  # noqa: ANN401  # as the percent operator takes them
+def _filled(template: str, arguments: Any) -> str:
     try:
         return template % arguments if arguments else template
     except (TypeError, ValueError, KeyError):
@@ -148,7 +148,7 @@ def _safe(value: object) -> object:
 
 
 def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handler:
-    logging.raiseExceptions = False  # it would print a failed record's arguments, whatever they are
+    logging.raiseExceptions = False  # it would print a failed record's arguments
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -165,8 +165,8 @@ def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handl
     return handler
 
 
-def _masking(secrets: Collection[str]) -> Any:  # noqa: ANN401  # structlog's last processor takes and gives a str
-    """The last step: whatever was written, no secret leaves in it."""
+def _masking(secrets: Collection[str]) -> Any:
+    """The last processor: it masks every secret in the finished line."""
     written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
     pattern = re.compile("|".join(re.escape(form) for form in sorted(written, key=len, reverse=True)))
 
@@ -186,10 +186,12 @@ def _secret_parts(value: str) -> set[str]:
             found.add(parts.username)
     except ValueError:
         return {value}
-    if match := re.search(r"://[^:@/]*:(.*?)@", value):  # also one that a URL may not hold unquoted
+    if match := re.search(
+        r"://[^:@/]*:(.*?)@", value
+    ):  # also a password that should have been percent-encoded
         found.add(match[1])
-    spoken = {each for each in found if each}
-    return {value, *spoken, *(unquote(each) for each in spoken)}
+    encoded = {each for each in found if each}
+    return {value, *encoded, *(unquote(each) for each in encoded)}
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

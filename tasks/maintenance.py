@@ -1,4 +1,4 @@
-"""What is not hot: the delivery sweep, partitions and retention."""
+"""Periodic tasks: the delivery sweep, partitions and retention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEDULE: Final = {
 }
 
 
-def _runtime(task: Any) -> Runtime:  # noqa: ANN401  # Celery's own loose types
+def _runtime(task: Any) -> Runtime:
     runtime: Runtime | None = getattr(task.app, "hushgate_runtime", None)
     if runtime is None:
         raise RuntimeError("this task runs inside a Hushgate worker only")
@@ -29,30 +29,30 @@ def _runtime(task: Any) -> Runtime:  # noqa: ANN401  # Celery's own loose types
 
 
 @shared_task(name="hushgate.deliver", bind=True)
-def deliver(task: Any) -> None:  # noqa: ANN401
+def deliver(task: Any) -> None:
     """Look for replies whose nudge was lost."""
     _runtime(task).nudge()
 
 
 @shared_task(name="hushgate.partitions", bind=True)
-def partitions(task: Any) -> None:  # noqa: ANN401
-    """Make the audit's partitions of this month and the next three."""
+def partitions(task: Any) -> None:
+    """Create the audit's partitions of this month and the next three."""
     runtime = _runtime(task)
     made = runtime.call(upkeep.ensure_partitions(runtime.parts.pool, datetime.now(UTC).date()))
     log.info("partitions_ensured", made=made)
 
 
 @shared_task(name="hushgate.sweep", bind=True)
-def sweep(task: Any) -> None:  # noqa: ANN401
-    """Delete what is past its time: sealed exchanges, old keys and, where asked for, old audit months."""
+def sweep(task: Any) -> None:
+    """Delete expired rows: sealed exchanges, old keys and, if configured, old audit months."""
     runtime, settings = _runtime(task), task.app.hushgate_settings
-    gone = runtime.call(upkeep.sweep(runtime.parts.pool, _limits(settings, datetime.now(UTC))))
-    log.info("swept", **gone)
+    deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, _limits(settings, datetime.now(UTC))))
+    log.info("swept", **deleted)
 
 
-def _limits(settings: Settings, now: datetime) -> upkeep.Limits:
+def _limits(settings: Settings, now: datetime) -> upkeep.RetentionLimits:
     months = settings.keep_decisions_months
-    return upkeep.Limits(
+    return upkeep.RetentionLimits(
         now=now,
         keys_before=now - timedelta(days=settings.keep_keys_days) if settings.keep_keys_days else None,
         decisions_before=(now - timedelta(days=31 * months)).date() if months else None,

@@ -1,4 +1,4 @@
-"""Sentry, with every way that user text could get there closed by name."""
+"""Sentry, configured so that no user text is sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATA_COLLECTION: Final[Any] = {
     "stack_frame_variables": False,
     "frame_context_lines": 0,
 }
-"""Every key that sentry-sdk 2.75 knows: what is left out turns itself on."""
+"""Every key that sentry-sdk 2.75 knows: a missing key means that the data is sent."""
 
 SENT: Final = (
     "event_id",
@@ -34,14 +34,14 @@ SENT: Final = (
     "sdk",
     "exception",
 )
-"""What an event may hold; everything else is dropped, whatever a later SDK adds."""
+"""The allowed keys of an event; all others are dropped, also those that a later SDK adds."""
 
 SENT_OF_EXCEPTION: Final = ("type", "module", "mechanism", "stacktrace")
 SENT_OF_MECHANISM: Final = ("type", "handled", "exception_id", "parent_id", "source", "is_exception_group")
 SENT_OF_FRAME: Final = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 
 
-def configure(dsn: str | None, release: str, **transport: Any) -> None:  # noqa: ANN401  # handed on to the SDK
+def configure(dsn: str | None, release: str, **transport: Any) -> None:
     """Start Sentry when there is a DSN; errors carry types and frames, never messages, locals or texts."""
     if dsn is None:
         return
@@ -69,12 +69,12 @@ def report(error: BaseException) -> None:
 
 
 def flush(timeout_s: float = 2.0) -> None:
-    """Wait for what was reported to leave; does nothing without a DSN."""
+    """Wait until all reports are sent; does nothing without a DSN."""
     sentry_sdk.flush(timeout=timeout_s)
 
 
-def allowed(event: Any, _hint: Any) -> Any:  # noqa: ANN401  # the SDK's own loose types
-    """An event of what is known to be harmless: an exception's message may quote what a user wrote."""
+def allowed(event: Any, _hint: Any) -> Any:
+    """The event with its allowed keys only: an exception's message may quote user text."""
     kept = _only(event, SENT)
     if isinstance(raised := event.get("exception"), Mapping):
         kept["exception"] = {"values": [_exception(each) for each in raised.get("values", ())]}

@@ -20,35 +20,36 @@ from redis.asyncio import Redis
 from db import accounts
 from db.compiled_rules import CompiledSets
 from db.conversations import PostgresConversations
-from db.pool import Pool, answers, pool
-from db.retrieval import PostgresRetriever
+from db.documents.retrieval import PostgresRetriever
+from db.pool import Pool, create_pool
+from db.probe import probe
 from tasks import telemetry
 from tasks.accounts import Rulebooks
-from tasks.deliver import Relay
 from tasks.engine import Engine, EngineLimits
-from tasks.handler import Gate, Handler
-from tasks.retract import Retractor
+from tasks.gate import Gate
+from tasks.handler import EntryHandler
+from tasks.relay import Relay
+from tasks.retractor import Retractor
+from tasks.rights import warn_of_excess
 from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
+from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
-from worker.errors import StorageUnavailable
-from worker.generation import RetryPolicy
-from worker.ports import Clock, Ports
-from worker.rules.build import build
+from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
+from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 
 log = structlog.get_logger(__name__)
 
 Value = TypeVar("Value")
-PROBE_S: Final = 1.0
 SPARE_CONNECTIONS: Final = 50
 RESTART_S: Final = 1.0
 LAST_REPLIES_S: Final = 5.0
-JUDGE_TOKENS: Final = 64  # a number, or a short JSON object with one
+JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
 
 
 def worker_id() -> str:
@@ -57,8 +58,8 @@ def worker_id() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """Everything of one worker that lives inside its event loop."""
+class WorkerParts:
+    """The parts of one worker inside its event loop."""
 
     engine: Engine
     relay: Relay
@@ -73,7 +74,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
-    """Clients of the servers a deployment asks; None for what is switched off."""
+    """Clients of the configured model servers; None for one that is switched off."""
 
     moderation: AsyncOpenAI | None
     model: AsyncOpenAI
@@ -86,8 +87,8 @@ class Endpoints:
                 await client.close()
 
 
-def endpoints(settings: Settings) -> Endpoints:
-    """The clients that a deployment's settings ask for."""
+def open_endpoints(settings: Settings) -> Endpoints:
+    """The clients of the configured servers."""
     connections = settings.in_flight + SPARE_CONNECTIONS
     moderation = None
     if settings.openai_moderation_enabled:
@@ -102,26 +103,43 @@ def endpoints(settings: Settings) -> Endpoints:
     return Endpoints(moderation=moderation, model=model, embedding=embedding)
 
 
-def ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
-    """The adapters that a deployment's settings ask for."""
+def build_ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
+    """The configured adapters."""
     moderator = None
     if asked.moderation is not None:
         moderator = OpenAIModerator(
-            asked.moderation, model=settings.moderation_model, timeout_s=settings.moderation_timeout_s
+            asked.moderation,
+            model=settings.moderation_model,
+            timeout_s=settings.moderation_timeout_s,
+            watch=Watch("moderation", telemetry.report),
         )
     embedder = None
     if asked.embedding is not None:
-        embedder = OpenAIEmbedder(asked.embedding, timeout_s=settings.embedding_timeout_s)
+        embedder = OpenAIEmbedder(
+            asked.embedding,
+            timeout_s=settings.embedding_timeout_s,
+            watch=Watch("embedding", telemetry.report),
+        )
     judging = OpenAIChat(
-        asked.model, model=settings.judge_model or settings.llm_model, max_tokens=JUDGE_TOKENS
+        asked.model,
+        model=settings.judge_model or settings.llm_model,
+        max_tokens=JUDGE_TOKENS,
+        watch=Watch("judge", telemetry.report),
     )
     return Ports(
         clock=clock,
         moderator=moderator,
-        model=OpenAIChat(asked.model, model=settings.llm_model, max_tokens=settings.llm_max_tokens),
+        model=OpenAIChat(
+            asked.model,
+            model=settings.llm_model,
+            max_tokens=settings.llm_max_tokens,
+            watch=Watch("model", telemetry.report),
+        ),
         judge=ModelJudge(judging, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
         retriever=PostgresRetriever(source, embedder),
         conversations=PostgresConversations(source),
+        retry=retry_policy(settings),
+        limits=ModelLimits(timeout_s=settings.llm_timeout_s, tool_rounds=settings.llm_tool_rounds),
     )
 
 
@@ -131,30 +149,34 @@ def retry_policy(settings: Settings) -> RetryPolicy:
         attempts=settings.llm_attempts,
         first_wait_s=settings.llm_first_wait_s,
         longest_wait_s=settings.llm_longest_wait_s,
-        timeout_s=settings.llm_timeout_s,
-        tool_rounds=settings.llm_tool_rounds,
     )
 
 
-async def parts(settings: Settings, worker: str) -> Parts:
-    """Build one worker; nothing is connected yet but the pool's first connection."""
+async def build_worker(settings: Settings, worker: str) -> WorkerParts:
+    """Build one worker; only the pool connects yet."""
     clock = SystemClock()
-    source = pool(settings.database_url.get_secret_value(), size=settings.db_pool, application=worker)
+    url = settings.database_url.get_secret_value()
+
+    async def reopened() -> None:
+        await source.check()
+
+    gate = Gate(probe=lambda: probe(url, clock.now()), reopened=reopened)
+    source = create_pool(
+        url, size=settings.db_pool, application=worker, lost=lambda: gate.doubt("ConnectionFailed")
+    )
     await source.open()
     redis = connect(settings.redis_url.get_secret_value())
-    asked = endpoints(settings)
-    gate = Gate()
+    asked = open_endpoints(settings)
     rulebooks = Rulebooks(
-        lambda user_id: accounts.newest(source, user_id),
-        lambda ids: accounts.versions(source, ids),
-        CompiledSets(source, build()),
+        lambda user_id: accounts.current_account(source, user_id),
+        lambda ids: accounts.current_versions(source, ids),
+        CompiledSets(source, build_id()),
     )
     relay = Relay(source, redis, stream=settings.reply_stream, now=clock.now)
-    handler = Handler(
+    handler = EntryHandler(
         pool=source,
         rulebooks=rulebooks,
-        ports=ports(settings, asked, source, clock),
-        retry=retry_policy(settings),
+        ports=build_ports(settings, asked, source, clock),
         gate=gate,
         replied=relay.nudge,
         max_starts=settings.max_starts,
@@ -168,7 +190,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
         ),
         may_admit=lambda: gate.is_open,
     )
-    return Parts(
+    return WorkerParts(
         engine=engine,
         relay=relay,
         retractor=Retractor(source, redis, stream=settings.retraction_stream, now=clock.now),
@@ -182,7 +204,7 @@ async def parts(settings: Settings, worker: str) -> Parts:
 
 
 async def _restarted(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a job that must not end; a bug in it is reported and it starts again."""
+    """Run a job forever; a bug is reported and the job starts again."""
     while True:
         try:
             await job()
@@ -197,7 +219,7 @@ class Runtime:
 
     Args:
         settings: of this process.
-        crashed: called from the loop when a bug ended the engine: the process should end and be restarted.
+        crashed: called from the loop when a bug ended the engine, so that the process can restart.
     """
 
     def __init__(self, settings: Settings, crashed: Callable[[], None] = lambda: None) -> None:
@@ -205,7 +227,7 @@ class Runtime:
         self._crashed = crashed
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hushgate", daemon=True)
-        self._parts: Parts | None = None
+        self._parts: WorkerParts | None = None
         self._keepers: list[asyncio.Task[None]] = []
         self._calls: set[asyncio.Task[Any]] = set()
         self._engine_run: asyncio.Task[None] | None = None
@@ -225,7 +247,7 @@ class Runtime:
 
     async def _noted(self, work: Coroutine[Any, Any, Value]) -> Value:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # we are inside one
+        assert task is not None  # we are inside one
         self._calls.add(task)
         try:
             return await work
@@ -233,32 +255,33 @@ class Runtime:
             self._calls.discard(task)
 
     def nudge(self) -> None:
-        """Ask the relay to look for waiting replies; callable from any thread."""
+        """Wake the relay; callable from any thread."""
         self._loop.call_soon_threadsafe(self.parts.relay.nudge)
 
     @property
-    def parts(self) -> Parts:
-        """What runs inside the loop."""
+    def parts(self) -> WorkerParts:
+        """The parts inside the loop."""
         if self._parts is None:
             raise RuntimeError("the runtime is not started")
         return self._parts
 
     def stop(self) -> None:
-        """Drain the engine, deliver what waits, close connections, end the thread."""
+        """Drain the engine, deliver waiting replies, close connections, end the thread."""
         self.call(self._stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
 
     async def _start(self) -> None:
         name = worker_id()
-        self._parts = await parts(self._settings, name)
+        self._parts = await build_worker(self._settings, name)
         jobs = (
             self._parts.relay.run,
             self._parts.retractor.run,
             self._parts.rulebooks.refresh_forever,
-            self._probe_storage,
+            self._parts.gate.watch,
         )
         self._keepers = [asyncio.create_task(_restarted(job)) for job in jobs]
+        self._keepers.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
@@ -287,15 +310,3 @@ class Runtime:
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()
         await self.parts.endpoints.close()
-
-    async def _probe_storage(self) -> None:
-        """Open the gate again when Postgres is back and nothing in flight would notice."""
-        while True:
-            await asyncio.sleep(PROBE_S)
-            if self.parts.gate.is_open:
-                continue
-            try:
-                await answers(self.parts.pool)
-            except StorageUnavailable:
-                continue
-            self.parts.gate.worked()

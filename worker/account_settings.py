@@ -1,4 +1,8 @@
-"""The edge where people change an account: a JSON object in, a checked Account out."""
+"""Every account setting, declared once, and the check that turns a JSON object into an Account.
+
+The settings form, the descriptions of a change, ``hushgate accounts settings`` and ``docs/settings.md`` are
+made from the declarations in ``AccountSettings``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Any, Final, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -21,15 +27,23 @@ from pydantic import (
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected, RejectedError
 from worker.model import Account, FailurePolicy
+from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
-
-RULES: Final = frozenset({"flagged_keywords", "flagged_phrases", "allowed"})
-"""The settings that are rules."""
+from worker.setting import (
+    Section,
+    Setting,
+    SettingKind,
+    warn_reply_untested,
+    warn_switched_on,
+    warn_thresholds_changed,
+    warn_unassessed,
+    warn_unmoderated,
+)
 
 ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-Rule = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+RuleText = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
-Share = Annotated[float, Field(ge=0, le=1)]
+ShareNumber = Annotated[float, Field(ge=0, le=1)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
 
@@ -40,11 +54,11 @@ def _without_nul(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
-class AccountRejected(RejectedError):  # noqa: N818
+class AccountRejected(RejectedError):
     """Settings that cannot be stored; the message has one line for every problem.
 
     Attributes:
-        problems: where (``flagged_keywords.3``, ``hold_max_s``) and what was expected and came.
+        problems: place (``flagged_keywords.3``, ``hold_max_s``), and expectation with value.
     """
 
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
@@ -53,33 +67,180 @@ class AccountRejected(RejectedError):  # noqa: N818
 
 
 class AccountSettings(BaseModel):
-    """Everything an account may set; what each means stands at ``worker.model.Account``."""
+    """The settings of an account; names and order as in ``worker.model.Account``."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    ai_control_enabled: bool
-    ai_enabled_for_chats: bool
-    ai_enabled_for_comments: bool
-    flagged_keywords: list[Rule] = Field(max_length=100_000)
-    flagged_phrases: list[Rule] = Field(max_length=100_000)
-    allowed: list[Rule] = Field(max_length=100_000)
-    rules_on_reply: bool
-    moderation_thresholds: dict[Name, Share]
-    moderation_failure: Annotated[FailurePolicy, Field(strict=False)]
-    hold_max_s: Seconds
-    reply_max_age_s: Seconds
-    languages: list[Language] = Field(max_length=100)
-    prompt: Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$")]
-    assessment_policy: Annotated[dict[str, JsonValue], AfterValidator(_without_nul)]
-    fallback_texts: dict[Language, Annotated[str, StringConstraints(max_length=5000, pattern=r"^[^\x00]*$")]]
+    ai_control_enabled: Annotated[
+        bool,
+        Setting(
+            title="AI replies",
+            section=Section.REPLIES,
+            help="The main switch: while it is off, nothing is answered.",
+            warnings=warn_switched_on,
+        ),
+    ]
+    ai_enabled_for_chats: Annotated[
+        bool,
+        Setting(
+            title="AI for chats",
+            section=Section.REPLIES,
+            help="Answer chat messages.",
+            warnings=warn_switched_on,
+        ),
+    ]
+    ai_enabled_for_comments: Annotated[
+        bool,
+        Setting(
+            title="AI for comments",
+            section=Section.REPLIES,
+            help="Answer comments.",
+            warnings=warn_switched_on,
+        ),
+    ]
+    flagged_keywords: Annotated[
+        list[RuleText],
+        Field(max_length=100_000),
+        Setting(
+            title="Keywords", section=Section.RULES, help="Words that stop a message; see docs/rules.md."
+        ),
+    ]
+    flagged_phrases: Annotated[
+        list[RuleText],
+        Field(max_length=100_000),
+        Setting(
+            title="Phrases", section=Section.RULES, help="Phrases that stop a message; see docs/rules.md."
+        ),
+    ]
+    allowed: Annotated[
+        list[RuleText],
+        Field(max_length=100_000),
+        Setting(
+            title="Allowed texts",
+            section=Section.RULES,
+            help="Texts that cancel a keyword or phrase found inside them.",
+        ),
+    ]
+    rules_on_reply: Annotated[
+        bool,
+        Setting(
+            title="Rules also test the reply",
+            section=Section.MODERATION,
+            help="Keywords and phrases stop a draft as they stop a message.",
+            warnings=warn_reply_untested,
+        ),
+    ]
+    moderation_thresholds: Annotated[
+        dict[Name, ShareNumber],
+        Setting(
+            title="Moderation thresholds",
+            section=Section.MODERATION,
+            help="By category, the score that stops a text; other categories follow the model's own flag.",
+            warnings=warn_thresholds_changed,
+        ),
+    ]
+    moderation_failure: Annotated[
+        FailurePolicy,
+        Field(strict=False),
+        Setting(
+            title="When moderation is down",
+            section=Section.MODERATION,
+            help="What happens to a message while the moderation API does not answer. When it refuses the"
+            " key, the model or the address, no message passes.",
+            warnings=warn_unmoderated,
+            choices=MappingProxyType(
+                {
+                    FailurePolicy.HOLD: "wait for it up to the longest hold, then send no reply",
+                    FailurePolicy.BLOCK: "try three times, then send no reply",
+                    FailurePolicy.ALLOW: "try three times, then answer without moderation",
+                }
+            ),
+        ),
+    ]
+    hold_max_s: Annotated[
+        Seconds,
+        Setting(
+            title="Longest hold, seconds",
+            section=Section.MODERATION,
+            help="How long a message waits for moderation before it gets no reply.",
+        ),
+    ]
+    reply_max_age_s: Annotated[
+        Seconds,
+        Setting(
+            title="Oldest message answered, seconds",
+            section=Section.REPLIES,
+            help="Age of a message since it was written or arrived, whichever is earlier; 86400 is a day.",
+        ),
+    ]
+    languages: Annotated[
+        list[Language],
+        Field(max_length=100),
+        Setting(
+            title="Languages answered in",
+            section=Section.REPLIES,
+            help="Codes such as en, de; empty for any.",
+        ),
+    ]
+    prompt: Annotated[
+        str,
+        StringConstraints(max_length=20_000, pattern=r"^[^\x00]*$"),
+        Setting(
+            title="Instructions",
+            section=Section.REPLY,
+            help="About the account, its tone and its language; they extend the fixed instructions.",
+        ),
+    ]
+    assessment_policy: Annotated[
+        dict[str, JsonValue],
+        AfterValidator(_without_nul),
+        Setting(
+            title="Confidence policy",
+            section=Section.REPLY,
+            help="Name and settings of the policy that assesses a draft; see docs/confidence.md.",
+            warnings=warn_unassessed,
+        ),
+    ]
+    fallback_texts: Annotated[
+        dict[Language, Annotated[str, StringConstraints(max_length=5000, pattern=r"^[^\x00]*$")]],
+        Setting(
+            title="Fallback texts",
+            section=Section.FALLBACKS,
+            help="By language, the text sent in place of a draft with low confidence.",
+        ),
+    ]
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    name: next(each for each in info.metadata if isinstance(each, Setting))
+    for name, info in AccountSettings.model_fields.items()
+}
+"""Every setting, in the order of ``AccountSettings``."""
+RULES: Final = tuple(name for name, each in SETTINGS.items() if each.section is Section.RULES)
+"""The settings that are rules, in the order in which problems number their rules."""
+
+
+def kind_of(name: str) -> SettingKind:
+    """The kind of a setting's value."""
+    shape = AccountSettings.model_fields[name].annotation
+    if isinstance(shape, type) and issubclass(shape, StrEnum):
+        return SettingKind.CHOICE
+    plain: Mapping[Any, SettingKind] = {
+        bool: SettingKind.SWITCH,
+        float: SettingKind.NUMBER,
+        str: SettingKind.TEXT,
+    }
+    return plain.get(shape) or (SettingKind.LIST if get_origin(shape) is list else SettingKind.MAPPING)
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
-    """The account with these settings changed, still carrying the version it came from.
+    """The account with these settings changed; its version stays that of ``current``.
 
     Raises:
-        AccountRejected: unknown settings or values out of range, all of them named.
+        AccountRejected: unknown settings or invalid values, all of them.
     """
+    if not is_account_name(current.user_id):
+        raise AccountRejected([("user_id", f"expected an account's name, got {_shown(current.user_id)}")])
     settings = {
         name: value for name, value in asdict(current).items() if name in AccountSettings.model_fields
     }
@@ -102,7 +263,7 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
 
 
 def rule_problems(account: Account, recent: Sequence[str] = ()) -> tuple[RuleProblem, ...]:
-    """What is wrong or doubtful about an account's rules, judged by its recent messages; errors first."""
+    """The errors and warnings of an account's rules, tested on its recent messages; errors first."""
     return validate_rules(
         account.flagged_keywords, account.flagged_phrases, allow=account.allowed, recent_messages=recent
     )
@@ -116,5 +277,5 @@ def _expectation(message: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """What came, as JSON, so that the text "1" and the number 1 differ; at most 80 characters."""
+    """A value as JSON, so that the text "1" and the number 1 differ; at most 80 characters."""
     return json.dumps(value, ensure_ascii=False, default=str)[:80]

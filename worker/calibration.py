@@ -1,4 +1,4 @@
-"""What a bare cosine means: its place among the similarities of texts that have nothing in common."""
+"""Calibration of a cosine: its percentile among the similarities of unrelated texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Final
 
 SHARES: Final = (*(step / 100 for step in range(100)), 0.995, 0.999, 0.9995, 0.9999, 1.0)
-"""The shares whose quantiles are stored: fine where thresholds lie, at the upper end."""
+"""The shares whose quantiles are stored; finest at the upper end, where thresholds lie."""
 
 SAMPLE: Final = 400
 """Stored chunks compared with each background question; with 48 questions 19,200 pairs at most."""
@@ -20,7 +20,7 @@ LEAST_SAMPLE: Final = 200
 
 
 def percentile(similarity: float, quantiles: Sequence[float]) -> float:
-    """The share (0..1) of background similarities below this one, between ``SHARES`` by straight lines."""
+    """The share (0..1) of background similarities below this one, interpolated between ``SHARES``."""
     at = bisect_left(quantiles, similarity)
     if at == 0:
         return 0.0
@@ -32,6 +32,6 @@ def percentile(similarity: float, quantiles: Sequence[float]) -> float:
 
 @cache
 def background() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Questions and passages of everyday things, none an answer to another, in eight languages."""
+    """Everyday questions and passages in eight languages; no passage answers a question."""
     data = json.loads(resources.files("worker.documents").joinpath("data/background.json").read_text("utf-8"))
     return tuple(data["questions"]), tuple(data["passages"])

@@ -6,7 +6,8 @@
     │   ├── ModelUnavailable
     │   ├── RetrievalUnavailable
     │   ├── IdentityUnavailable
-    │   └── StorageUnavailable
+    │   ├── StorageUnavailable
+    │   └── StreamFull
     ├── RejectedError          a person: the input can never succeed as it is
     │   ├── PayloadRejected
     │   ├── ModerationRejected
@@ -16,7 +17,8 @@
     │   ├── DocumentRejected
     │   ├── EmbeddingRejected
     │   └── IdentityRejected
-    └── ConfigurationError     the deployer: nothing will work until it is mended
+    └── ConfigurationError     the deployer: nothing will work until the deployment is corrected
+        └── EndpointMisconfigured
 
 Anything else that is raised is a bug and rises.
 """
@@ -31,11 +33,11 @@ class HushgateError(Exception):
 
 
 class RetryableError(HushgateError):
-    """The same call may succeed later without anybody's help.
+    """The same call may succeed later without a change.
 
     Attributes:
         kind: short stable word for logs and snapshots, such as ``timeout`` or ``rate_limited``.
-        retry_after_s: seconds the other side asked us to wait, or None when it did not say.
+        retry_after_s: seconds the server asked us to wait, or None.
     """
 
     def __init__(
@@ -46,38 +48,58 @@ class RetryableError(HushgateError):
         self.retry_after_s = retry_after_s
 
 
-class ModerationUnavailable(RetryableError):  # noqa: N818  # named for the state, as DESIGN.md does
-    """The moderation API gave no usable verdict. Never to be read as a score."""
+class ModerationUnavailable(RetryableError):
+    """The moderation API gave no usable result. It is never read as a score."""
 
 
-class ModelUnavailable(RetryableError):  # noqa: N818
+class ModelUnavailable(RetryableError):
     """The language model gave no usable completion this time."""
 
 
-class RetrievalUnavailable(RetryableError):  # noqa: N818
+class RetrievalUnavailable(RetryableError):
     """Documents could not be searched."""
 
 
-class IdentityUnavailable(RetryableError):  # noqa: N818
-    """The identity provider did not answer, or not as one."""
+class IdentityUnavailable(RetryableError):
+    """The identity provider gave no valid answer."""
 
 
-class StorageUnavailable(RetryableError):  # noqa: N818
-    """Postgres or Redis did not answer."""
+class StorageUnavailable(RetryableError):
+    """Postgres or Redis did not answer, or refused writes.
+
+    Attributes:
+        may_be_input: True when one input may always cause it, so that retries must end.
+    """
+
+    def __init__(self, message: str, *, kind: str = "unavailable", may_be_input: bool = False) -> None:
+        super().__init__(message, kind=kind)
+        self.may_be_input = may_be_input
+
+
+class StreamFull(RetryableError):
+    """Redis has no memory left for new entries; publish again when the backlog is smaller.
+
+    Attributes:
+        published: ids of the entries appended before the refusal, in order.
+    """
+
+    def __init__(self, message: str, *, published: Sequence[str] = ()) -> None:
+        super().__init__(message, kind="full")
+        self.published = tuple(published)
 
 
 class RejectedError(HushgateError):
     """The input can never succeed as it is; a person must change it."""
 
 
-class PayloadRejected(RejectedError):  # noqa: N818
+class PayloadRejected(RejectedError):
     """A payload cannot become an event.
 
     Attributes:
         code: stable word stored in ``dead_letters.reason_code``.
         field: dotted path of the offending field, or ``data`` for the payload as a whole.
         expected: what the field must be.
-        got: what came, shortened, never more than 120 characters.
+        got: what came, shortened to 120 characters.
     """
 
     def __init__(self, *, code: str, field: str, expected: str, got: str) -> None:
@@ -88,28 +110,30 @@ class PayloadRejected(RejectedError):  # noqa: N818
         super().__init__(f"{field}: expected {expected}, got {self.got}")
 
 
-class ModerationRejected(RejectedError):  # noqa: N818
-    """The moderation API refused this very input (400, 413, 422), such as an image it cannot fetch."""
+class ModerationRejected(RejectedError):
+    """The moderation API refused this input (400, 413, 422), such as an image it cannot fetch."""
 
 
-class ModelRejected(RejectedError):  # noqa: N818
-    """The model's server refused the request as such (400, 401, 403, 404, 422); asking again cannot help.
+class ModelRejected(RejectedError):
+    """The model's server refused the request (400, 401, 403, 404, 422); a retry cannot help.
 
     Attributes:
-        status: HTTP status code.
+        status: HTTP status code; 0 when the answer was not the API's.
+        kind: ``rejected``, or ``misconfigured`` when not the request but the deployment is wrong.
     """
 
-    def __init__(self, message: str, *, status: int) -> None:
+    def __init__(self, message: str, *, status: int, kind: str = "rejected") -> None:
         super().__init__(message)
         self.status = status
+        self.kind = kind
 
 
-class RuleRejected(RejectedError):  # noqa: N818
+class RuleRejected(RejectedError):
     """A moderation rule cannot be used as written.
 
     Attributes:
         rule: the rule as the account wrote it, shortened to 120 characters.
-        reason: what is wrong and how to mend it.
+        reason: what is wrong and how to correct it.
     """
 
     def __init__(self, rule: str, reason: str) -> None:
@@ -118,7 +142,7 @@ class RuleRejected(RejectedError):  # noqa: N818
         super().__init__(f"rule {self.rule!r}: {reason}")
 
 
-class PolicyRejected(RejectedError):  # noqa: N818
+class PolicyRejected(RejectedError):
     """An assessment policy cannot be used as written.
 
     Attributes:
@@ -130,12 +154,12 @@ class PolicyRejected(RejectedError):  # noqa: N818
         super().__init__("; ".join(self.problems))
 
 
-class DocumentRejected(RejectedError):  # noqa: N818
-    """A document cannot be read; the message goes after its name, such as ``is locked by a password``."""
+class DocumentRejected(RejectedError):
+    """A document cannot be read; the message continues its name, such as ``is locked by a password``."""
 
 
-class EmbeddingRejected(RejectedError):  # noqa: N818
-    """The embedding server refused the request as such; asking again cannot help.
+class EmbeddingRejected(RejectedError):
+    """The embedding server refused the request; a retry cannot help.
 
     Attributes:
         status: HTTP status code.
@@ -146,9 +170,26 @@ class EmbeddingRejected(RejectedError):  # noqa: N818
         self.status = status
 
 
-class IdentityRejected(RejectedError):  # noqa: N818
-    """What the identity provider says of somebody is not to be believed, or it refused them."""
+class IdentityRejected(RejectedError):
+    """The identity provider refused the person, or its answer is not trustworthy."""
 
 
 class ConfigurationError(HushgateError):
     """The deployment is wrong; the message lists every problem found, one a line."""
+
+
+class EndpointMisconfigured(ConfigurationError):
+    """A model server refuses this deployment: no outage, and no input can succeed.
+
+    Attributes:
+        cause: what to correct: ``key``, ``quota``, ``model`` or ``address``.
+        status: HTTP status code; 0 when the answer was not the API's.
+    """
+
+    kind = "misconfigured"
+    retry_after_s = None
+
+    def __init__(self, message: str, *, cause: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.status = status

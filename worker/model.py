@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -19,7 +19,7 @@ class Scope(StrEnum):
     COMMENT = "comment"
 
 
-class Verdict(StrEnum):
+class DecisionKind(StrEnum):
     """What Hushgate does with an event; stored in ``ai_decisions.decision``."""
 
     IGNORE = "ignore"
@@ -35,6 +35,26 @@ class Severity(StrEnum):
     BLOCK = "block"
 
 
+class Stage(StrEnum):
+    """A step of the pipeline that the trace records, in the order of travel."""
+
+    SCOPE = "scope"
+    RULES = "rules"
+    MODERATION = "moderation"
+    HISTORY = "history"
+    RETRIEVAL = "retrieval"
+    EVIDENCE = "evidence"
+    GENERATION = "generation"
+    RULES_REPLY = "rules_reply"
+    MODERATION_REPLY = "moderation_reply"
+    ASSESSMENT = "assessment"
+    JUDGE = "judge"
+
+
+STAGES: Final = tuple(stage for stage in Stage if stage is not Stage.JUDGE)
+"""The stages that have a record; the judge is called within the assessment and has attempts only."""
+
+
 class StageOutcome(StrEnum):
     """How a stage ended."""
 
@@ -42,6 +62,47 @@ class StageOutcome(StrEnum):
     FLAGGED = "flagged"
     FAILED = "failed"
     SKIPPED = "skipped"
+
+
+class AttemptOutcome(StrEnum):
+    """How one try of a call to a model ended; all but ``COMPLETED`` are failures."""
+
+    COMPLETED = "completed"
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    MALFORMED = "malformed"
+    EMPTY = "empty"
+    REJECTED = "rejected"
+    MISCONFIGURED = "misconfigured"
+    DETECTOR = "detector"
+    UNAVAILABLE = "unavailable"
+
+
+class Tier(StrEnum):
+    """How far a draft is trusted; the three names are Confidence Guardrail's."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Action(StrEnum):
+    """What an assessment asks for."""
+
+    SEND = "send"
+    RECHECK = "recheck"
+    FALLBACK = "fallback"
+    ESCALATE = "escalate"
+    SILENCE = "silence"
+
+
+class MessageRole(StrEnum):
+    """Who wrote a stored line: an author, or we."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +116,10 @@ class Event:
         author_id: who wrote it.
         text: 1 to ``Limits.text_chars`` characters, no NUL.
         created_at: when the author wrote it, UTC.
-        received_at: when the entry reached Redis, UTC; the age limits count from here.
+        received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
-        metadata: the publisher's own JSON object; only ``labels`` in it means something to us, see retrieval.
+        metadata: the publisher's JSON object; only ``labels`` in it is interpreted, see retrieval.
     """
 
     event_id: str
@@ -74,6 +135,11 @@ class Event:
     language: str | None = None
     attachments: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def written_at(self) -> datetime:
+        """Latest possible time of writing: the earlier of ``created_at`` and the arrival."""
+        return min(self.created_at, self.received_at)
 
 
 class FailurePolicy(StrEnum):
@@ -95,10 +161,11 @@ class Account:
         allowed: entries that cancel a hit inside them.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
-        hold_max_s: longest wait for moderation before the event is given up in silence, seconds.
-        reply_max_age_s: an event older than this at its turn gets no reply, seconds.
+        hold_max_s: longest wait for moderation before the event ends in silence, seconds.
+        reply_max_age_s: a message written longer ago than this gets no reply, seconds; checked at its turn,
+            before the model is called, when the draft is ready and at delivery.
         languages: language codes it answers in, such as ``en``; empty for any.
-        prompt: the account's own instructions, or empty for ours.
+        prompt: the account's own instructions; the fixed ones stand before and after them.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
@@ -133,12 +200,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule, a model or a check noticed. It does nothing by itself.
+    """What a rule, a model or a check noticed; a finding has no effect of its own.
 
     Attributes:
-        stage: name of the stage that noticed it.
         code: a stable word, such as ``flagged_keyword`` or ``openai_moderation``.
-        severity: whether it blocks by itself.
+        severity: whether the finding alone blocks.
         matched_rule: as stored in ``ai_decisions.matched_rule``, such as ``flagged_keyword:spam``.
         evidence: one sentence for a reviewer; may quote the rule, never more than 300 characters.
         how: how a rule matched (``exact``, ``case``, ``leet`` ...), or empty.
@@ -146,7 +212,7 @@ class Finding:
         span: where in the original text, or None when it concerns the whole.
     """
 
-    stage: str
+    stage: Stage
     code: str
     severity: Severity
     matched_rule: str
@@ -158,13 +224,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One stored line of a conversation.
+    """One stored line of a conversation."""
 
-    Attributes:
-        role: ``user`` for an author, ``assistant`` for an earlier reply of ours.
-    """
-
-    role: str
+    role: MessageRole
     text: str
 
 
@@ -182,7 +244,7 @@ class Passage:
 
     Attributes:
         passage_id: ``<document id>#<chunk number>``.
-        similarity: 0..1, higher is nearer: the cosine of query and chunk, nought when negative; of a chunk
+        similarity: 0..1, higher is nearer: the cosine of query and chunk, 0 when negative; of a chunk
             without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
         percentile: 0..1, share of this embedder's background similarities below this one; None exactly when
             the similarity is a share of words or the embedder is not calibrated.
@@ -200,13 +262,37 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A passage that a reply cites.
+
+    Attributes:
+        number: from 1, as the draft's citation marks count; other numbers were not cited.
+        passage_id: ``<document id>#<chunk number>``.
+    """
+
+    number: int
+    passage_id: str
+    title: str
+
+    def shape(self) -> dict[str, int | str]:
+        """As the reply stream has it."""
+        document_id = self.passage_id.partition("#")[0]
+        return {
+            "number": self.number,
+            "document_id": document_id,
+            "passage_id": self.passage_id,
+            "title": self.title,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
     """What a search found.
 
     Attributes:
         passages: best first.
-        degraded: why the search was less than it should have been, as the kind of the embedder's failure
-            (``timeout``, ``rate_limited``, ``rejected`` ...); empty when nothing was missing.
+        degraded: why the search was incomplete, as the kind of the embedder's failure
+            (``timeout``, ``rate_limited``, ``rejected`` ...); empty when it was complete.
     """
 
     passages: tuple[Passage, ...] = ()
@@ -220,6 +306,22 @@ class Retrieved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool that a model may call, with one text argument.
+
+    Attributes:
+        description: what the tool does, for the model.
+        argument: name of the argument.
+        meaning: what the argument says, for the model.
+    """
+
+    name: str
+    description: str
+    argument: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """A tool the model asks us to run; ``arguments`` is its parsed JSON object."""
 
@@ -230,7 +332,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool gave back, as text for the model."""
+    """The result of a tool, as text for the model."""
 
     call_id: str
     content: str
@@ -246,26 +348,30 @@ class ToolRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Everything a model is asked, vendor-free.
+    """Everything that is sent to a model, independent of the vendor.
 
     Attributes:
-        system: the instructions, passages included.
+        system: the instructions; nothing in it comes from a document or an author.
         history: earlier lines of the conversation, oldest first.
         question: the event's text.
-        tool_rounds: what was already asked and answered within this event.
-        tools_allowed: False on the last round, so that the model must answer.
+        passages: the passages as delimited data, sent as a user's message before the question; may be empty.
+        fence: the word that delimits passages, here and in results of tools; the system message names it.
+        tool_rounds: the tool calls of this event so far, with their results.
+        tools: those the model may call; none on the last round, so that it must answer.
     """
 
     system: str
     history: tuple[Message, ...]
     question: str
+    passages: str = ""
+    fence: str = ""
     tool_rounds: tuple[ToolRound, ...] = ()
-    tools_allowed: bool = True
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """What a call cost, in tokens."""
+    """The cost of a call, in tokens."""
 
     prompt: int = 0
     completion: int = 0
@@ -276,7 +382,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model answered: text, tool calls or a refusal, never none of them."""
+    """The answer of a model: text, tool calls or a refusal, at least one of them."""
 
     text: str
     model: str
@@ -288,7 +394,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModerationScores:
-    """A moderation verdict.
+    """The result of a moderation call.
 
     Attributes:
         scores: category -> 0..1.
@@ -303,13 +409,11 @@ class ModerationScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """How far a draft can be trusted.
+    """How far a draft can be trusted, and the action that follows.
 
     Attributes:
         policy: name of the policy that judged, with its version, such as ``calibrated@1``.
         confidence: 0..1.
-        tier: ``high``, ``medium`` or ``low``.
-        action: ``send``, ``recheck``, ``fallback``, ``escalate`` or ``silence``.
         category: a policy's own class of problem, or empty.
         passed_checks: names of checks that passed.
         failed_checks: names of checks that failed.
@@ -318,12 +422,14 @@ class Assessment:
         explanation: one paragraph in plain words.
         diagnostics: the policy's own record as its document defines it.
         fallback_text: what to send instead when the action is ``fallback``, else None.
+        measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
+            nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
     """
 
     policy: str
     confidence: float
-    tier: str
-    action: str
+    tier: Tier
+    action: Action
     category: str = ""
     passed_checks: tuple[str, ...] = ()
     failed_checks: tuple[str, ...] = ()
@@ -332,6 +438,7 @@ class Assessment:
     explanation: str = ""
     diagnostics: Mapping[str, Json] = field(default_factory=dict)
     fallback_text: str | None = None
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,8 +446,8 @@ class Attempt:
     """One try of a call to a model, numbered from 1 within its stage."""
 
     number: int
-    stage: str
-    outcome: str
+    stage: Stage
+    outcome: AttemptOutcome
     duration_ms: float
     waited_s: float = 0.0
     detail: str = ""
@@ -348,9 +455,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """One line of the stage trace: name, how it ended, how long it took, what it noted."""
+    """One stage of the trace: outcome, duration and details."""
 
-    stage: str
+    stage: Stage
     outcome: StageOutcome
     duration_ms: float
     detail: Mapping[str, Json] = field(default_factory=dict)
@@ -358,32 +465,38 @@ class StageRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome of one event and all it rests on; immutable once made.
+    """The outcome of one event and all it rests on; immutable.
 
     Attributes:
         decision_id: UUIDv7; its time is ``decided_at``.
         confidence: 0..1, how sure the deciding stage was; see ``docs/architecture.md``.
-        reason_code: a member of ``worker.policy.Reason``; stored, never renamed.
+        reason_code: a member of ``worker.reasons.Reason``; stored, never renamed.
         reason: one sentence for a reviewer.
-        reply: text that goes to the outbox, or None for silence.
-        degraded: True when something that should have been consulted was not.
+        reply: text that goes to the outbox, without citation marks, or None for silence.
+        draft: the draft as it was assessed, with its citation marks, or None when no draft is sent.
+        sources: the passages that the draft cites.
+        send_before: a reply that is not delivered by this time is held back.
+        degraded: True when moderation, the search or the model failed or was incomplete.
         remember: True when message and reply enter the stored history.
         quarantine: True when the exchange leaves the stored history.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
-        confidence_log: one entry per draft that the policy of seed 001 assessed, as its document defines it.
+        confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
     """
 
     decision_id: UUID
     decided_at: datetime
     event: Event
-    verdict: Verdict
+    kind: DecisionKind
     reason_code: str
     reason: str
     confidence: float
     rules_version: int
     matched_rule: str | None = None
     reply: str | None = None
+    draft: str | None = None
+    sources: tuple[Source, ...] = ()
+    send_before: datetime | None = None
     degraded: bool = False
     remember: bool = False
     quarantine: bool = False

@@ -1,10 +1,10 @@
-"""What moderation scores mean for an account, and how long to wait when there are none."""
+"""Moderation scores against an account's thresholds, and pauses between calls during an outage."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from worker.model import Account, FailurePolicy, Finding, Json, ModerationScores, Severity
+from worker.model import Account, FailurePolicy, Finding, Json, ModerationScores, Severity, Stage
 
 CATEGORIES: Final = (
     "harassment",
@@ -21,17 +21,17 @@ CATEGORIES: Final = (
     "violence",
     "violence/graphic",
 )
-"""What omni-moderation tells apart (openai 3.54 ``types/moderation.py``)."""
+"""The categories of omni-moderation (openai 3.54 ``types/moderation.py``)."""
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 ATTEMPTS_WITHOUT_HOLD: Final = 3
 HIGHEST: Final = 3
 TELLING_SCORE: Final = 0.5
-"""From here on a score is always kept: reviewers may have such texts covered."""
+"""From this score on it is always kept: reviewers may have such texts covered."""
 
 
-def finding(scores: ModerationScores, account: Account, *, stage: str) -> Finding | None:
-    """The worst category over the account's threshold, or that the API flagged where it has none."""
+def finding(scores: ModerationScores, account: Account, *, stage: Stage) -> Finding | None:
+    """The worst category at or over the account's threshold, or flagged by the API where there is none."""
     over = [
         (score, category)
         for category, score in scores.scores.items()
@@ -55,7 +55,7 @@ def finding(scores: ModerationScores, account: Account, *, stage: str) -> Findin
 def margins(scores: ModerationScores, account: Account) -> dict[str, Json]:
     """Scores with the threshold in force, for the stage trace, so that near misses stay visible.
 
-    Those of categories with a threshold of the account's own, those of at least 0.5, and the three highest.
+    Kept are categories with a threshold of the account, scores of at least 0.5, and the three highest.
     """
     ranked = sorted(scores.scores.items(), key=lambda item: -item[1])
     return {

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -25,6 +26,8 @@ from pydantic import (
 from worker.errors import PayloadRejected
 from worker.model import Event, Scope
 
+PAYLOAD_BYTES: Final = 262_144
+"""Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
 ID_CHARS: Final = 255
 TEXT_CHARS: Final = 20_000
 ATTACHMENTS: Final = 16
@@ -43,7 +46,36 @@ JSON_KINDS: Final[dict[type, str]] = {
     type(None): "null",
 }
 
+UNPRINTABLE: Final = r"\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+"""The characters that the schema excludes; the parser also refuses unassigned code points."""
+RESERVED: Final = frozenset({"*", ".", ".."})
+"""``*`` means every account in grants; dots are path segments in URLs."""
+
+
+def is_account_name(name: str) -> bool:
+    """Whether a name is valid for an account: printable, without a space at either end, not reserved."""
+    within = 0 < len(name) <= ID_CHARS
+    return within and name.isprintable() and name == name.strip() and name not in RESERVED
+
+
+def _account_name(name: str) -> str:
+    if not is_account_name(name):
+        raise ValueError("printable characters without a space at either end, not *, . or ..")
+    return name
+
+
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
+AccountName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=ID_CHARS),
+    AfterValidator(_account_name),
+    Field(
+        json_schema_extra={
+            "pattern": f"^[^ {UNPRINTABLE}]([^{UNPRINTABLE}]*[^ {UNPRINTABLE}])?$",
+            "not": {"enum": sorted(RESERVED)},
+        }
+    ),
+]
 ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
 
 
@@ -67,7 +99,9 @@ class EventPayload(BaseModel):
     event_id: Identifier | None = Field(
         default=None, description="Idempotency key, unique per account; the stream entry id when absent."
     )
-    user_id: Identifier = Field(description="The account whose inbox it is.")
+    user_id: AccountName = Field(
+        description="The account whose inbox it is: printable, no space at either end, not `*`, `.` or `..`."
+    )
     scope: Annotated[Scope, Field(strict=False)] = Field(description="Where the author wrote.")
     conversation_id: Identifier = Field(description="Events of one conversation are decided in order.")
     message_id: Identifier = Field(description="The platform's id of this message or comment.")
@@ -93,7 +127,7 @@ class EventPayload(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """What is known of a payload before it is parsed.
+    """Facts about a payload before it is parsed.
 
     Attributes:
         entry_id: its stream entry.
@@ -162,12 +196,12 @@ def _json_object(payload: bytes) -> dict[str, Any]:
 
 
 def _kind(value: object) -> str:
-    """A JSON value's type as people name it."""
+    """A JSON value's type in words."""
     return JSON_KINDS.get(type(value), "nothing")
 
 
 def _check_surrogates(body: JsonValue) -> None:
-    """Half a character, wherever it hides: neither Postgres nor the JSON parser inside Redis takes it."""
+    """Refuse half a surrogate pair anywhere: neither Postgres nor the JSON parser inside Redis accepts it."""
     if any(isinstance(leaf, str) and SURROGATE.search(leaf) for leaf in _leaves(body)):
         raise PayloadRejected(
             code="not_utf8", field="data", expected="whole characters", got="half of a surrogate pair"
@@ -179,7 +213,7 @@ def _no_constant(name: str) -> None:
 
 
 def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
-    """The event inside a CloudEvents 1.0 envelope; its id and time stand in for ours where we have none."""
+    """The event inside a CloudEvents 1.0 envelope; the envelope's id and time are its defaults."""
     if envelope["specversion"] != "1.0":
         raise PayloadRejected(
             code="invalid", field="specversion", expected="'1.0'", got=_shown(repr(envelope["specversion"]))
@@ -201,7 +235,7 @@ def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cloud_id(source: str, event_id: str) -> str:
-    """``source#id``: only together are they unique (CloudEvents 1.0); their SHA-256 when too long."""
+    """``source#id``: unique only together (CloudEvents 1.0); their SHA-256 when too long."""
     joined = f"{source}#{event_id}"
     return joined if len(joined) <= ID_CHARS else hashlib.sha256(joined.encode()).hexdigest()
 
@@ -221,7 +255,7 @@ def _too_deep() -> PayloadRejected:
     )
 
 
-def _children(node: Any) -> list[Any]:  # noqa: ANN401  # any JSON value
+def _children(node: Any) -> list[Any]:
     values = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     return [value for value in values if isinstance(value, dict | list)]
 
@@ -247,7 +281,7 @@ def _expectation(message: str) -> str:
     return re.sub(r"^(Input|String|List) should ", r"a \1 to ", message).replace("a Input", "a value")
 
 
-def _got(error: Any) -> str:  # noqa: ANN401  # pydantic's ErrorDetails
+def _got(error: Any) -> str:
     if error["type"] == "missing":
         return "nothing"
     value = error["input"]
@@ -291,7 +325,7 @@ def _check_time(created_at: datetime, received: datetime) -> None:
 
 
 def _check_storable(metadata: dict[str, JsonValue]) -> None:
-    """Postgres takes no NUL, and not every reader of the audit a number of more than 64 bits."""
+    """Refuse NUL, which Postgres cannot store, and integers over 64 bits, which some readers cannot."""
     for leaf in _leaves(metadata):
         match leaf:
             case str() if "\x00" in leaf:
@@ -306,7 +340,7 @@ def _check_storable(metadata: dict[str, JsonValue]) -> None:
 
 
 def _leaves(node: JsonValue) -> Iterator[JsonValue]:
-    """Every key and every value that holds no other."""
+    """Every key and every scalar value."""
     match node:
         case dict():
             for key, value in node.items():

@@ -2,68 +2,80 @@
 
 from __future__ import annotations
 
-from worker.assessment import Action, recheck_of
-from worker.model import Decision, Message
-from worker.policy import MESSAGE, REPLY, Ending
+from dataclasses import replace
+
+from worker.assessment import initial_search, recheck_search
+from worker.endings import (
+    MESSAGE,
+    REPLY,
+    Candidate,
+    Ending,
+    silent_ending,
+)
+from worker.model import Action, Decision, Message
 from worker.ports import Ports
+from worker.reasons import Reason
 from worker.steps import context, drafting, guards, trust
-from worker.steps.run import Case, Run
-from worker.steps.trust import Trusted
-from worker.trace import Trace
+from worker.steps.run import EventCase, Run
+from worker.trace import EventTrace
 
 
-async def decide(case: Case, ports: Ports) -> Decision:
+async def decide(case: EventCase, ports: Ports) -> Decision:
     """Decide whether an AI may answer, and with what; on a block nothing later runs.
 
     Raises:
         StorageUnavailable: the history could not be read; nothing was decided, safe to repeat.
     """
-    run = Run(case=case, ports=ports, trace=Trace(event=case.event, account=case.account, clock=ports.clock))
-    ending = (
+    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
+    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
+    blocked = (
         guards.scope_closed(run)
         or guards.rule_hit(run, case.event.text, MESSAGE)
         or await guards.moderation_hit(run, case.event.text, MESSAGE)
-        or await _answer(run)
+        or guards.too_late(run)
     )
-    return run.trace.decision(ending)
+    if blocked is not None:
+        return trace.decision(blocked)
+    ending = await _answer(run)
+    return trace.decision(ending, remember=not ending.quarantine)
 
 
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
-    run.trace.message_passed = True
     history = await context.history(run)
-    await context.retrieve(run, run.case.event.text)
-    if (refused := trust.refused_early(run)) is not None:
+    candidate = await context.retrieve(run, run.case.event.text, Candidate())
+    if (refused := trust.refused_early(run, candidate)) is not None:
         return refused
-    draft = await _clean_draft(run, history)
+    draft = await _clean_draft(run, candidate, history)
     if isinstance(draft, Ending):
         return draft
-    trusted = await trust.assessed(run, draft)
-    if trusted.assessment.action is Action.RECHECK:
-        trusted = await _rechecked(run, history, trusted)
-    return guards.too_late(run) or trust.ending(run, trusted)
+    candidate = await trust.assessed(run, draft)
+    if candidate.assessed.action is Action.RECHECK:
+        candidate = await _rechecked(run, candidate, history)
+    late = guards.too_late(run)
+    return replace(late, candidate=candidate) if late else trust.ending(run, candidate)
 
 
-async def _clean_draft(run: Run, history: tuple[Message, ...]) -> str | Ending:
-    """A draft that passed the same guards as the message."""
-    draft = await drafting.draft(run, history)
+async def _clean_draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
+    """A draft whose text, as it would be sent, passed the same guards as the message."""
+    draft = await drafting.draft(run, candidate, history)
     if isinstance(draft, Ending):
         return draft
-    run.trace.draft_text = draft
-    return guards.rule_hit(run, draft, REPLY) or await guards.moderation_hit(run, draft, REPLY) or draft
+    if not (text := draft.reply):
+        empty = silent_ending(Reason.NO_ANSWER, "the draft holds only citation marks")
+        return replace(empty, candidate=draft)
+    blocked = guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
+    return replace(blocked, candidate=draft) if blocked else draft
 
 
-async def _rechecked(run: Run, history: tuple[Message, ...], before: Trusted) -> Trusted:
-    """Search wider, draft and assess once more; whichever is trusted more stands (seed 001)."""
-    wider = recheck_of(run.case.policy)
+async def _rechecked(run: Run, before: Candidate, history: tuple[Message, ...]) -> Candidate:
+    """Search wider, draft and assess once more; the more trusted candidate wins (Confidence Guardrail)."""
+    wider = recheck_search(run.case.policy)
     if wider is None:
         return before
-    kept, asked = run.trace.passages, run.trace.prompt_hash
-    run.trace.passages = ()
-    await context.retrieve(run, run.case.event.text, wider)
-    draft = await _clean_draft(run, history)
+    run = replace(run, search=wider)
+    candidate = Candidate(search_failure=before.search_failure)
+    candidate = await context.retrieve(run, run.case.event.text, candidate)
+    draft = await _clean_draft(run, candidate, history)
     after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, rechecks=1)
-    trusted = trust.better(run, before, after, kept)
-    if trusted.draft is before.draft:
-        run.trace.prompt_hash = asked
-    return trusted
+    return trust.better(before, after)

@@ -1,4 +1,4 @@
-"""What the engine needs from outside, and how each may fail."""
+"""The ports of the engine: what it calls outside, and the errors of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from worker.model import Completion, Message, ModerationScores, Prompt, Retrieve
 
 
 class Clock(Protocol):
-    """Time and identity, so that the engine has neither of its own."""
+    """Time and new identifiers; the engine has no other source of either."""
 
     def now(self) -> datetime:
         """The wall clock, UTC."""
@@ -36,8 +36,9 @@ class Moderator(Protocol):
     """A moderation API.
 
     Raises:
-        ModerationUnavailable: no verdict this time.
-        ModerationRejected: this input can never be judged.
+        ModerationUnavailable: no result this time.
+        ModerationRejected: this input can never be moderated.
+        EndpointMisconfigured: no input can be moderated until the deployment is corrected.
     """
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
@@ -50,7 +51,7 @@ class LanguageModel(Protocol):
 
     Raises:
         ModelUnavailable: timeouts, connection errors, 429, 5xx, a malformed or empty completion.
-        ModelRejected: 400, 401, 403, 404, 422; asking again cannot help.
+        ModelRejected: 400, 401, 403, 404, 422; a retry cannot help.
     """
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
@@ -58,12 +59,48 @@ class LanguageModel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """When a call to the model is repeated.
+
+    Attributes:
+        attempts: tries in all (Silent Guardrails: 3).
+        first_wait_s: wait after the first failure, doubled after each further one (Guardrails: 2, 4, 8).
+        longest_wait_s: where the doubling ends; a longer Retry-After ends the attempts at once, because an
+            earlier call would be refused.
+    """
+
+    attempts: int = 3
+    first_wait_s: float = 2.0
+    longest_wait_s: float = 60.0
+
+    def wait_s(self, attempt: int, retry_after_s: float | None) -> float | None:
+        """Seconds to wait after failed ``attempt`` (from 1); None to give up."""
+        if attempt >= self.attempts or (retry_after_s or 0.0) > self.longest_wait_s:
+            return None
+        backoff = min(self.first_wait_s * 2.0 ** (attempt - 1), max(self.first_wait_s, self.longest_wait_s))
+        return max(backoff, retry_after_s or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """What one draft may cost.
+
+    Attributes:
+        timeout_s: limit of one attempt.
+        tool_rounds: how often the model may ask for tools before it must answer.
+    """
+
+    timeout_s: float = 30.0
+    tool_rounds: int = 2
+
+
 class Retriever(Protocol):
     """A search over an account's documents.
 
     Raises:
         RetrievalUnavailable: the search could not be made.
-        StorageUnavailable: the store of the documents is away; the event waits for it.
+        StorageUnavailable: the document store is down; the event waits.
     """
 
     async def search(
@@ -74,25 +111,25 @@ class Retriever(Protocol):
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
     ) -> Retrieved:
-        """Up to ``limit`` passages of this account alone, best first.
+        """Up to ``limit`` passages of this account, best first.
 
-        Passages below ``min_similarity`` (0..1) are left out, and documents without all of ``labels``.
+        Passages below ``min_similarity`` (0..1) and documents without all of ``labels`` are left out.
         """
         ...
 
 
 class Embedder(Protocol):
-    """A model that makes vectors of texts.
+    """An embedding model.
 
     Raises:
         RetrievalUnavailable: no vectors this time.
-        EmbeddingRejected: 400, 401, 403, 404, 422; asking again cannot help.
+        EmbeddingRejected: 400, 401, 403, 404, 422; a retry cannot help.
     """
 
     async def embed(
         self, texts: Sequence[str], *, model: str, dimensions: int = 0
     ) -> tuple[tuple[float, ...], ...]:
-        """One vector of length 1 a text, all of ``dimensions`` numbers; 0 leaves that to the model."""
+        """One vector of length 1 per text, each of ``dimensions`` numbers; 0 leaves the size to the model."""
         ...
 
 
@@ -110,11 +147,12 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Everything outside, bound together by the composition root.
+    """All ports with their limits, built by the composition root.
 
     Attributes:
         moderator: None when moderation is switched off.
-        judge: None when no judge is configured; what a policy would ask it is then "unavailable".
+        judge: None when no judge is configured; its answers are then "unavailable".
+        retry: when calls to the model are repeated.
     """
 
     clock: Clock
@@ -123,3 +161,5 @@ class Ports:
     retriever: Retriever
     conversations: Conversations
     judge: Judge | None = None
+    retry: RetryPolicy = RetryPolicy()
+    limits: ModelLimits = ModelLimits()

@@ -1,56 +1,203 @@
-"""The part of a decision that is kept as JSON: everything a reviewer needs to see how it came about."""
+"""The part of a decision that is stored as JSON: everything a reviewer needs to see how it came about."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
-from worker.model import Attempt, Decision, Finding, StageRecord, Tokens
-from worker.policy import ERROR_CLASS, Reason
+from worker.model import Decision, Finding, Json, Tokens
+from worker.reasons import Reason
+from worker.stored_json import STORED_AS, object_writer, read_object
 
 
-def snapshot(decision: Decision) -> dict[str, Any]:
-    """A decision's trace as plain JSON values; spans are code points of the original text."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryScore:
+    """A moderation score with the account's threshold; None when the API's own flag decides."""
+
+    score: float
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotStage:
+    """One line of the stage trace; stored codes are plain texts, as another release may know more of them."""
+
+    stage: str = ""
+    outcome: str = ""
+    duration_ms: float = 0.0
+    detail: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def highest(self) -> Mapping[str, CategoryScore]:
+        """The moderation scores that the stage stored, by category."""
+        scores = self.detail.get("highest")
+        found = scores.items() if isinstance(scores, dict) else ()
+        return {category: read_object(CategoryScore, score, category, []) for category, score in found}
+
+    @property
+    def unmoderated(self) -> bool:
+        """Whether the stage had to do without a moderation result."""
+        return self.detail.get("moderated") is False
+
+    @property
+    def search_error(self) -> str:
+        """Kind of the failure that left a search without passages, or empty."""
+        return str(self.detail.get("error") or "")
+
+    @property
+    def search_degraded(self) -> str:
+        """Kind of the embedder's failure that reduced a search to words, or empty."""
+        return str(self.detail.get("degraded") or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFinding:
+    """A finding; ``span`` is start and end in code points of the original text."""
+
+    stage: str = ""
+    code: str = ""
+    severity: str = ""
+    matched_rule: str = ""
+    evidence: str = ""
+    how: str = ""
+    score: float | None = None
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPassage:
+    """A passage without its text."""
+
+    passage_id: str = field(default="", metadata={STORED_AS: "id"})
+    title: str = ""
+    similarity: float = 0.0
+    percentile: float | None = None
+    found_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotAttempt:
+    """One try of a call, as ``worker.model.Attempt``."""
+
+    number: int = 0
+    stage: str = ""
+    outcome: str = ""
+    duration_ms: float = 0.0
+    waited_s: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotAssessment:
+    """How far the draft can be trusted, as ``worker.model.Assessment``."""
+
+    policy: str = ""
+    confidence: float = 0.0
+    tier: str = ""
+    action: str = ""
+    category: str = ""
+    passed_checks: tuple[str, ...] = ()
+    failed_checks: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    explanation: str = ""
+    diagnostics: Mapping[str, Json] = field(default_factory=dict)
+    fallback_text: str | None = None
+    measured: bool = True
+
+    def diagnostic(self, name: str, default: float) -> float:
+        """A number of the policy's own record."""
+        value = self.diagnostics.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+    @property
+    def failed_comparisons(self) -> tuple[str, ...]:
+        """Each failed check with its threshold, where the policy's record holds one entry per check."""
+        checks = self.diagnostics.get("diagnostic_info")
+        found = (
+            [each for each in checks.values() if isinstance(each, dict)] if isinstance(checks, dict) else []
+        )
+        return tuple(str(each.get("details", "")) for each in found if not each.get("passed"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """``ai_decisions.snapshot_json``, written and read by the types of its fields.
+
+    Attributes:
+        received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
+        rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        unreadable: paths of stored values of a wrong type, such as ``stages[2].duration_ms``; not stored.
+    """
+
+    entry_id: str = ""
+    received_at: datetime | None = None
+    created_at: datetime | None = None
+    language: str | None = None
+    attachments: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    rules_version: int = 0
+    error_class: str | None = None
+    stages: tuple[SnapshotStage, ...] = ()
+    findings: tuple[SnapshotFinding, ...] = ()
+    attempts: tuple[SnapshotAttempt, ...] = ()
+    passages: tuple[SnapshotPassage, ...] = ()
+    tokens: Tokens = field(default_factory=Tokens)
+    models: Mapping[str, str] = field(default_factory=dict)
+    prompt_hash: str | None = None
+    assessment: SnapshotAssessment | None = None
+    rechecked: tuple[float, float | None] | None = None
+    confidence_log: tuple[Mapping[str, Json], ...] = field(default=(), metadata={STORED_AS: "confidenceLog"})
+    quarantined: bool = False
+    unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
+
+    @classmethod
+    def from_json(cls, stored: object) -> Snapshot:
+        """The snapshot of a stored row, whichever release wrote it; never raises."""
+        unreadable: list[str] = []
+        found = read_object(cls, stored, "", unreadable)
+        return replace(found, unreadable=tuple(unreadable))
+
+
+def snapshot_json(decision: Decision) -> dict[str, Any]:
+    """The snapshot of a decision that was just made, as plain JSON values."""
     event = decision.event
-    error_class = ERROR_CLASS.get(Reason(decision.reason_code))
-    return {
-        "entry_id": event.entry_id,
-        "received_at": event.received_at.isoformat(),
-        "created_at": event.created_at.isoformat(),
-        "language": event.language,
-        "attachments": list(event.attachments),
-        "metadata": dict(event.metadata),
-        "rules_version": decision.rules_version,
-        "error_class": error_class,
-        "stages": [_fields(stage) for stage in decision.stages],
-        "findings": [_finding(finding) for finding in decision.findings],
-        "attempts": [_fields(attempt) for attempt in decision.attempts],
-        "passages": [
-            {
-                "id": each.passage_id,
-                "title": each.title,
-                "similarity": each.similarity,
-                "percentile": each.percentile,
-                "found_by": each.found_by,
-            }
-            for each in decision.passages
-        ],
-        "tokens": _fields(decision.tokens),
-        "models": dict(decision.models),
-        "prompt_hash": decision.prompt_hash,
-        "assessment": asdict(decision.assessment) if decision.assessment else None,
-        "rechecked": list(decision.rechecked) if decision.rechecked else None,
-        "confidenceLog": list(decision.confidence_log),
-        "quarantined": decision.quarantine,
-    }
+    values = SimpleNamespace(
+        entry_id=event.entry_id,
+        received_at=event.received_at,
+        created_at=event.created_at,
+        language=event.language,
+        attachments=event.attachments,
+        metadata=event.metadata,
+        rules_version=decision.rules_version,
+        error_class=Reason(decision.reason_code).spec.error_class,
+        stages=decision.stages,
+        findings=[_finding(each) for each in decision.findings],
+        attempts=decision.attempts,
+        passages=decision.passages,
+        tokens=decision.tokens,
+        models=decision.models,
+        prompt_hash=decision.prompt_hash,
+        assessment=decision.assessment,
+        rechecked=decision.rechecked,
+        confidence_log=decision.confidence_log,
+        quarantined=decision.quarantine,
+    )
+    written: dict[str, Any] = object_writer(Snapshot)(values)
+    return written
 
 
-def _fields(value: Attempt | StageRecord | Tokens) -> dict[str, Any]:
-    """A flat value's fields by name; ``asdict`` would copy every detail deeply, 4 % of a worker's CPU."""
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    values = asdict(finding)
-    span = values.pop("span")
-    return values | {"span": [span["start"], span["end"]] if span else None}
+def _finding(each: Finding) -> SnapshotFinding:
+    return SnapshotFinding(
+        stage=each.stage,
+        code=each.code,
+        severity=each.severity,
+        matched_rule=each.matched_rule,
+        evidence=each.evidence,
+        how=each.how,
+        score=each.score,
+        span=(each.span.start, each.span.end) if each.span else None,
+    )

@@ -1,4 +1,4 @@
-"""The stage trace of one event: what ran, how it ended, how long it took, what it cost."""
+"""The trace of one event: its stages, attempts, findings and cost."""
 
 from __future__ import annotations
 
@@ -7,42 +7,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from worker import scope
+from worker.assessment import cited_sources
+from worker.endings import Ending
 from worker.model import (
     Account,
-    Assessment,
     Attempt,
+    AttemptOutcome,
     Completion,
     Decision,
     Event,
     Finding,
     Json,
-    Passage,
+    Stage,
     StageOutcome,
     StageRecord,
     Tokens,
 )
-from worker.policy import Ending
 from worker.ports import Clock
+from worker.reasons import Reason
 
 MOST_ATTEMPTS: Final = 50
-"""Kept of one stage: more than any model call may have, fewer than an hour's hold has."""
+"""Cap on stored attempts per stage; long holds drop the middle ones."""
 
 
 @dataclass(slots=True)
 class StageNote:
-    """What a running stage wants to say about itself."""
+    """Outcome and details of a running stage."""
 
     outcome: StageOutcome = StageOutcome.PASSED
     detail: dict[str, Json] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Trace:
-    """Collects while one event travels; local to one call of the pipeline.
-
-    Attributes:
-        tool_failure: kind of the error that left a search without passages, or empty.
-    """
+class EventTrace:
+    """Collects the record of one event; local to one call of the pipeline. Steps only append."""
 
     event: Event
     account: Account
@@ -50,20 +49,13 @@ class Trace:
     stages: list[StageRecord] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    passages: tuple[Passage, ...] = ()
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
-    prompt_hash: str | None = None
-    draft_text: str | None = None
     degraded: bool = False
-    message_passed: bool = False
-    tool_failure: str = ""
-    assessment: Assessment | None = None
-    rechecked: tuple[float, float | None] | None = None
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[StageNote]:
+    def stage(self, name: Stage) -> Iterator[StageNote]:
         """Time one stage; an exception marks it failed and rises."""
         note = StageNote()
         started = self.clock.monotonic()
@@ -78,8 +70,8 @@ class Trace:
                 StageRecord(stage=name, outcome=note.outcome, duration_ms=duration_ms, detail=note.detail)
             )
 
-    def attempt(self, stage: str, number: int, outcome: str, **rest: float | str) -> None:
-        """Note one try of a call; a long hold keeps its first tries and its last, whose number counts all."""
+    def attempt(self, stage: Stage, number: int, outcome: AttemptOutcome, **rest: float | str) -> None:
+        """Record one attempt; a long hold keeps its first attempts and its last, whose number counts all."""
         noted = Attempt(
             number=number,
             stage=stage,
@@ -103,32 +95,36 @@ class Trace:
         self.tokens += completion.tokens
         self.models[purpose] = completion.model
 
-    def decision(self, ending: Ending) -> Decision:
-        """The immutable outcome with everything noted so far."""
-        now = self.clock.now()
+    def decision(self, ending: Ending, *, remember: bool = False) -> Decision:
+        """The decision with everything recorded so far."""
+        now, candidate = self.clock.now(), ending.candidate
+        replied = ending.reason_code is Reason.REPLIED
         return Decision(
             decision_id=self.clock.new_id(now),
             decided_at=now,
             event=self.event,
-            verdict=ending.verdict,
+            kind=ending.reason_code.spec.decision,
             reason_code=ending.reason_code,
             reason=ending.reason,
             confidence=ending.confidence,
             rules_version=self.account.version,
             matched_rule=ending.matched_rule,
             reply=ending.reply,
+            draft=candidate.text if replied else None,
+            sources=cited_sources(candidate.text, candidate.passages) if replied else (),
+            send_before=scope.last_moment(self.event, self.account),
             degraded=ending.degraded or self.degraded,
-            remember=self.message_passed and not ending.quarantine,
+            remember=remember,
             quarantine=ending.quarantine,
-            rejected_draft=self.draft_text if ending.quarantine else None,
+            rejected_draft=(candidate.reply or None) if ending.quarantine else None,
             findings=tuple(self.findings),
             stages=tuple(self.stages),
             attempts=tuple(self.attempts),
-            passages=self.passages,
-            assessment=self.assessment,
-            rechecked=self.rechecked,
+            passages=candidate.passages,
+            assessment=candidate.assessment,
+            rechecked=candidate.rechecked,
             confidence_log=tuple(self.confidence_log),
             tokens=self.tokens,
             models=dict(self.models),
-            prompt_hash=self.prompt_hash,
+            prompt_hash=candidate.prompt_hash,
         )

@@ -1,4 +1,4 @@
-"""The demo's events: real comments, written chats, duplicates and payloads that are no events."""
+"""The demo's events: real comments, written chats, duplicates and payloads that are not events."""
 
 from __future__ import annotations
 

@@ -1,36 +1,35 @@
-"""Where the review pages of this machine are, and whether they answer."""
+"""The address of the review pages on this machine, and whether they answer."""
 
 from __future__ import annotations
 
-import atexit
 import http.client
 import socket
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 USUAL_PORT: Final = 8085
-"""That of HUSHGATE_REVIEW_URL when nobody set it."""
+"""The port in the default of HUSHGATE_REVIEW_URL."""
 DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Loopback is never asked for through a proxy."""
+"""Loopback is never reached through a proxy."""
 
 
-_SIGN: Final = socket.socket(socket.AF_UNIX)
-atexit.register(_SIGN.close)
-"""Bound to a name of the abstract namespace while this process means to use the usual port."""
-
-
-def address() -> str:
-    """Where a demo serves its pages: at the usual port, or at a free one while somebody else has that."""
-    try:
-        _SIGN.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
-        return _free(USUAL_PORT)
-    except OSError:
-        return free_address()
+@contextmanager
+def address() -> Iterator[str]:
+    """The address of a demo's pages: the usual port, or a free port while another demo uses that."""
+    with socket.socket(socket.AF_UNIX) as sign:
+        try:
+            sign.bind(f"\0hushgate review {USUAL_PORT}")  # of two demos that start at once, one gets it
+            found = _free(USUAL_PORT)
+        except OSError:
+            found = free_address()
+        yield found
 
 
 def free_address() -> str:
-    """An address on loopback that nobody uses."""
+    """An unused address on loopback."""
     return _free(0)
 
 
@@ -42,7 +41,7 @@ def _free(port: int) -> str:
 
 
 def status(url: str) -> int | None:
-    """The status at this address, redirects followed; None while nobody listens."""
+    """The status at this address, redirects followed; None while no server listens."""
     try:
         with DIRECT.open(url, timeout=10) as answer:
             return int(answer.status)

@@ -8,19 +8,20 @@ from typing import cast
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db import conservation, run_figures
+from db import conservation
+from db.audit import run_figures
+from db.audit.run_figures import RunFigures
 from db.conservation import Balance
-from db.run_figures import RunFigures
 from tasks.stream import backlog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A run's outcome.
+    """The outcome of a run.
 
     Attributes:
         figures: what Postgres says of it.
-        balance: the conservation law, over everything this deployment ever took.
+        balance: the conservation law, over every event of this deployment.
         delivered: entries of the run on the reply stream.
         delivered_keys: distinct idempotency keys among them.
     """
@@ -46,7 +47,7 @@ class Report:
                 self.delivered == self.delivered_keys == ran.approved - ran.cancelled
                 and ran.approved == ran.totals["replies"],
                 f"{ran.approved} approved replies, {self.delivered} on the reply stream,"
-                f" {ran.cancelled} taken back before, {self.delivered - self.delivered_keys} twice",
+                f" {ran.cancelled} cancelled before, {self.delivered - self.delivered_keys} twice",
             ),
         )
 
@@ -58,8 +59,8 @@ async def report(connection: AsyncConnection, redis: Redis, *, run: str, streams
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(replies))
     keys = [key for _, fields in entries if f"/{run}-".encode() in (key := fields[b"key"])]
     return Report(
-        figures=await run_figures.figures(connection, run),
-        balance=await conservation.balance(
+        figures=await run_figures.run_figures(connection, run),
+        balance=await conservation.load_balance(
             connection, accepted=seen["accepted"], unfinished=seen["unfinished"]
         ),
         delivered=len(keys),

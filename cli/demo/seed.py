@@ -1,22 +1,77 @@
-"""What the demo stores before it publishes."""
+"""What the demo stores before it publishes, in accounts that are not in use."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import Any, Final
+
 from cli.demo import events
-from db import accounts
-from db.documents import add_text
-from db.pool import pool
+from db import account_versions, accounts
+from db.documents.storage import add_text_document
+from db.pool import Pool, create_pool
 from worker.account_settings import changed
+from worker.errors import ConfigurationError
+from worker.model import Account
+
+BY: Final = "demo"
 
 
-async def accounts_and_documents(database_url: str) -> None:
-    """Store the demo's accounts and documents, once."""
+class Origin(StrEnum):
+    """Where the settings of an account come from, before the demo stores anything."""
+
+    UNUSED = "unused"
+    DEMO = "an earlier demo"
+    OTHER = "not the demo"
+
+
+async def accounts_and_documents(database_url: str) -> dict[str, Origin]:
+    """Store the demo's settings and documents in unused accounts; the origin of each account before that."""
     wanted = events.setup()
-    async with pool(database_url, size=2, application="hushgate-demo", role=None) as source:
+    async with create_pool(database_url, size=2, application="hushgate-demo", role=None) as source:
+        found = {user_id: await _origin(source, user_id) for user_id in wanted["accounts"]}
         for user_id, settings in wanted["accounts"].items():
-            current = await accounts.newest(source, user_id)
-            account = changed(current, settings)
-            if account != current:
-                await accounts.store(source, account, changed_by="demo")
+            if found[user_id] is Origin.UNUSED:
+                await _store(source, user_id, settings)
         for document in wanted["documents"]:
-            await add_text(source, document["account"], document["title"], document["paragraphs"])
+            if found[document["account"]] is Origin.UNUSED:
+                await add_text_document(
+                    source, document["account"], document["title"], document["paragraphs"]
+                )
+    return found
+
+
+async def require_no_others(database_url: str) -> None:
+    """Return when only the demo uses its accounts.
+
+    Raises:
+        ConfigurationError: an account is used otherwise; the demo would answer invented events in it.
+    """
+    async with create_pool(database_url, size=1, application="hushgate-demo", role=None) as source:
+        for user_id in events.setup()["accounts"]:
+            if await _origin(source, user_id) is Origin.OTHER:
+                raise ConfigurationError(
+                    f"{user_id}: expected an account that only the demo uses, got one with settings,"
+                    " decisions or documents of its own; run the demo without DATABASE_URL"
+                )
+
+
+async def _origin(source: Pool, user_id: str) -> Origin:
+    version = await account_versions.get_version(source, user_id)
+    if version is not None:
+        return Origin.DEMO if version.changed_by == BY else Origin.OTHER
+    return Origin.OTHER if await accounts.is_used(source, user_id) else Origin.UNUSED
+
+
+async def _store(source: Pool, user_id: str, settings: dict[str, Any]) -> None:
+    account = changed(Account(user_id=user_id, version=0), settings)
+    await accounts.store_account(source, account, changed_by=BY, expected=0)
+
+
+def report(found: dict[str, Origin]) -> tuple[str, ...]:
+    """One sentence for each account."""
+    return tuple(
+        f"account {user_id}: settings and documents of the demo stored"
+        if origin is Origin.UNUSED
+        else f"account {user_id}: in use already ({origin}), left as it is"
+        for user_id, origin in found.items()
+    )

@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from db import figure_tables, review_tables  # noqa: F401  # add their tables to metadata
+from db import review_tables  # noqa: F401  # adds its tables to metadata
+from db.figures import tables as figure_tables  # noqa: F401  # likewise
 from db.tables import metadata
 
 connection = context.config.attributes["connection"]

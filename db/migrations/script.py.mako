@@ -1,6 +1,6 @@
 """${message}
 
-Law: this migration runs while workers of the release before it still write. Add, backfill, and only drop in
+Law: this migration runs while workers of the previous release still write. Add, backfill, and only drop in
 a later release.
 """
 
@@ -21,5 +21,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take it back."""
+    """Undo the upgrade."""
     ${downgrades if downgrades else "pass"}

@@ -1,1 +1,1 @@
-"""Rules and settings of an account: read from forms, tried out, compared."""
+"""Accounts: rules, documents and settings, with their versions."""

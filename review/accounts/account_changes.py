@@ -1,4 +1,4 @@
-"""What differs between two versions of an account, in words a person can weigh."""
+"""The differences between two versions of an account, in words, and their risks."""
 
 from __future__ import annotations
 
@@ -10,28 +10,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from review.accounts.rule_texts import LISTS
-from worker.model import Account, FailurePolicy
+from worker.account_settings import SETTINGS, kind_of
+from worker.model import Account
+from worker.setting import SettingKind
 
 SHOWN_RULES: Final = 300
-TITLES: Final[Mapping[str, str]] = {
-    "ai_control_enabled": "AI replies",
-    "ai_enabled_for_chats": "AI for chats",
-    "ai_enabled_for_comments": "AI for comments",
-    "rules_on_reply": "Rules also test the reply",
-    "moderation_thresholds": "Moderation thresholds",
-    "moderation_failure": "When moderation is down",
-    "hold_max_s": "Longest hold, seconds",
-    "reply_max_age_s": "Oldest message answered, seconds",
-    "languages": "Languages answered in",
-    "prompt": "Instructions",
-    "assessment_policy": "Confidence policy",
-    "fallback_texts": "Fallback texts",
-}
+TITLES: Final[Mapping[str, str]] = {name: each.title for name, each in SETTINGS.items() if name not in LISTS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleChange:
-    """What one list gained and lost; at most ``SHOWN_RULES`` of each are named."""
+    """Rules added to and removed from one list; at most ``SHOWN_RULES`` of each are named."""
 
     title: str
     added: tuple[str, ...]
@@ -51,7 +40,7 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class AccountDifference:
     """Everything that differs."""
 
     rules: tuple[RuleChange, ...]
@@ -68,8 +57,8 @@ class Difference:
         return sum(each.removed_count for each in self.rules)
 
 
-def difference(before: Account, after: Account) -> Difference:
-    """What one must do to ``before`` to get ``after``."""
+def difference(before: Account, after: Account) -> AccountDifference:
+    """The changes that turn ``before`` into ``after``."""
     rules = [
         _rule_change(title, getattr(before, name), getattr(after, name))
         for name, title in LISTS.items()
@@ -79,36 +68,19 @@ def difference(before: Account, after: Account) -> Difference:
         change
         for name, title in TITLES.items()
         if getattr(before, name) != getattr(after, name)
-        for change in _setting_changes(title, getattr(before, name), getattr(after, name))
+        for change in _setting_changes(name, title, getattr(before, name), getattr(after, name))
     ]
-    return Difference(rules=tuple(rules), settings=tuple(settings))
+    return AccountDifference(rules=tuple(rules), settings=tuple(settings))
 
 
-def dangers(before: Account, after: Account) -> tuple[str, ...]:
-    """What a change makes riskier, each as a sentence."""
-    found = []
-    switches = ("ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments")
-    if any(getattr(after, name) and not getattr(before, name) for name in switches):
-        found.append("AI is switched on where it was off: from then on replies go out to people.")
-    if after.moderation_failure is FailurePolicy.ALLOW != before.moderation_failure:
-        found.append("While moderation is down, messages are answered without having been moderated.")
-    old, new = before.moderation_thresholds, after.moderation_thresholds
-    for category in sorted(old.keys() | new.keys()):
-        if new.get(category) is not None and new[category] > old.get(category, 0.5):
-            found.append(
-                f"{category}: only scores from {new[category]:g} on are stopped, so more gets through."
-            )
-        elif category in old and category not in new:
-            found.append(f"{category}: the threshold {old[category]:g} goes, the API's own flag counts.")
-        elif category in new and new[category] < old.get(category, 0.5):
-            found.append(
-                f"{category}: scores from {new[category]:g} on are stopped, so more messages stay silent."
-            )
-    if before.rules_on_reply and not after.rules_on_reply:
-        found.append("Replies are not tested by the account's rules any more.")
-    if before.assessment_policy.get("enabled", True) and after.assessment_policy.get("enabled") is False:
-        found.append("Replies are sent without being assessed.")
-    return tuple(found)
+def change_warnings(before: Account, after: Account) -> tuple[str, ...]:
+    """The risks that a change adds, one sentence each."""
+    found = (
+        warning
+        for name, setting in SETTINGS.items()
+        for warning in setting.warnings(getattr(before, name), getattr(after, name))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) -> RuleChange:
@@ -122,16 +94,16 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
     )
 
 
-def _setting_changes(title: str, before: Any, after: Any) -> list[SettingChange]:  # noqa: ANN401
-    if isinstance(before, str) and title == TITLES["prompt"]:
+def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[SettingChange]:
+    if kind_of(name) is SettingKind.TEXT:
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
     if isinstance(before, Mapping):
-        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         return [
             SettingChange(
-                title=f"{title}: {name}", before=_words(before.get(name)), after=_words(after.get(name))
+                title=f"{title}: {key}", before=_words(before.get(key)), after=_words(after.get(key))
             )
-            for name in names
+            for key in keys
         ]
     return [SettingChange(title=title, before=_words(before), after=_words(after))]
 
@@ -141,7 +113,7 @@ def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:
     return tuple(("…", "") if line.startswith("@@") else (line[:1], line[1:]) for line in found)
 
 
-def _words(value: Any) -> str:  # noqa: ANN401
+def _words(value: Any) -> str:
     match value:
         case None:
             return "nothing"

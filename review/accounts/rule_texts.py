@@ -1,4 +1,4 @@
-"""What stands in the rule editor: text in, rules with the lines they stand at out."""
+"""The text of the rule editor: from text to rules, and from problems to lines."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ from typing import Final, Self
 
 from starlette.datastructures import FormData
 
-from review.web import Refused
-from worker.account_settings import AccountRejected
+from review.http.visit import Refused
+from worker.account_settings import RULES, SETTINGS, AccountRejected
 from worker.model import Account
 from worker.rules import ProblemLevel, RuleProblem
 
-LISTS: Final[Mapping[str, str]] = {
-    "flagged_keywords": "Keywords",
-    "flagged_phrases": "Phrases",
-    "allowed": "Allowed texts",
-}
+LISTS: Final[Mapping[str, str]] = {name: SETTINGS[name].title for name in RULES}
 """The lists of an account and their titles, in the order in which problems number their rules."""
 EDITOR_RULES: Final = 5_000
-"""From more rules on a list is searched and changed line by line, or as a file."""
+"""With more rules there is a searchable list instead of text areas."""
 LINE: Final = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A problem of one rule, and the line where it stands; 0 where no line does.
+    """A problem of one rule, with its line; 0 without a line.
 
     Attributes:
-        name: of the list, empty where the problem is of all rules.
+        name: of the list; empty for a problem of all rules.
     """
 
     level: ProblemLevel
@@ -42,13 +38,13 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What somebody typed, made from a version of the account.
+class RuleEdit:
+    """An edit of the rules, made from a version of the account.
 
     Attributes:
         version: the version in force when the editor was opened.
-        texts: what stands in the text areas, by list: all rules, or the ones to add.
-        removed: rules to take out, by list; only where ``texts`` are rules to add.
+        texts: of the text areas, by list: all rules, or the rules to add.
+        removed: rules to remove, by list; only when ``texts`` are rules to add.
         whole: True when ``texts`` are all rules.
     """
 
@@ -59,14 +55,14 @@ class Draft:
 
     @classmethod
     def of(cls, account: Account) -> Self:
-        """The editor as it opens."""
+        """The editor with the rules of an account."""
         whole = fits(account)
         texts = {name: "\n".join(getattr(account, name)) if whole else "" for name in LISTS}
         return cls(version=account.version, texts=texts, whole=whole)
 
     @classmethod
     def read(cls, form: FormData) -> Self:
-        """The editor as it came back.
+        """The editor as submitted.
 
         Raises:
             Refused: 400, the form lacks the version it was made from.
@@ -82,8 +78,8 @@ class Draft:
             return typed
         return {name: self._kept(account, name) + typed[name] for name in LISTS}
 
-    def merged(self, base: Account, stored: Account) -> Draft:
-        """The rules as stored meanwhile, with what was added and taken out here since ``base``."""
+    def merged(self, base: Account, stored: Account) -> RuleEdit:
+        """The rules stored meanwhile, with the additions and removals of this edit since ``base``."""
         typed = self.changes(base)
         texts = {}
         for name in LISTS:
@@ -91,7 +87,7 @@ class Draft:
             gone = before.difference(typed[name])
             added = [rule for rule in typed[name] if rule not in before and rule not in now]
             texts[name] = "\n".join([*(rule for rule in now if rule not in gone), *added])
-        return Draft(version=stored.version, texts=texts)
+        return RuleEdit(version=stored.version, texts=texts)
 
     def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
         """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
@@ -119,7 +115,7 @@ class Draft:
         return tuple(sorted(found, key=_order))
 
     def refusals(self, account: Account, error: AccountRejected) -> tuple[Remark, ...]:
-        """What the settings themselves refuse, such as a rule of 2,000 characters."""
+        """The problems of a rejected account, such as a rule of 2,000 characters."""
         names = list(LISTS)
         sizes = {name: len(rules) for name, rules in self.changes(account).items()}
         problems = []
@@ -147,7 +143,7 @@ def fits(account: Account) -> bool:
     return len(rules) <= EDITOR_RULES and not any(LINE.search(rule) for rule in rules)
 
 
-def count(account: Account) -> int:
+def count_rules(account: Account) -> int:
     """Rules and allowed texts of an account."""
     return sum(len(getattr(account, name)) for name in LISTS)
 
@@ -164,8 +160,8 @@ def version_in(form: FormData) -> int:
     return int(shown)
 
 
-def found_in(account: Account, search: str) -> Sequence[tuple[str, str]]:
-    """List and rule of every rule that holds these letters, whatever their case."""
+def rules_containing(account: Account, search: str) -> Sequence[tuple[str, str]]:
+    """List and rule of every rule that contains this text, in any case."""
     letters = search.casefold()
     return [(name, rule) for name in LISTS for rule in getattr(account, name) if letters in rule.casefold()]
 

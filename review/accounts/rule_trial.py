@@ -1,4 +1,4 @@
-"""Rules tried out beside the server's loop: checked, matched on one text, matched on recent messages."""
+"""Rule sets tested in threads: problems, matches in one text, matches in recent messages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from review.care import cover
-from review.web import Refused
+from review.content_covers import cover_reason
+from review.http.visit import Refused
 from worker.model import Account
 from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules, validate_rules
 
@@ -24,11 +24,11 @@ EXAMPLES: Final = 8
 AROUND_CHARS: Final = 60
 PATIENCE_S: Final = 60.0
 THREADS: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rules")
-"""Two at a time, the others wait: rule sets of strangers never take all of the machine."""
+"""Two at a time; others wait, so that large rule sets cannot take the whole machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class HitRun:
     """A run of characters of a text and the numbers of the hits over it."""
 
     text: str
@@ -36,7 +36,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TextTrial:
     """One text under a rule set.
 
     Attributes:
@@ -44,14 +44,14 @@ class Tried:
         hits: in order; number 1 is the first.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[HitRun, ...]
     hits: tuple[Hit, ...]
     level: Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A recent message that matches; without its text when the person has such texts covered."""
+class TrialExample:
+    """A recent message that matches; without its text when the person has it covered."""
 
     decision_id: UUID
     hit: Hit
@@ -67,30 +67,32 @@ class Trial:
     messages: int
     matched: int
     by_rule: tuple[tuple[str, int], ...]
-    examples: tuple[Example, ...]
+    examples: tuple[TrialExample, ...]
 
 
 async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
-    """What is wrong or doubtful about the rules, as the command line finds it."""
+    """The errors and warnings of the rules, the same as on the command line."""
     lists = (account.flagged_keywords, account.flagged_phrases, account.allowed)
     return await _threaded(lambda: _problems(*lists, tuple(recent)))
 
 
-async def tried(account: Account, text: str, level: Level) -> Tried:
-    """Which rules fire on a text, where and how."""
+async def try_text(account: Account, text: str, level: Level) -> TextTrial:
+    """The matches of the rules in a text."""
     return await _threaded(lambda: _tried(_compiled_of(account, level), text, level))
 
 
-async def trial(account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:
-    """What the rules would have matched among recent messages."""
+async def try_messages(
+    account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
+) -> Trial:
+    """The matches of the rules in recent messages."""
     return await _threaded(lambda: _trial(_compiled_of(account, Level.DEFAULT), decisions, covered))
 
 
-def pieces(text: str, hits: Sequence[Hit]) -> tuple[Piece, ...]:
+def hit_runs(text: str, hits: Sequence[Hit]) -> tuple[HitRun, ...]:
     """The text cut at the edges of all hits, each run with the numbers of those over it, from 1."""
     edges = sorted({0, len(text), *(hit.start for hit in hits), *(hit.end for hit in hits)})
     return tuple(
-        Piece(
+        HitRun(
             text=text[start:end],
             numbers=tuple(
                 number for number, hit in enumerate(hits, 1) if hit.start <= start and end <= hit.end
@@ -121,21 +123,21 @@ def _compiled(
     return compile_rules(keywords, phrases, allow=allow, version=0, level=level)
 
 
-@lru_cache(maxsize=4)  # asked when saving, and again by the page that follows
+@lru_cache(maxsize=4)  # used when saving, and by the page that follows
 def _problems(
     keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], recent: tuple[str, ...]
 ) -> tuple[RuleProblem, ...]:
     return validate_rules(keywords, phrases, allow=allow, recent_messages=recent)
 
 
-def _tried(rules: CompiledRules, text: str, level: Level) -> Tried:
+def _tried(rules: CompiledRules, text: str, level: Level) -> TextTrial:
     hits = rules.match(text)
-    return Tried(pieces=pieces(text, hits), hits=hits, level=level)
+    return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=level)
 
 
 def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:
     counts: Counter[str] = Counter()
-    examples: list[Example] = []
+    examples: list[TrialExample] = []
     matched = 0
     for row in decisions:
         if not (hits := rules.match(row["message_text"])):
@@ -144,16 +146,16 @@ def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered
         new = next((hit for hit in hits if hit.rule not in counts), None)
         counts.update({hit.rule for hit in hits})
         if new is not None and len(examples) < EXAMPLES:
-            examples.append(_example(row, new, cover(covered, row)))
+            examples.append(_example(row, new, cover_reason(covered, row)))
     return Trial(
         messages=len(decisions), matched=matched, by_rule=tuple(counts.most_common(EXAMPLES)),
         examples=tuple(examples),
     )  # fmt: skip
 
 
-def _example(row: Mapping[str, Any], hit: Hit, covered: tuple[str, ...]) -> Example:
+def _example(row: Mapping[str, Any], hit: Hit, covered: tuple[str, ...]) -> TrialExample:
     text = row["message_text"]
-    return Example(
+    return TrialExample(
         decision_id=row["id"],
         hit=hit,
         before="" if covered else text[max(0, hit.start - AROUND_CHARS) : hit.start],

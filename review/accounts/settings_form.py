@@ -1,4 +1,4 @@
-"""The settings form of an account: what was typed, the changes it means, and what is wrong at which field."""
+"""The settings form of an account: parsing, the account it describes, and the problem of each field."""
 
 from __future__ import annotations
 
@@ -10,45 +10,52 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData
 
-from review.care import CATEGORIES, RULE
-from worker.account_settings import AccountRejected, changed
+from review.content_covers import CATEGORIES, RULE
+from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected
 from worker.model import Account
+from worker.setting import Section, SettingKind
 
-SWITCHES: Final = (
-    "ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments", "rules_on_reply",
-)  # fmt: skip
 KNOWN: Final = tuple(name for name in CATEGORIES if name != RULE)
 """Categories of the moderation model; another name is stored, with a warning."""
-NUMBERS: Final = ("hold_max_s", "reply_max_age_s")
-TEXTS: Final = (
-    "languages",
-    "prompt",
+PLAIN: Final[Mapping[str, SettingKind]] = {
+    name: kind_of(name)
+    for name, each in SETTINGS.items()
+    if each.section is not Section.RULES and kind_of(name) is not SettingKind.MAPPING
+}
+"""The settings with one form field of their own name."""
+PARTS: Final = (
     "policy_name",
     "policy_settings",
-    "moderation_failure",
     "other_thresholds",
+    *(f"threshold_{name}" for name in KNOWN),
 )
-SPARE: Final = 2
-"""Empty rows for further fallback texts."""
+"""The other form fields: parts of the settings that are mappings."""
+EMPTY_ROWS: Final = 2
+"""Rows for further fallback texts."""
 DESIGNS: Final[Mapping[str, str]] = {
-    "calibrated": "a measured probability that the reply rests on the passages; the default",
-    "failsafe": "a judge model says answer, escalate or refuse",
+    "calibrated": "a measured probability that the passages support the reply; the default",
+    "failsafe": "words of doubt and of errors lower a score; a judge model is asked when the score is low",
     "guardrail": "three tiers, with a second search between them",
-    "validators": "plain checks of the words against the passages, no judge",
-    "safety": "one check after another; the first that fails decides",
+    "validators": "compares the words with the passages, without a judge model",
+    "safety": "five checks of passages, citations and overlap; one failed check stops the reply",
 }
 
 
+COEFFICIENTS: Final = re.compile(r"model[.](record|kinds[.][^.]+[.](intercept|weights))\b")
+"""Coefficients of a trained model, and the record of its training."""
+LINE_END: Final = re.compile(r"\r\n?")
+
+
 @dataclass(slots=True, kw_only=True)
-class Typed:
-    """The form as it stands.
+class SettingsForm:
+    """The values of the form's fields.
 
     Attributes:
-        fields: by name, as text; switches are "on" or empty.
+        fields: value by name of the field, as text; a switch is "on" or empty.
         fallbacks: language and text, in order.
-        errors: field -> what was expected and came.
+        errors: expectation and value, by name of the field.
     """
 
     fields: dict[str, str]
@@ -56,20 +63,19 @@ class Typed:
     errors: dict[str, str] = field(default_factory=dict)
 
     def warnings(self) -> list[str]:
-        """What can be stored and is probably a slip."""
+        """Values that can be stored and are probably mistakes."""
         names = [name for name, _ in _pairs(self.fields["other_thresholds"])]
         return [
-            f"{name}: no category of OpenAI's moderation model is called so; the threshold has no effect"
-            " unless your endpoint knows it."
+            f"{name}: OpenAI's moderation model has no such category; the threshold has no effect"
+            " unless your endpoint has it."
             for name in names
             if name not in KNOWN
         ]
 
 
-def of(account: Account) -> Typed:
-    """The form as it opens."""
-    fields = {name: "on" if getattr(account, name) else "" for name in SWITCHES}
-    fields |= {name: _number(getattr(account, name)) for name in NUMBERS}
+def form_of_account(account: Account) -> SettingsForm:
+    """The form filled with an account's settings."""
+    fields = {name: _field_text(kind, getattr(account, name)) for name, kind in PLAIN.items()}
     thresholds = account.moderation_thresholds
     fields |= {f"threshold_{name}": _number(thresholds.get(name)) for name in KNOWN}
     policy = dict(account.assessment_policy)
@@ -77,44 +83,41 @@ def of(account: Account) -> Typed:
         "other_thresholds": "\n".join(
             f"{name} = {_number(value)}" for name, value in thresholds.items() if name not in KNOWN
         ),
-        "moderation_failure": account.moderation_failure.value,
-        "languages": ", ".join(account.languages),
-        "prompt": account.prompt,
         "policy_name": str(policy.pop("name", "calibrated")),
         "policy_settings": json.dumps(policy, ensure_ascii=False, indent=2) if policy else "",
     }
-    return Typed(fields=fields, fallbacks=list(account.fallback_texts.items()) + [("", "")] * SPARE)
+    return SettingsForm(
+        fields=fields, fallbacks=list(account.fallback_texts.items()) + [("", "")] * EMPTY_ROWS
+    )
 
 
-def read(form: FormData) -> Typed:
-    """The form as it came back."""
-    names = (*SWITCHES, *NUMBERS, *TEXTS, *(f"threshold_{name}" for name in KNOWN))
-    fields = {name: str(form.get(name, "")) for name in names}
-    fields["prompt"] = re.sub(r"\r\n?", "\n", fields["prompt"])
+def parse_form(form: FormData) -> SettingsForm:
+    """The form as submitted."""
+    fields = {name: LINE_END.sub("\n", str(form.get(name, ""))) for name in (*PLAIN, *PARTS)}
     languages, texts = form.getlist("fallback_language"), form.getlist("fallback_text")
     fallbacks = [
-        (str(language).strip(), re.sub(r"\r\n?", "\n", str(text)))
+        (str(language).strip(), LINE_END.sub("\n", str(text)))
         for language, text in list(zip(languages, texts, strict=False))[:100]
     ]
-    return Typed(fields=fields, fallbacks=fallbacks)
+    return SettingsForm(fields=fields, fallbacks=fallbacks)
 
 
-def applied(typed: Typed, current: Account) -> Account | None:
-    """The account as it would be stored; None when fields are wrong, which ``typed.errors`` then names."""
+def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
+    """The account that the form describes; None when fields are wrong, then ``typed.errors`` has them."""
     changes = _changes(typed, named="name" in current.assessment_policy)
     try:
         account = changed(current, changes)
     except AccountRejected as error:
         for place, text in error.problems:
-            _blame(typed, place, text)
+            _add_error(typed, place, text)
         return None
     return None if typed.errors else account
 
 
-def effective(account: Account) -> list[tuple[str, str]]:
-    """The numbers and switches that the confidence policy works with, defaults included.
+def effective_settings(account: Account) -> list[tuple[str, str]]:
+    """The numbers and switches of the confidence policy in force, defaults included.
 
-    Of a trained model only its version and its thresholds: coefficients say nothing to who owns an account.
+    Of a trained model only version and thresholds are listed, without coefficients.
     """
     try:
         policy = parse_policy(dict(account.assessment_policy))
@@ -127,10 +130,6 @@ def effective(account: Account) -> list[tuple[str, str]]:
     ]
 
 
-COEFFICIENTS: Final = re.compile(r"model[.](record|kinds[.][^.]+[.](intercept|weights))\b")
-"""What a model was trained on, and what it learnt."""
-
-
 def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for name, value in values.items():
@@ -141,27 +140,45 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _changes(typed: Typed, *, named: bool) -> dict[str, Any]:
-    fields = typed.fields
-    changes: dict[str, Any] = {name: fields[name] == "on" for name in SWITCHES}
-    changes |= {name: _float(typed, name, fields[name]) for name in NUMBERS}
+def _changes(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
+    changes = {name: _field_value(typed, name, kind) for name, kind in PLAIN.items()}
     changes["moderation_thresholds"] = _thresholds(typed)
-    changes["moderation_failure"] = fields["moderation_failure"]
-    changes["languages"] = [each.lower() for each in re.split(r"[,\s]+", fields["languages"]) if each]
-    changes["prompt"] = fields["prompt"]
     changes["assessment_policy"] = _policy(typed, named=named)
     changes["fallback_texts"] = _fallbacks(typed)
     return changes
 
 
-def _thresholds(typed: Typed) -> dict[str, float]:
+def _field_text(kind: SettingKind, value: Any) -> str:
+    match kind:
+        case SettingKind.SWITCH:
+            return "on" if value else ""
+        case SettingKind.NUMBER:
+            return _number(value)
+        case SettingKind.LIST:
+            return ", ".join(value)
+    return str(value)
+
+
+def _field_value(typed: SettingsForm, name: str, kind: SettingKind) -> Any:
+    text = typed.fields[name]
+    match kind:
+        case SettingKind.SWITCH:
+            return text == "on"
+        case SettingKind.NUMBER:
+            return _float(typed, name, text)
+        case SettingKind.LIST:
+            return [each.lower() for each in re.split(r"[,\s]+", text) if each]
+    return text
+
+
+def _thresholds(typed: SettingsForm) -> dict[str, float]:
     written = [(name, f"threshold_{name}", typed.fields[f"threshold_{name}"]) for name in KNOWN]
     for name, value in _pairs(typed.fields["other_thresholds"]):
         written.append((name, "other_thresholds", value))
     return {name: _float(typed, where, value) for name, where, value in written if value.strip()}
 
 
-def _policy(typed: Typed, *, named: bool) -> dict[str, Any]:
+def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
     name, text = typed.fields["policy_name"], typed.fields["policy_settings"].strip()
     try:
         settings = json.loads(text) if text else {}
@@ -171,12 +188,14 @@ def _policy(typed: Typed, *, named: bool) -> dict[str, Any]:
     if not isinstance(settings, dict):
         typed.errors["policy_settings"] = f"expected a JSON object, got {type(settings).__name__}"
         return {}
-    if name == "calibrated" and not named:  # the default needs no name: opening and storing changes nothing
+    if (
+        name == "calibrated" and not named
+    ):  # the default needs no name: storing the form unchanged adds no version
         return settings
     return {"name": name} | settings
 
 
-def _fallbacks(typed: Typed) -> dict[str, str]:
+def _fallbacks(typed: SettingsForm) -> dict[str, str]:
     found: dict[str, str] = {}
     for language, text in typed.fallbacks:
         if not language and not text.strip():
@@ -187,7 +206,7 @@ def _fallbacks(typed: Typed) -> dict[str, str]:
     return found
 
 
-def _float(typed: Typed, name: str, text: str) -> float:
+def _float(typed: SettingsForm, name: str, text: str) -> float:
     try:
         return float(text.strip().replace(",", "."))
     except ValueError:
@@ -200,7 +219,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip() or "nothing") for name, _, value in lines]
 
 
-def _blame(typed: Typed, place: str, text: str) -> None:
+def _add_error(typed: SettingsForm, place: str, text: str) -> None:
     name, _, rest = place.partition(".")
     if name == "moderation_thresholds":
         name = f"threshold_{rest}" if rest in KNOWN else "other_thresholds"

@@ -1,1 +1,1 @@
-"""The JSON face of the same lists."""
+"""The JSON API."""

@@ -1,4 +1,4 @@
-"""The access log as JSON, for auditors' own tools."""
+"""The access log as JSON, for auditors' tools."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import asdict
 import orjson
 from starlette.responses import Response
 
-from review.lists import log_filters
-from review.pages.access_log import lines_of
-from review.web import Visit
+from review.access_log import filters
+from review.access_log.page import load_lines
+from review.http.visit import Visit
 
 
-async def listed(visit: Visit) -> Response:
-    """The newest lines, by the same filters as the page."""
-    lines, more = await lines_of(visit)
+async def list_entries(visit: Visit) -> Response:
+    """The newest lines, with the filters of the page."""
+    lines, more = await load_lines(visit)
     body = {
         "lines": [asdict(line) for line in lines],
-        "older": log_filters.cursor(lines[-1]) if more else None,
+        "older": filters.next_cursor(lines[-1]) if more else None,
     }
     return Response(orjson.dumps(body), media_type="application/json")

@@ -7,30 +7,31 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from db.access_log import Action
-from db.dashboard import Figures
-from db.histograms import Kind
-from review.figures.agreement_view import Line
-from review.figures.measures import Kappa
-from review.figures.ranges import BadRange
-from review.figures.summary import Summary, summary, times
-from review.pages import agreement as agreement_page
-from review.pages import dashboard
-from review.web import Refused, Visit
+from db.access_log import LoggedAction
+from db.figures.dashboard import DashboardFigures
+from db.figures.histograms import SpreadKind
+from review.dashboard import agreement_page, dashboard_page
+from review.dashboard.agreement_view import AgreementLine
+from review.dashboard.measures import Kappa
+from review.dashboard.ranges import BadRange
+from review.dashboard.summary import FigureSummary, summarise, time_percentiles
+from review.http.visit import Refused, Visit
 
 
-async def figures(visit: Visit) -> Response:
+async def show_figures(visit: Visit) -> Response:
     """The figures of the dashboard as numbers: times in ms, shares 0..1.
 
     Raises:
         Refused: 400, the range or the scope cannot be used.
     """
     try:
-        chosen, question = dashboard.asked(visit)
+        chosen, question = dashboard_page.parse_dashboard_query(visit)
     except BadRange as bad:
         raise Refused(400, "Not a range", str(bad)) from bad
-    found = await dashboard.figures(visit, question)
-    await visit.log(Action.FIGURES, user_id=question.account, detail=dashboard.logged(chosen))
+    found = await dashboard_page.load_figures(visit, question)
+    await visit.log(
+        LoggedAction.FIGURES, user_id=question.account, detail=dashboard_page.range_log_detail(chosen)
+    )
     return JSONResponse(
         {
             "since": chosen.since.isoformat(),
@@ -39,30 +40,33 @@ async def figures(visit: Visit) -> Response:
             "account": question.account,
             "scope": question.scope,
             "uncounted_hours": found.missing,
-            "totals": _numbers(summary(found.counts)),
-            "times_ms": {kind: times(found.spreads, kind) for kind in (Kind.TOTAL, Kind.WORK, Kind.WAITING)},
+            "totals": _numbers(summarise(found.counts)),
+            "times_ms": {
+                kind: time_percentiles(found.spreads, kind)
+                for kind in (SpreadKind.TOTAL, SpreadKind.WORK, SpreadKind.WAITING)
+            },
             "steps": _steps(found),
             "before": {
                 "uncounted_hours": found.missing_before,
-                "totals": _numbers(summary(found.before)),
-                "compared_with": _numbers(summary(row for row in found.counts if not row["open"])),
+                "totals": _numbers(summarise(found.before)),
+                "compared_with": _numbers(summarise(row for row in found.counts if not row["open"])),
             },
         }
     )
 
 
-async def agreement(visit: Visit) -> Response:
+async def show_agreement(visit: Visit) -> Response:
     """Agreement as numbers: shares 0..1 with the bounds of their 95 % intervals.
 
     Raises:
         Refused: 400, a value cannot be used.
     """
     try:
-        chosen, readings, basis, sort = agreement_page.asked(visit)
+        chosen, readings, basis, sort = agreement_page.parse_agreement_query(visit)
     except BadRange as bad:
         raise Refused(400, "Cannot be used", str(bad)) from bad
-    counted, basis, found = await agreement_page.found_in(visit, readings, basis, sort)
-    await visit.log(Action.FIGURES, user_id=readings.account, detail={"agreement": basis})
+    counted, basis, found = await agreement_page.load_agreement(visit, readings, basis, sort)
+    await visit.log(LoggedAction.FIGURES, user_id=readings.account, detail={"agreement": basis})
     return JSONResponse(
         {
             "since": chosen.since.isoformat(),
@@ -78,11 +82,11 @@ async def agreement(visit: Visit) -> Response:
     )
 
 
-def _numbers(found: Summary) -> dict[str, Any]:
+def _numbers(found: FigureSummary) -> dict[str, Any]:
     return asdict(found) | {"improvement": found.improvement, "tokens": found.tokens}
 
 
-def _steps(found: Figures) -> list[dict[str, Any]]:
+def _steps(found: DashboardFigures) -> list[dict[str, Any]]:
     """Events per step, decision and reason."""
     return [
         {
@@ -96,7 +100,7 @@ def _steps(found: Figures) -> list[dict[str, Any]]:
     ]
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: AgreementLine) -> dict[str, Any]:
     values = asdict(line)
     return values | {"second": _kappa(line.second)}
 

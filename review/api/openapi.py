@@ -1,4 +1,4 @@
-"""The OpenAPI document of the JSON face, made from the route table and the shapes of its bodies."""
+"""The OpenAPI document of the JSON API, made from the route table and the body dataclasses."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from review.api.shapes import Problem
-from review.web import Page, Visit
+from review.http.visit import PageRoute, Visit
 from worker import __version__
 
 PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 REFERENCES: Final = "#/components/schemas/{model}"
 REFUSALS: Final = {
     "400": "A parameter cannot be used; the detail names it.",
-    "401": "No key, or one that does not work any more.",
-    "403": "The key's owner does not have the right.",
-    "404": "Not there, or on an account that the key's owner may not see.",
+    "401": "No API token, or one that is no longer valid.",
+    "403": "The token's owner does not have the right.",
+    "404": "Not found, or on an account that the token's owner may not see.",
     "503": "The database does not answer.",
 }
 ABOUT: Final = (
-    "Reads what the review pages show. A key is made at /profile/tokens, works for at most a year, never has"
-    " more rights than its owner, and changes nothing."
+    "Reads the data of the review pages. Create an API token at /profile/tokens: it is valid for at most a"
+    " year, never has more rights than its owner, and is read-only."
 )
 
 
-async def shown(visit: Visit) -> Response:
+async def show_openapi(visit: Visit) -> Response:
     """The document."""
-    body = document(visit.request.app.state.pages, visit.site.settings.review_url)
+    body = openapi_document(visit.request.app.state.pages, visit.site.settings.review_url)
     return Response(orjson.dumps(body), media_type="application/json")
 
 
-def document(pages: Iterable[Page], url: str) -> dict[str, Any]:
-    """OpenAPI 3.1 for every page of the JSON face."""
+def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
+    """OpenAPI 3.1 for every route of the JSON API."""
     schemas: dict[str, Any] = {}
     paths = {page.path: {"get": _operation(page, schemas)} for page in pages if page.api}
     schemas["Problem"] = _schema(Problem, schemas)
@@ -48,14 +48,14 @@ def document(pages: Iterable[Page], url: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": "A key, such as hg_..."}
+                "key": {"type": "http", "scheme": "bearer", "description": "An API token, such as hg_..."}
             },
             "schemas": schemas,
         },
     }
 
 
-def _operation(page: Page, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(page: PageRoute, schemas: dict[str, Any]) -> dict[str, Any]:
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in PARAMETER.findall(page.path)
@@ -85,7 +85,7 @@ def _refusal(text: str) -> dict[str, Any]:
 
 
 def _schema(shape: type, schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a body; what it refers to goes beside it."""
+    """The schema of a body; schemas that it refers to are added to ``schemas``."""
     made = TypeAdapter(shape).json_schema(mode="serialization", ref_template=REFERENCES)
     schemas |= made.pop("$defs", {})
     return made

@@ -1,4 +1,4 @@
-"""What the bodies of the JSON face hold; the OpenAPI document is made from these."""
+"""The bodies of the JSON API; the OpenAPI document is made from these dataclasses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionLine:
-    """A decision as lists show it; ``review`` is where it stands with its reviewers."""
+    """A decision as lists show it; ``review`` is its review state.
+
+    ``confidence`` is the confidence in a draft where ``assessed`` is true, and has no meaning elsewhere.
+    """
 
     id: UUID
     created_at: datetime
@@ -32,6 +35,7 @@ class DecisionLine:
     scope: str
     decision: str
     confidence: float
+    assessed: bool
     reason_code: str
     reason: str
     matched_rule: str | None
@@ -52,15 +56,17 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDecision(DecisionLine):
-    """A decision with its trace."""
+    """A decision with its snapshot; ``reply_draft`` is the reply as assessed, with its citation marks."""
 
     snapshot_json: Mapping[str, Any]
     reply_text: str | None
+    reply_draft: str | None
+    reply_sources: tuple[Mapping[str, Any], ...] | None
     reply_delivered_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
+class AccessLogLine:
     """A line of the access log."""
 
     number: int
@@ -77,7 +83,7 @@ class LogLine:
 class AccessLog:
     """A page of the access log, newest first; ``older`` is a cursor, null at the end."""
 
-    lines: tuple[LogLine, ...]
+    lines: tuple[AccessLogLine, ...]
     older: str | None
 
 

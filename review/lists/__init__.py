@@ -1,1 +1,1 @@
-"""Lists as URLs and files: filters, moments, exports."""
+"""The list of decisions: filters, saved views, exports and other jobs."""

@@ -1,4 +1,4 @@
-"""Decisions as lines of a file: NDJSON for programs, CSV for spreadsheets, which must run nothing of it."""
+"""Decisions as lines of a file: NDJSON for programs, CSV without formulas for spreadsheets."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
+
+from worker.spreadsheet import harmless
 
 COLUMNS: Final = (
     "created_at",
@@ -34,13 +36,11 @@ COLUMNS: Final = (
     "review_reason",
     "permalink",
 )
-FORMULA_STARTS: Final = frozenset("=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20")
-"""What a spreadsheet may take for the start of a formula or a command, full-width forms included."""
 BOM: Final = "\ufeff"
 
 
 class Form(StrEnum):
-    """How an export is written."""
+    """The format of an export."""
 
     CSV = "csv"
     NDJSON = "ndjson"
@@ -48,7 +48,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How the lines of an export look.
+    """The layout of an export's lines.
 
     Attributes:
         bom: begin a CSV with a byte order mark: Excel reads UTF-8 only then.
@@ -60,13 +60,13 @@ class Layout:
     site: str = ""
 
     def head(self) -> str:
-        """What comes before the first decision."""
+        """The bytes before the first decision."""
         if self.form is Form.NDJSON:
             return ""
         return (BOM if self.bom else "") + _csv([self._columns()])
 
     def lines(self, rows: Iterable[Mapping[str, Any]]) -> str:
-        """Decisions, each on a line of its own; a CSV's cell may hold line breaks."""
+        """Decisions, one a line; a cell of a CSV may contain line breaks."""
         whole = [self._whole(row) for row in rows]
         if self.form is Form.NDJSON:
             return "".join(orjson.dumps(row).decode() + "\n" for row in whole)
@@ -81,7 +81,7 @@ class Layout:
 
 
 def safe_cell(value: object) -> str:
-    """A CSV cell that no spreadsheet runs: text that begins like a formula gets an apostrophe before it.
+    """A CSV cell without formulas: text that begins like a formula gets an apostrophe before it.
 
     Spaces before such a beginning do not hide it. Numbers of ours are written as they are.
     """
@@ -94,9 +94,7 @@ def safe_cell(value: object) -> str:
             return str(value)
         case datetime():
             return value.isoformat()
-    text = str(value).replace("\0", "\N{REPLACEMENT CHARACTER}")
-    begins = text[:1] in FORMULA_STARTS or text.lstrip()[:1] in FORMULA_STARTS
-    return f"'{text}" if text and begins else text
+    return harmless(str(value).replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
 def _csv(rows: Iterable[Iterable[str]]) -> str:

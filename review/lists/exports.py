@@ -1,39 +1,45 @@
-"""Exports: the decisions of a filter, written piece by piece by a job, given out piece by piece."""
+"""Exports: a job writes the decisions of a filter in pieces, a download reads them in pieces."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
-import zlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from db import audit, export_rows, items, jobs
-from db.audit import Row
-from db.jobs import Job, Step, Transaction
-from db.people import Person
-from db.review_store import Store
+from db import jobs
+from db.audit import decision_list, export_rows
+from db.audit.decision_list import SearchRow
+from db.jobs import Job, JobStep
+from db.people.records import Person
+from db.review_store import AsyncConnection, Store
+from db.reviews import queue_items
 from review.access import Right, accounts_with
+from review.http.visit import Site
+from review.lists import export_file
+from review.lists.export_file import GZIP_HEAD, Written
 from review.lists.export_layout import Form, Layout
-from review.lists.filters import Asker, asked
-from review.web import Site
+from review.lists.filters import ParseContext, parse_query
 
 ROWS: Final = 2000
 """Decisions of one piece: about a megabyte in memory."""
 
 
-class ExportRefused(Exception):  # noqa: N818  # an ending: shown to the person
-    """Somebody may not have this export any more."""
+class ExportRefused(Exception):
+    """The person may no longer have this export."""
 
 
-class ExportGone(Exception):  # noqa: N818  # an ending: the download breaks off
-    """The file was deleted while somebody fetched it."""
+class ExportOutdated(ExportRefused):
+    """An earlier release wrote the file, in another format."""
 
 
-def ordered(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
-    """What a job needs to know, as JSON; ``accounts`` are those it may hold decisions of, None: all."""
+class ExportGone(Exception):
+    """The file was deleted during its download."""
+
+
+def export_order(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
+    """The parameters of a job, as JSON; ``accounts`` are those whose decisions it may have, None: all."""
     return {
         "query": query,
         "form": layout.form.value,
@@ -44,56 +50,85 @@ def ordered(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[
 
 
 def layout_of(job: Job) -> Layout:
-    """How the file looks."""
+    """The layout of the file."""
     return Layout(form=Form(job.params["form"]), bom=job.params["bom"], site=job.params["site"])
 
 
 def check_right(job: Job, person: Person) -> None:
-    """That somebody may still export all the accounts whose decisions the export may hold.
+    """Require the right to export every account whose decisions the export may have.
 
     Raises:
-        ExportRefused: they may not.
+        ExportRefused: the person has lost the right.
     """
     now, then = accounts_with(person, Right.EXPORT), job.params["accounts"]
     if now is None or (then is not None and set(then) <= set(now)):
         return
     raise ExportRefused(
-        "You no longer have the right to export every account it was asked for. Ask for it anew."
+        "You no longer have the right to export every account of this export. Request a new export."
     )
 
 
-async def step(_site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+async def write_step(_site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
     """Write the next piece."""
     check_right(job, person)
     accounts = None if job.params["accounts"] is None else tuple(job.params["accounts"])
-    wanted = asked(parse_qsl(job.params["query"]), Asker(now=job.created_at, login=person.login), accounts)
-    until = min(wanted.filters.until or job.created_at, job.created_at)  # what came later is not in it
-    number, _, cursor = (job.position or "0:").partition(":")
-    filters = await audit.unspoilt(connection, replace(wanted.filters, until=until), person.person_id)
-    page = await audit.page(connection, filters, limit=ROWS, cursor=cursor or None)
-    hidden = await items.hidden(connection, person.person_id)
-    rows = await export_rows.completed(connection, page.rows, hidden=hidden)
-    piece = await asyncio.to_thread(_piece, layout_of(job), rows, first=number == "0")
-    await jobs.add_part(connection, job.job_id, int(number) + 1, piece)
-    position = f"{int(number) + 1}:{page.older or ''}"
-    return Step(done=job.done + len(page.rows), position=position, finished=page.older is None)
+    wanted = parse_query(
+        parse_qsl(job.params["query"]), ParseContext(now=job.created_at, login=person.login), accounts
+    )
+    until = min(wanted.filters.until or job.created_at, job.created_at)  # later decisions are not in it
+    before = _written(job)
+    filters = await queue_items.with_hidden_reviews(
+        connection, replace(wanted.filters, until=until), person.person_id
+    )
+    page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=before.cursor or None)
+    hidden = await queue_items.hidden_decisions(connection, person.person_id)
+    rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)
+    text = await asyncio.to_thread(_text, layout_of(job), rows, first=before.parts == 0)
+    after = before.followed_by(text, cursor=page.older or "")
+    await jobs.add_part(
+        connection, job.job_id, after.parts, await asyncio.to_thread(export_file.packed, text)
+    )
+    return JobStep(done=job.done + len(page.rows), position=str(after), finished=page.older is None)
 
 
-async def pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[bytes]:
+async def length(store: Store, job: Job, *, packed: bool) -> int:
+    """Bytes of the file as ``pieces`` gives it: a client that gets fewer knows that the file is not whole.
+
+    Raises:
+        ExportOutdated: an earlier release wrote the file.
+    """
+    written = _written(job)
+    if not packed:
+        return written.size_bytes
+    async with store.reading() as connection:
+        return await jobs.stored_size(connection, job.job_id) + export_file.GZIP_EXTRA
+
+
+async def read_pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[bytes]:
     """The file, piece by piece; ``packed``: as one gzip stream.
 
     Raises:
         ExportGone: it was deleted meanwhile; breaking off is how a browser learns that the file is not whole.
     """
-    last = int((job.position or "0:").partition(":")[0])
-    for number in range(1, last + 1):
+    written = _written(job)
+    if packed:
+        yield GZIP_HEAD
+    for number in range(1, written.parts + 1):
         async with store.reading() as connection:
-            data = await jobs.part(connection, job.job_id, number)
+            data = await jobs.get_part(connection, job.job_id, number)
         if data is None:
-            raise ExportGone(f"part {number} of {last}")
-        yield data if packed else await asyncio.to_thread(zlib.decompress, data, 31)
+            raise ExportGone(f"part {number} of {written.parts}")
+        yield data if packed else await asyncio.to_thread(export_file.unpacked, data)
+    if packed:
+        yield written.gzip_end
 
 
-def _piece(layout: Layout, rows: Sequence[Row], *, first: bool) -> bytes:
-    text = (layout.head() if first else "") + layout.lines(rows)
-    return gzip.compress(text.encode(), compresslevel=5, mtime=0)
+def _written(job: Job) -> Written:
+    try:
+        return Written.read(job.position)
+    except ValueError as error:
+        raise ExportOutdated("An earlier release wrote this export. Ask for the export again.") from error
+
+
+def _text(layout: Layout, rows: Sequence[SearchRow], *, first: bool) -> bytes:
+    return ((layout.head() if first else "") + layout.lines(rows)).encode()

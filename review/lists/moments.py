@@ -1,4 +1,4 @@
-"""Moments as people write them: a time, a day, or an age."""
+"""Parses the times that people write: a time, a day, or an age."""
 
 from __future__ import annotations
 

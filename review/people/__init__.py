@@ -1,1 +1,1 @@
-"""Who somebody is: passwords, waits, sessions, keys, and what administrators may grant."""
+"""People and their roles, for administrators."""

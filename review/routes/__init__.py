@@ -1,4 +1,4 @@
-"""The route table: every address, what it needs, who answers. Tests walk it with every role."""
+"""The route table: every path, its right and its handler. Tests request every path with every role."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 from review.routes.accounts import ACCOUNTS
 from review.routes.api import API
+from review.routes.auth import SIGNING_IN
+from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
-from review.routes.figures import FIGURES
-from review.routes.own import OWN
 from review.routes.people import PEOPLE
-from review.routes.reviewing import REVIEWING
-from review.routes.signing_in import SIGNING_IN
+from review.routes.profile import OWN
+from review.routes.queues import REVIEWING
 
 PAGES: Final = (*SIGNING_IN, *OWN, *DECISIONS, *REVIEWING, *FIGURES, *ACCOUNTS, *PEOPLE, *API)

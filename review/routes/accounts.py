@@ -1,114 +1,135 @@
-"""The addresses of accounts: rules, documents, settings and their history."""
+"""Routes of accounts: rules, documents, settings and their history."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.pages import account_settings, accounts, documents, rule_files, rules, versions
-from review.web import Page
+from review.accounts import (
+    accounts_page,
+    documents_page,
+    rule_files_page,
+    rules_page,
+    settings_page,
+    versions_page,
+)
+from review.http.visit import PageRoute
 
 ACCOUNTS: Final = (
-    Page(path="/accounts", name="accounts", handler=accounts.listed, right=Right.VIEW),
-    Page(path="/accounts", name="accounts_post", handler=accounts.add, right=Right.ADMIN, methods=("POST",)),
-    Page(
+    PageRoute(path="/accounts", name="accounts", handler=accounts_page.list_accounts, right=Right.VIEW),
+    PageRoute(
+        path="/accounts",
+        name="accounts_post",
+        handler=accounts_page.add_account,
+        right=Right.ADMIN,
+        methods=("POST",),
+    ),
+    PageRoute(
         path="/accounts/{account:path}/rules/history",
         name="history",
-        handler=versions.history,
+        handler=versions_page.show_history,
         right=Right.VIEW,
     ),
-    Page(
-        path="/accounts/{account:path}/rules/diff", name="compare", handler=versions.compare, right=Right.VIEW
+    PageRoute(
+        path="/accounts/{account:path}/rules/diff",
+        name="compare",
+        handler=versions_page.compare_versions,
+        right=Right.VIEW,
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/restore/{version:int}",
         name="restore",
-        handler=versions.restore_form,
+        handler=versions_page.confirm_restore,
         right=Right.EDIT_RULES,
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/restore/{version:int}",
         name="restore_post",
-        handler=versions.restore,
+        handler=versions_page.restore_version,
         right=Right.EDIT_RULES,
         methods=("POST",),
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/check",
         name="rules_check",
-        handler=rules.check,
+        handler=rules_page.check_rules,
         right=Right.EDIT_RULES,
         methods=("POST",),
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/test",
         name="rules_test",
-        handler=rules.test,
+        handler=rules_page.test_text,
         right=Right.VIEW,
         methods=("POST",),
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/download",
         name="rules_download",
-        handler=rule_files.download,
+        handler=rule_files_page.download_rules,
         right=Right.VIEW,
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/file",
         name="rules_file",
-        handler=rule_files.form,
+        handler=rule_files_page.show_upload_form,
         right=Right.EDIT_RULES,
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/rules/file",
         name="rules_file_post",
-        handler=rule_files.upload,
+        handler=rule_files_page.upload_rules,
         right=Right.EDIT_RULES,
         methods=("POST",),
-        body_bytes=rule_files.MOST_BYTES,
+        body_bytes=rule_files_page.MOST_BYTES,
     ),
-    Page(path="/accounts/{account:path}/rules", name="rules", handler=rules.show, right=Right.VIEW),
-    Page(
+    PageRoute(
+        path="/accounts/{account:path}/rules", name="rules", handler=rules_page.show_rules, right=Right.VIEW
+    ),
+    PageRoute(
         path="/accounts/{account:path}/rules",
         name="rules_post",
-        handler=rules.save,
+        handler=rules_page.save_rules,
         right=Right.EDIT_RULES,
         methods=("POST",),
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/documents/{document:int}/remove",
         name="document_remove",
-        handler=documents.remove_form,
+        handler=documents_page.confirm_removal,
         right=Right.EDIT_RULES,
     ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/documents/{document:int}/remove",
         name="document_remove_post",
-        handler=documents.remove,
+        handler=documents_page.remove_document,
         right=Right.EDIT_RULES,
         methods=("POST",),
     ),
-    Page(
-        path="/accounts/{account:path}/documents", name="documents", handler=documents.show, right=Right.VIEW
-    ),
-    Page(
+    PageRoute(
         path="/accounts/{account:path}/documents",
-        name="documents_post",
-        handler=documents.add,
-        right=Right.EDIT_RULES,
-        methods=("POST",),
-        body_bytes=documents.MOST_BYTES,
-    ),
-    Page(
-        path="/accounts/{account:path}/settings",
-        name="settings",
-        handler=account_settings.show,
+        name="documents",
+        handler=documents_page.show_documents,
         right=Right.VIEW,
     ),
-    Page(
+    PageRoute(
+        path="/accounts/{account:path}/documents",
+        name="documents_post",
+        handler=documents_page.add_document,
+        right=Right.EDIT_RULES,
+        methods=("POST",),
+        body_bytes=documents_page.MOST_BYTES,
+    ),
+    PageRoute(
+        path="/accounts/{account:path}/settings",
+        name="settings",
+        handler=settings_page.show_settings,
+        right=Right.VIEW,
+    ),
+    PageRoute(
         path="/accounts/{account:path}/settings",
         name="settings_post",
-        handler=account_settings.save,
+        handler=settings_page.save_settings,
         right=Right.ADMIN,
         methods=("POST",),
     ),

@@ -1,87 +1,85 @@
-"""The addresses of the JSON face, with what its OpenAPI document tells of them."""
+"""Routes of the JSON API, with their descriptions in the OpenAPI document."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
+from review.access_log import filters as log_filters
 from review.api import access_log, decisions, figures, openapi, shapes
-from review.lists import filters, log_filters
-from review.web import Page, Parameter
+from review.http.visit import PageRoute, Parameter
+from review.lists.filter_fields import FIELDS
 
-CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this one goes on")
+CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this page starts")
 DECISION_FILTERS: Final = (
-    *(
-        Parameter(name=each.name, text=f"{each.title}: {each.about}" if each.about else each.title)
-        for each in filters.FIELDS
-    ),
+    *(Parameter(name=each.name, text=each.description) for each in FIELDS),
     CURSOR,
-    Parameter(name="limit", text="1 to 500, 50 unless given"),
+    Parameter(name="limit", text="1 to 500, default 50"),
 )
 LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
-RANGE: Final = Parameter(name="range", text="24h, 7d, 30d and so on, as on the page; 24h unless given")
+RANGE: Final = Parameter(name="range", text="24h, 7d, 30d or custom, as on the page; default 24h")
 FIGURE_FILTERS: Final = (
     RANGE,
     Parameter(name="since", text="Instead of a range: from this time"),
-    Parameter(name="until", text="and up to this one"),
+    Parameter(name="until", text="With since: until this time"),
     Parameter(name="account", text="One account"),
     Parameter(name="scope", text="chat or comment"),
 )
 BASIS: Final = Parameter(name="basis", text="Which reviews count, as on the page")
 
 API: Final = (
-    Page(
+    PageRoute(
         path="/api/v1/decisions",
         name="api_decisions",
-        handler=decisions.listed,
+        handler=decisions.list_decisions,
         right=Right.VIEW,
         api=True,
         summary="Decisions, newest first",
         query=DECISION_FILTERS,
         response=shapes.Decisions,
     ),
-    Page(
+    PageRoute(
         path="/api/v1/decisions/{decision_id}",
         name="api_decision",
-        handler=decisions.one,
+        handler=decisions.get_decision,
         right=Right.VIEW,
         api=True,
-        summary="One decision with its trace",
+        summary="One decision with its snapshot",
         response=shapes.WholeDecision,
     ),
-    Page(
+    PageRoute(
         path="/api/v1/access-log",
         name="api_access_log",
-        handler=access_log.listed,
+        handler=access_log.list_entries,
         right=Right.AUDIT,
         api=True,
         summary="Lines of the access log, newest first",
         query=LOG_FILTERS,
         response=shapes.AccessLog,
     ),
-    Page(
+    PageRoute(
         path="/api/v1/openapi.json",
         name="openapi",
-        handler=openapi.shown,
+        handler=openapi.show_openapi,
         right=Right.SIGNED_IN,
         api=True,
         summary="This document",
         response=shapes.Document,
     ),
-    Page(
+    PageRoute(
         path="/api/v1/figures",
         name="api_figures",
-        handler=figures.figures,
+        handler=figures.show_figures,
         right=Right.VIEW,
         api=True,
         summary="The figures of the dashboard",
         query=FIGURE_FILTERS,
         response=shapes.FiguresBody,
     ),
-    Page(
+    PageRoute(
         path="/api/v1/agreement",
         name="api_agreement",
-        handler=figures.agreement,
+        handler=figures.show_agreement,
         right=Right.LEAD,
         api=True,
         summary="Agreement of people with decisions and with each other",

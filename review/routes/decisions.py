@@ -1,50 +1,63 @@
-"""The addresses of the audit: the list, one decision, views, exports and other jobs."""
+"""Routes of decisions: the list, one decision, views, exports and other jobs."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from review.access import Right
-from review.pages import decision, decisions, jobs, views
-from review.web import Page
+from review.decision import page
+from review.http.visit import PageRoute
+from review.lists import decisions_page, jobs_page, views_page
 
 DECISIONS: Final = (
     # one decision
-    Page(path="/decisions/{decision_id}", name="decision", handler=decision.page, right=Right.VIEW),
-    Page(
+    PageRoute(path="/decisions/{decision_id}", name="decision", handler=page.show_decision, right=Right.VIEW),
+    PageRoute(
         path="/decisions/{decision_id}/reveal",
         name="decision_reveal",
-        handler=decision.reveal,
+        handler=page.reveal_texts,
         right=Right.VIEW,
         methods=("POST",),
     ),
-    Page(
+    PageRoute(
         path="/decisions/{decision_id}/similar",
         name="decision_similar",
-        handler=decision.similar,
+        handler=page.show_similar,
         right=Right.VIEW,
     ),
     # the list of decisions, views, exports
-    Page(path="/decisions", name="decisions", handler=decisions.listed, right=Right.VIEW),
-    Page(path="/views", name="views", handler=views.listed, right=Right.VIEW),
-    Page(path="/views", name="view_keep", handler=views.keep, right=Right.VIEW, methods=("POST",)),
-    Page(path="/views/{view_id}", name="view", handler=views.change, right=Right.VIEW, methods=("POST",)),
-    Page(
+    PageRoute(path="/decisions", name="decisions", handler=decisions_page.list_decisions, right=Right.VIEW),
+    PageRoute(path="/views", name="views", handler=views_page.list_views, right=Right.VIEW),
+    PageRoute(
+        path="/views", name="view_keep", handler=views_page.save_view, right=Right.VIEW, methods=("POST",)
+    ),
+    PageRoute(
+        path="/views/{view_id}",
+        name="view",
+        handler=views_page.change_view,
+        right=Right.VIEW,
+        methods=("POST",),
+    ),
+    PageRoute(
         path="/views/{view_id}/delete",
         name="view_delete",
-        handler=views.delete,
+        handler=views_page.delete_view,
         right=Right.VIEW,
         methods=("POST",),
     ),
-    Page(path="/exports", name="export", handler=jobs.start_export, right=Right.EXPORT, methods=("POST",)),
-    Page(path="/jobs", name="jobs", handler=jobs.listed, right=Right.VIEW),
-    Page(path="/jobs/{job_id}", name="job", handler=jobs.watched, right=Right.VIEW),
-    Page(
+    PageRoute(
+        path="/exports", name="export", handler=jobs_page.start_export, right=Right.EXPORT, methods=("POST",)
+    ),
+    PageRoute(path="/jobs", name="jobs", handler=jobs_page.list_jobs, right=Right.VIEW),
+    PageRoute(path="/jobs/{job_id}", name="job", handler=jobs_page.show_job, right=Right.VIEW),
+    PageRoute(
         path="/jobs/{job_id}/cancel",
         name="job_cancel",
-        handler=jobs.cancel,
+        handler=jobs_page.cancel_job,
         right=Right.VIEW,
         methods=("POST",),
     ),
-    Page(path="/jobs/{job_id}/file", name="job_file", handler=jobs.file, right=Right.EXPORT),
+    PageRoute(
+        path="/jobs/{job_id}/file", name="job_file", handler=jobs_page.download_export, right=Right.EXPORT
+    ),
 )

@@ -1,4 +1,4 @@
-// Keys and small conveniences; every page works without this file.
+// Shortcuts and small conveniences; every page works without this file.
 "use strict";
 
 (() => {
@@ -15,7 +15,7 @@
   const current = () => one("[data-row][aria-current=true]");
 
   function move(step) {
-    if (one("[data-walk]")) { one(step > 0 ? "[data-walk] [data-next]" : "[data-walk] [data-prev]")?.click(); return; }
+    if (one("[data-list-position]")) { one(step > 0 ? "[data-list-position] [data-next]" : "[data-list-position] [data-prev]")?.click(); return; }
     const list = rows();
     if (!list.length) return;
     const at = list.indexOf(current());
@@ -35,7 +35,7 @@
   // --- the review form
 
   function choose(number) {
-    const choice = all("#review-form input[name=verdict]")[number - 1];
+    const choice = all("#review-form input[name=ruling]")[number - 1];
     if (!choice) return;
     choice.checked = true;
     choice.dispatchEvent(new Event("change", { bubbles: true }));
@@ -45,9 +45,9 @@
   function fit() {
     const form = one("#review-form");
     if (!form) return;
-    const verdict = one("input[name=verdict]:checked", form)?.value;
+    const ruling = one("input[name=ruling]:checked", form)?.value;
     for (const part of all("[data-when]", form)) {
-      const fits = !verdict || part.dataset.when === verdict;  // before a verdict, what each would offer
+      const fits = !ruling || part.dataset.when === ruling;  // without a ruling, show the fields of every ruling
       part.hidden = !fits;
       const field = one("input, select", part);
       field.disabled = !fits;
@@ -57,13 +57,13 @@
       if (none) none.checked = true;
     }
     const reason = one("select[name=reason]", form);
-    reason.required = verdict === "overturn" || "always" in reason.dataset;
+    reason.required = ruling === "overturn" || "always" in reason.dataset;
   }
 
   function submit() {
     const form = document.activeElement?.closest?.("form") || one("#review-form");
-    const asked = form?.matches("[method=post]") ? form : one("#review-form");
-    asked?.requestSubmit();
+    const target = form?.matches("[method=post]") ? form : one("#review-form");
+    target?.requestSubmit();
   }
 
   function press(id) {
@@ -78,14 +78,14 @@
 
   function search() {
     const field = one("[data-search]") || one("input[type=search]");
-    if (!field) return;
+    if (!field) { location.assign("/decisions#search"); return; }
     const closed = field.closest("details:not([open])");
     if (closed) closed.open = true;
     field.focus();
     field.select?.();
   }
 
-  // from a remark to the line it is about
+  // from a remark to its line
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-line]");
     const box = link && one(link.hash);
@@ -113,7 +113,7 @@
   const KEYS = [
     ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
     ["n", "write the note"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
-    ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search"], ["g d, g q", "decisions, queues"],
+    ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search decisions, or the list on the page"], ["g d, g q", "decisions, queues"],
     ["?", "this help"],
   ];
 
@@ -140,7 +140,9 @@
     act();
   });
 
-  // --- addresses of filtered lists, without what was left empty
+  if (location.hash === "#search") search();
+
+  // --- URLs of filtered lists, without empty fields
 
   for (const form of all("form[method=get]")) {
     form.addEventListener("formdata", ({ formData }) => {
@@ -152,7 +154,7 @@
     });
   }
 
-  // --- help: a dialog, built when asked for
+  // --- help: a dialog, built on first use
 
   function help() {
     const dialog = document.getElementById("keys-help") || build();
@@ -165,7 +167,7 @@
     dialog.setAttribute("aria-labelledby", "keys-heading");
     const heading = document.createElement("h2");
     heading.id = "keys-heading";
-    heading.textContent = "Keys";
+    heading.textContent = "Shortcuts";
     const list = document.createElement("dl");
     list.className = "facts";
     for (const [keys, text] of KEYS) {
@@ -180,21 +182,21 @@
       meaning.textContent = text;
       list.append(term, meaning);
     }
-    const quiet = document.createElement("p");
-    quiet.textContent = "Keys rest while you type, and can be switched off for good, on the profile page or here.";
+    const hint = document.createElement("p");
+    hint.textContent = "Shortcuts are inactive while a text field has focus. Switch them off permanently here or on the profile page.";
     const off = document.createElement("label");
     off.className = "inline";
     const box = document.createElement("input");
     box.type = "checkbox";
     box.checked = keysOn();
     box.addEventListener("change", () => switchKeys(box.checked));
-    off.append(box, " Keys act");
+    off.append(box, " Enable shortcuts");
     const form = document.createElement("form");
     form.method = "dialog";
     const button = document.createElement("button");
     button.textContent = "Close";
     form.append(button);
-    dialog.append(heading, list, quiet, off, form);
+    dialog.append(heading, list, hint, off, form);
     document.body.append(dialog);
     return dialog;
   }
@@ -208,7 +210,7 @@
     fetch("/profile/keys", { method: "POST", body, redirect: "manual" }).catch(() => {});
   }
 
-  // a button that opens the help, for hands that have no "?" key
+  // a button that opens the help, for devices without a "?" key
   for (const button of all("[data-help]")) { button.hidden = false; button.addEventListener("click", help); }
 
   // --- notes survive a closed tab and an ended session
@@ -224,8 +226,8 @@
     } catch { /* private windows may refuse; the server keeps what was sent */ }
   }
 
-  const whose = document.body.dataset.person || "";
-  // the page after a submit says whether it was stored: not after a refusal, not where the text came back to be sent
+  const person = document.body.dataset.person || "";
+  // drop the stored note after a submit, except after a refusal or where the form returned with its text
   function forget() {
     const key = sessionStorage.getItem("hushgate:sent");
     if (!key) return;
@@ -237,7 +239,7 @@
   }
   forget();
   for (const field of all("textarea[data-draft]")) {
-    const key = `hushgate:${whose}:${field.dataset.draft}`;
+    const key = `hushgate:${person}:${field.dataset.draft}`;
     const found = stored(key);
     if (found && !field.value && Date.now() - found.at < DRAFT_DAYS * 864e5) field.value = found.text;
     field.addEventListener("input", () => keep(key, field.value));
@@ -253,7 +255,7 @@
     try { for (const key of Object.keys(localStorage)) if (key.startsWith("hushgate:")) localStorage.removeItem(key); } catch { /* as above */ }
   });
 
-  // --- time that is left
+  // --- remaining time
 
   function left() {
     for (const place of all("[data-left]")) {
@@ -280,11 +282,11 @@
     } catch { /* the next minute tries again, or the person presses the button */ }
   }
 
-  // what belongs to one verdict only says the verdict too
+  // a field of one ruling also selects that ruling
   function imply(part) {
     const form = one("#review-form");
-    const said = part && !one("input[name=verdict]:checked", form) && one(`input[name=verdict][value="${part.dataset.when}"]`, form);
-    if (said) said.checked = true;
+    const implied = part && !one("input[name=ruling]:checked", form) && one(`input[name=ruling][value="${part.dataset.when}"]`, form);
+    if (implied) implied.checked = true;
   }
 
   document.addEventListener("change", (event) => {

@@ -1,6 +1,6 @@
--- FINISH: the entry has its row in Postgres; delete it, then keep the lane's next entry or let the lane go.
--- ARGV[3] entry id, ARGV[4] lane, ARGV[5] ownership as granted, ARGV[6] bytes of payload handed out,
--- ARGV[7] '1' to go on with the lane, '0' to release it.
+-- FINISH: the entry has its row in Postgres; delete it, then grant the lane's next entry or release the lane.
+-- ARGV[3] entry id, ARGV[4] lane, ARGV[5] ownership as granted, ARGV[6] bytes of payload granted,
+-- ARGV[7] '1' to keep the lane, '0' to release it.
 -- Returns {grants} with at most one grant. Safe to repeat: the same ownership gets the same head again.
 local id, lane, ownership, keep_bytes = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local grants = {}

@@ -1,14 +1,18 @@
--- Shared by every script. KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
+#!lua flags=allow-oom
+-- Shared by every script, each of which must work on a server without memory: they drain it. Their additions are
+-- bounded by the entries of the stream: lane, pending list and counters, 240 to 460 bytes an entry.
+-- KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
 -- Every other key lives under the hash tag {stream}, so all of them share the stream's cluster slot.
---   workers          set    ids of workers that ever sent a heartbeat and were not buried
+--   workers          set    ids of workers that sent a heartbeat and were not reaped
 --   hb:<worker>      string heartbeat, expires
+--   reap_from        string Unix milliseconds from which a missing heartbeat means a dead worker; see HEARTBEAT
 --   lane:<lane>      zset   padded entry ids that wait or run, in stream order
 --   owner            hash   lane -> "<worker> <token>"
 --   owned:<worker>   set    lanes of one worker
 --   ready            set    lanes that hold entries and have no owner
---   starts           hash   entry id -> how often it was handed to a worker
+--   starts           hash   entry id -> how often it was granted
 --   token            string counter that fences one ownership from the next
---   vanished         string counter of entries that somebody else deleted from the stream
+--   vanished         string counter of entries that another client deleted from the stream
 local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
 local prefix = '{' .. stream .. '}:'
 local owner_key, ready_key, starts_key = prefix .. 'owner', prefix .. 'ready', prefix .. 'starts'
@@ -27,10 +31,21 @@ local function lane_key(lane)
   return prefix .. 'lane:' .. lane
 end
 
+-- After an outage every heartbeat has expired, so a missing one proves nothing until each worker had time to
+-- send one. Until then every owner counts as alive and its lanes wait.
+local conclusive
+local function absence_is_conclusive()
+  if conclusive == nil then
+    local from, now = redis.call('GET', prefix .. 'reap_from'), redis.call('TIME')
+    conclusive = from and now[1] * 1000 + now[2] / 1000 >= tonumber(from) or false
+  end
+  return conclusive
+end
+
 local liveness = {[me] = true}
 local function alive(worker)
   if liveness[worker] == nil then
-    liveness[worker] = redis.call('EXISTS', prefix .. 'hb:' .. worker) == 1
+    liveness[worker] = redis.call('EXISTS', prefix .. 'hb:' .. worker) == 1 or not absence_is_conclusive()
   end
   return liveness[worker]
 end
@@ -60,7 +75,7 @@ local function field_data(fields)
   return nil
 end
 
--- Appends the lane's head to out as {id, lane, ownership, starts, size, data}; gives the lane up when empty.
+-- Appends the lane's head to out as {id, lane, ownership, starts, size, data}; releases the lane when empty.
 -- data is cut at keep_bytes; size is the true one, -1 when the entry has no field `data`.
 local function take(lane, ownership, keep_bytes, out)
   while true do
@@ -86,7 +101,7 @@ local function take(lane, ownership, keep_bytes, out)
   end
 end
 
--- The lane of an entry: one per account and conversation; an entry whose payload cannot tell runs alone.
+-- The lane of an entry: one per account and conversation; an entry without either has a lane of its own.
 local function lane_of(id, data, lane_bytes)
   if data and #data <= lane_bytes then
     local ok, body = pcall(cjson.decode, data)

@@ -1,5 +1,5 @@
 -- READ: take over released lanes, then read new entries and admit them, in one step.
--- ARGV[3] most grants wanted, ARGV[4] bytes of payload handed out, ARGV[5] largest payload parsed for its lane.
+-- ARGV[3] most grants wanted, ARGV[4] bytes of payload granted, ARGV[5] largest payload parsed for its lane.
 -- Returns {grants, entries read from the stream, the stream's last generated id}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local grants = {}

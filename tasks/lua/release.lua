@@ -1,5 +1,5 @@
--- RELEASE: give lanes back unfinished. ARGV[3..] alternate lane and ownership as granted.
--- The head's start does not count: nothing went wrong with it. Returns how many lanes were given back.
+-- RELEASE: release lanes with unfinished entries. ARGV[3..] alternate lane and ownership as granted.
+-- The head's start does not count: the entry did not fail. Returns how many lanes were released.
 local released = 0
 for i = 3, #ARGV, 2 do
   local lane, ownership = ARGV[i], ARGV[i + 1]

@@ -1,8 +1,8 @@
--- REPAIR: walk old pending entries and put back what has no lane or whose lane has no living owner.
+-- REPAIR: scan old pending entries; put back those without a lane or whose lane has no live owner.
 -- ARGV[3] exclusive start id or '-', ARGV[4] entries per call, ARGV[5] least idle time in ms, ARGV[6] lane_bytes.
 -- Returns {last id seen or '', entries put back}.
 local start, count, idle, lane_bytes = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
-local last, mended = '', 0
+local last, repaired = '', 0
 for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, start, '+', count)) do
   local id = pending[1]
   last = id
@@ -13,7 +13,7 @@ for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, sta
     local worker = owner_of(lane)
     if not worker or not alive(worker) then
       if worker then disown(lane, worker) end
-      if redis.call('SADD', ready_key, lane) == 1 or added == 1 then mended = mended + 1 end
+      if redis.call('SADD', ready_key, lane) == 1 or added == 1 then repaired = repaired + 1 end
     end
   else
     redis.call('XACK', stream, group, id)
@@ -21,4 +21,4 @@ for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, sta
     redis.call('INCR', prefix .. 'vanished')
   end
 end
-return {last, mended}
+return {last, repaired}

@@ -11,11 +11,11 @@ from redis import Redis
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
-from tests.browser.chromium import chromium
-from tests.browser.desk import Desk
-from tests.browser.serving import serving
-from tests.browser.world import World, world
-from tests.conftest import create_database, database_at
+from tests.conftest import NUMBERS, create_database, database_at
+from tests.support.browser.chromium import chromium
+from tests.support.browser.desk import Desk
+from tests.support.browser.serving import serving
+from tests.support.browser.world import World, world
 
 
 @pytest.fixture(scope="package")
@@ -29,12 +29,11 @@ def quiet() -> Iterator[None]:
 @pytest.fixture(scope="package")
 def filled(stack: Stack, template: str, sandbox_process: SandboxHandle, quiet: None) -> Iterator[World]:
     """Decisions of every kind, and people of every role."""
-    create_database(stack.database_url, "hushgate_browser", template)
+    name = f"hushgate_browser_{next(NUMBERS)}"
+    create_database(stack.database_url, name, template)
     with Redis.from_url(stack.redis_url) as redis:
         redis.flushall()
-    with world(
-        database_at(stack.database_url, "hushgate_browser"), stack.redis_url, sandbox_process
-    ) as seeded:
+    with world(database_at(stack.database_url, name), stack.redis_url, sandbox_process) as seeded:
         yield seeded
 
 

@@ -14,10 +14,10 @@ from playwright.sync_api import Page
 from cli.stack import Stack
 from db import migrate
 from sandbox import server
-from tests.browser.chromium import chromium
-from tests.browser.desk import PHONE, Desk
-from tests.browser.serving import serving
-from tests.browser.world import CHANNEL, SHOP, world
+from tests.support.browser.chromium import chromium
+from tests.support.browser.desk import PHONE, Desk
+from tests.support.browser.serving import serving
+from tests.support.browser.world import CHANNEL, SHOP, world
 
 IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
 SCREEN: Final = {"width": 1200, "height": 860}
@@ -84,10 +84,10 @@ def _collision(desk: Desk) -> None:
     pages = [desk.sit(who, viewport=SCREEN) for who in ("reviewer", "second reviewer")]
     for page in pages:
         page.goto(path)
-    for page, verdict, note in zip(
+    for page, ruling, note in zip(
         pages, ("Agree", "Unsure"), ("Not in the documents.", "I would have asked back."), strict=True
     ):
-        page.get_by_role("radio", name=verdict).check()
+        page.get_by_role("radio", name=ruling).check()
         page.locator("#note").fill(note)
         page.get_by_role("button", name="Store").click()
         page.locator("[data-reviews]").first.wait_for()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.desk import Desk
-from tests.browser.keyboard import tab_to, type_at
-from tests.browser.world import SHOP
-from tests.reviewing import PASSWORD
+from tests.support.browser.desk import Desk
+from tests.support.browser.keyboard import tab_to, type_at
+from tests.support.browser.world import SHOP
+from tests.support.reviewing import PASSWORD
 
 
 def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(desk: Desk) -> None:
@@ -34,10 +34,10 @@ def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(de
     expect(page.locator("[data-undo]")).to_contain_text(
         "Stored: overturn on this decision, exchange restored"
     )
-    expect(page.locator("#story")).to_contain_text("it was restored")
+    expect(page.locator("#content")).to_contain_text("it has since been restored")
     keys.press("u")
     expect(page.locator("[data-reviews]")).to_contain_text("took a review back")
-    expect(page.locator("#story")).to_contain_text("is sealed until")
+    expect(page.locator("#content")).to_contain_text("is sealed until")
 
 
 def _overturn(page: Page, reason: str, note: str) -> None:
@@ -62,7 +62,7 @@ def test_keys_rest_while_somebody_types(desk: Desk) -> None:
     page.keyboard.type("1 2 3 j k / ? gd")
 
     expect(page.locator("#note")).to_have_value("1 2 3 j k / ? gd")
-    expect(page.locator("input[name=verdict]:checked")).to_have_count(0)
+    expect(page.locator("input[name=ruling]:checked")).to_have_count(0)
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import faults
-from tests.browser.desk import Desk, picture
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import Desk, picture
 
 ENDINGS = ("MODERATION_FLAGGED", "REPLY_FLAGGED_RULE", "FALLBACK_SENT", "LLM_ERROR", "NO_EVIDENCE")
 
@@ -51,7 +51,7 @@ def test_a_cover_is_lifted_by_a_key_and_nothing_typed_is_lost(careful: Desk) -> 
     assert "kill" not in covered
     assert found == []
     assert page.locator("#note").input_value() == "looks like a joke"
-    assert page.evaluate("document.activeElement.id") == "story"
+    assert page.evaluate("document.activeElement.id") == "content"
 
 
 def test_a_list_is_walked_by_keys(desk: Desk) -> None:

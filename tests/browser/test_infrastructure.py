@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.browser.axe import faults
-from tests.browser.desk import Desk
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import Desk
 
 
 def test_axe_sees_a_fault_and_leaves_the_page_alone(desk: Desk) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk, export
-from tests.browser.world import CHANNEL, HOSTILE, SHOP
+from tests.support.browser.desk import Desk, export
+from tests.support.browser.world import CHANNEL, HOSTILE, SHOP
 
 
 def test_a_followed_list_shows_what_is_decided_meanwhile(desk: Desk) -> None:
@@ -40,8 +41,8 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     page = desk.sit("lead")
     page.goto(f"/decisions?account={SHOP}&decision=escalate")
     page.locator("summary", has_text="Views").click()
-    page.get_by_label("Keep these filters as").fill("Shop, escalated")
-    page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_label("Save these filters as").fill("Shop, escalated")
+    page.get_by_role("button", name="Save", exact=True).click()
     elsewhere = desk.sit("lead")
     elsewhere.goto("/decisions")
     elsewhere.locator("summary", has_text="Views").click()
@@ -67,7 +68,7 @@ def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) 
 
 
 def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
-    """The count first, then one verdict with a reason, then a job that says how far it is."""
+    """The count first, then one ruling with a reason, then a job that says how far it is."""
     page = desk.sit("lead")
     page.goto(f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel")
     page.get_by_role("link", name="Review all of these").click()
@@ -82,3 +83,41 @@ def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
 
     assert int(count) > 1
     expect(page.locator("#rows")).to_contain_text("agree")
+
+
+@pytest.mark.parametrize("path", ["/dashboard", "/queues", "/"])
+def test_the_search_key_leads_to_the_search_where_a_page_has_none(desk: Desk, path: str) -> None:
+    """The field for texts in the list of decisions is open and has the focus."""
+    page = desk.sit("second reviewer")
+    page.goto(path)
+    page.keyboard.press("/")
+    page.wait_for_url("**/decisions#search")
+
+    expect(page.locator("[data-search]")).to_be_focused()
+
+
+@pytest.mark.parametrize("decision", ["ignore", "respond", "escalate"])
+def test_a_decision_has_one_colour_in_the_list_and_on_its_page(desk: Desk, decision: str) -> None:
+    """Its badge looks the same in both places."""
+    page = desk.sit("viewer")
+    colours = []
+    page.goto(f"/decisions?since=all&decision={decision}")
+    row = page.locator("[data-row]").first
+    colours.append(row.locator(".badge").first.get_attribute("class"))
+    row.locator("[data-open]").click()
+    page.wait_for_url("**/decisions/*")
+    colours.append(page.locator(".why .badge").first.get_attribute("class"))
+
+    assert colours[0] == colours[1]
+
+
+def test_a_degraded_decision_has_one_colour_in_the_list_and_on_its_page(desk: Desk) -> None:
+    """The badge that says so looks the same in both places."""
+    page = desk.sit("viewer")
+    page.goto("/decisions?since=all&degraded=yes")
+    row = page.locator("[data-row]").first
+    listed = row.locator(".badge", has_text="degraded").get_attribute("class")
+    row.locator("[data-open]").click()
+    shown = page.locator(".why .badge", has_text="degraded").get_attribute("class")
+
+    assert listed == shown

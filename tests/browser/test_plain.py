@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk, sign_in
 from tests.browser.test_every_page import BESIDE
-from tests.browser.world import CHANNEL
+from tests.support.browser.desk import Desk, sign_in
+from tests.support.browser.world import CHANNEL
 
 
 def test_everything_works_without_scripts(desk: Desk) -> None:

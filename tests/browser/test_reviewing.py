@@ -6,9 +6,9 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import faults
-from tests.browser.desk import Desk, picture
-from tests.browser.world import SHOP
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import Desk, picture
+from tests.support.browser.world import SHOP
 
 REVIEWER = "second reviewer"
 
@@ -35,7 +35,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("It can be taken back until")).to_be_visible()
     stored = desk.world.running.row(
-        "SELECT verdict, note, effect FROM decision_reviews WHERE decision_id = %s ORDER BY id DESC LIMIT 1",
+        "SELECT ruling, note, effect FROM decision_reviews WHERE decision_id = %s ORDER BY id DESC LIMIT 1",
         decision_id,
     )
     inside = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
@@ -46,7 +46,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     after = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
 
     assert stored == {
-        "verdict": "overturn",
+        "ruling": "overturn",
         "note": "they ask about 1 2 3 j k s u spam",
         "effect": "restored",
     }
@@ -55,8 +55,8 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     assert wrong == []
 
 
-def test_what_a_verdict_offers_is_seen_before_it_is_given(desk: Desk) -> None:
-    """Choosing to restore a blocked exchange, or to remove a reply, says the verdict too."""
+def test_what_a_ruling_offers_is_seen_before_it_is_given(desk: Desk) -> None:
+    """Choosing to restore a blocked exchange, or to remove a reply, says the ruling too."""
     page, implied = desk.sit(REVIEWER), {}
     for reason, remedy in (("MODERATION_FLAGGED", "restore"), ("REPLIED", "remove")):
         at_decision(page, desk, reason)
@@ -70,7 +70,7 @@ def test_what_a_verdict_offers_is_seen_before_it_is_given(desk: Desk) -> None:
 
 
 def test_a_bulk_review_changes_its_mind(desk: Desk) -> None:
-    """Restoring goes with overturning only; a reason is asked for whatever the verdict."""
+    """Restoring goes with overturning only; a reason is asked for whatever the ruling."""
     page = desk.sit("lead")
     page.goto(f"/decisions?account={SHOP}")
     page.get_by_role("link", name="Review all of these").click()
@@ -123,7 +123,7 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     expect(marked).to_have_count(1)
     expect(page.locator("[data-row]").first).to_have_attribute("aria-current", "true")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("switched off for good")
+    expect(page.get_by_role("dialog")).to_contain_text("Switch them off permanently")
     picture(page, "keys-help")
     wrong = faults(page)
     page.keyboard.press("Escape")
@@ -132,16 +132,16 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     page.keyboard.press("g")
     page.keyboard.press("q")
     page.wait_for_url("**/queues")
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
-        page.get_by_label("Keys act").uncheck()
+        page.get_by_label("Enable shortcuts").uncheck()
     page.keyboard.press("Escape")
     page.reload()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
-        page.get_by_label("Keys act").check()
+        page.get_by_label("Enable shortcuts").check()
 
     assert wrong == []
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk
-from tests.browser.world import SHOP
+from tests.support.browser.desk import Desk
+from tests.support.browser.world import SHOP
 
 
 def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
@@ -15,7 +15,7 @@ def test_a_mistake_is_named_while_it_is_typed(desk: Desk) -> None:
     words = page.locator("textarea[name=flagged_keywords]")
     words.fill(words.input_value() + "\n/(unclosed/")
 
-    expect(page.locator("#remarks")).to_contain_text("cannot be saved until mended")
+    expect(page.locator("#remarks")).to_contain_text("saving is blocked until they are fixed")
     expect(page.locator("#remarks")).to_contain_text("/(unclosed/")
     expect(page.locator("#remarks")).to_be_in_viewport()
 

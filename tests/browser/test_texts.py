@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import Desk
-from tests.browser.world import HOSTILE
+from tests.support.browser.desk import Desk
+from tests.support.browser.world import HOSTILE
 
 
 def test_a_covered_text_is_not_in_the_page_until_a_key_reveals_it(desk: Desk) -> None:
@@ -38,4 +38,4 @@ def test_a_hostile_text_stays_a_text(desk: Desk, place: int) -> None:
 
         assert "owned" not in page.title()
         assert page.locator("iframe, [onload], [onerror], main svg[onload], main script").count() == 0
-    expect(page.locator(".said").first).to_contain_text(HOSTILE[place][:20])
+    expect(page.locator(".quote").first).to_contain_text(HOSTILE[place][:20])

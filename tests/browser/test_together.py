@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.desk import Desk
-from tests.browser.world import CHANNEL, SHOP
-from tests.reviewing import PASSWORD
+from tests.support.browser.desk import Desk
+from tests.support.browser.world import CHANNEL, SHOP
+from tests.support.reviewing import PASSWORD
 
 
-def _review(page: Page, verdict: str, note: str) -> None:
-    page.get_by_role("radio", name=verdict).check()
+def _review(page: Page, ruling: str, note: str) -> None:
+    page.get_by_role("radio", name=ruling).check()
     page.locator("#note").fill(note)
     page.get_by_role("button", name="Store").click()
 

@@ -1,4 +1,4 @@
-"""What the sandbox's tests share: a client that never retries, and the messages they send."""
+"""Shared by the sandbox's tests: a client that never retries, and the messages they send."""
 
 from __future__ import annotations
 

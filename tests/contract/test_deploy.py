@@ -24,8 +24,11 @@ from typer.testing import CliRunner
 
 from cli.main import app as hushgate
 from cli.stack import Stack
+from db.logins import LOGINS, Service
+from review.http.visit import READERS
 from sandbox.__main__ import _parser as sandbox_options
 from tasks.health import BEAT_FRESH_S, beat_problem, worker_problem
+from worker.adapters.document_process import MEMORY_BYTES
 from worker.settings import ALIASES, SECRETS, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -37,6 +40,9 @@ VARIABLE: Final = re.compile(r"(?<!\$)\$\{(\w+)(:?[-?+][^}]*)?\}")
 OURS: Final = ("migrate", "worker", "beat", "review", "sandbox")
 KEYS: Final = {"OPENAI_API_KEY": "x", "OPENROUTER_API_KEY": "x"}
 SERVERS: Final = ("redis", "postgres")
+LOGIN_PASSWORDS: Final = {"HUSHGATE_DB_WORKER_PASSWORD", "HUSHGATE_DB_REVIEW_PASSWORD"}
+REVIEW_SERVER_MIB: Final = 768
+"""Memory of the review server without its document readers."""
 AFTER_DRAIN_S: Final = 15
 """What a worker may need after its drain: 5 s to leave Redis, 5 s to close the pool, and some."""
 
@@ -53,6 +59,12 @@ def problems(document: object) -> list[str]:
     schema = json.loads(SCHEMA.read_text())
     validator = jsonschema.Draft202012Validator(schema)
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(document)]
+
+
+def mebibytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+)(m|g)", text)
+    assert match, text
+    return int(match[1]) * (1024 if match[2] == "g" else 1)
 
 
 def seconds(text: str) -> float:
@@ -103,6 +115,13 @@ def test_service_is_hardened(name: str) -> None:
     assert service["mem_limit"]
     assert service["pids_limit"] > 0
     assert any(mount.startswith("/tmp:") for mount in service["tmpfs"])
+
+
+def test_review_has_memory_for_its_server_and_all_document_readers() -> None:
+    """A reader meets its own limit before the kernel has to choose a process to kill."""
+    readers = READERS * MEMORY_BYTES // 2**20
+
+    assert mebibytes(services()["review"]["mem_limit"]) >= REVIEW_SERVER_MIB + readers
 
 
 @pytest.mark.parametrize("name", [*OURS, *SERVERS])
@@ -231,11 +250,11 @@ def test_worker_is_given_the_time_to_drain() -> None:
 
 
 def test_no_secret_has_a_default() -> None:
-    """Whatever is called a password, key or DSN must come from the environment, or nothing starts."""
+    """Every password, key and DSN must come from the environment, or the start fails."""
     secret = re.compile(r"PASSWORD|KEY|DSN|SECRET|TOKEN")
     used = [match for match in VARIABLE.finditer(COMPOSE.read_text()) if secret.search(match[1])]
 
-    assert {match[1] for match in used} == {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+    assert {match[1] for match in used} == {"POSTGRES_PASSWORD", "REDIS_PASSWORD", *LOGIN_PASSWORDS}
     assert all((match[2] or "").startswith(":?") for match in used)
 
 
@@ -252,10 +271,41 @@ def test_every_variable_is_a_setting_or_documented() -> None:
 @pytest.mark.parametrize("name", ["migrate", "worker", "beat", "review"])
 def test_service_environment_is_made_of_settings(name: str) -> None:
     """A misspelt variable would be ignored in silence: every name is one that Settings reads."""
-    service = services()[name]
+    environment = services()[name]["environment"]
+    set_here = {variable for variable, value in environment.items() if value != ""}
 
-    assert service["environment"].keys() <= set(ALIASES.values())
-    assert {"DATABASE_URL", "REDIS_URL"} <= service["environment"].keys() & SECRETS
+    assert set_here <= set(ALIASES.values())
+    assert {"DATABASE_URL", "REDIS_URL"} <= set_here & SECRETS
+
+
+@pytest.mark.parametrize(
+    ("name", "login", "password"),
+    [
+        ("migrate", "hushgate", "POSTGRES_PASSWORD"),
+        ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
+        ("beat", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
+        ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
+    ],
+)
+def test_each_service_has_a_login_of_its_own(name: str, login: str, password: str) -> None:
+    """Only migrations log in as the owner, and no other service reads the password of another login."""
+    environment = services()[name]["environment"]
+    url = re.fullmatch(
+        r"postgresql://(\w+):\$\{(\w+):\?[^}]+\}@postgres:5432/hushgate", environment["DATABASE_URL"]
+    )
+    readable = {variable for variable in ("POSTGRES_PASSWORD", *LOGIN_PASSWORDS) if environment[variable]}
+
+    assert url is not None
+    assert url.groups() == (login, password)
+    assert readable == (LOGIN_PASSWORDS if name == "migrate" else set())
+
+
+def test_migrations_create_the_logins() -> None:
+    """The services that need them start after it, so one `docker compose up` is enough."""
+    needs = {name: services()[name]["depends_on"]["migrate"] for name in ("worker", "beat", "review")}
+
+    assert services()["migrate"]["command"] == ["migrate", "--create-logins"]
+    assert all(terms == {"condition": "service_completed_successfully"} for terms in needs.values())
 
 
 def test_review_command_exists_and_is_asked_for_its_health_where_it_listens() -> None:
@@ -270,7 +320,7 @@ def test_review_command_exists_and_is_asked_for_its_health_where_it_listens() ->
 
 
 def test_sandbox_is_told_no_secret() -> None:
-    """The server that has no authentication gets no environment of ours."""
+    """The server without authentication gets no environment of Hushgate."""
     sandbox = services()["sandbox"]
 
     assert sandbox.keys().isdisjoint({"environment", "env_file", "ports"})
@@ -283,7 +333,7 @@ def test_console_script_of_the_image_is_ours() -> None:
 
     assert "hushgate" in project["scripts"]
     assert 'ENTRYPOINT ["hushgate"]' in DOCKERFILE.read_text()
-    assert commands == {"migrate": ["migrate"], "worker": ["worker"]}
+    assert commands == {"migrate": ["migrate", "--create-logins"], "worker": ["worker"]}
 
 
 def test_beat_command_exists() -> None:
@@ -352,6 +402,7 @@ def test_dockerfile_keeps_the_house_rules() -> None:
 
     assert len(re.findall(r"^FROM ", text, flags=re.MULTILINE)) == 2
     installs = re.findall(r"pip --python \S+ install (.*)", text)
+    assert installs
     assert all("--require-hashes" in each or "--no-index" in each for each in installs)
     assert re.search(r"^USER 10001:10001$", final, flags=re.MULTILINE)
     assert re.search(r'^ENTRYPOINT \["', final, flags=re.MULTILINE)
@@ -386,6 +437,7 @@ def test_image_holds_every_package_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 
+    assert packages
     assert all(f"COPY {package} {package}\n" in DOCKERFILE.read_text() for package in packages)
 
 
@@ -400,7 +452,7 @@ def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
 
 
 def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
-    """Every dependency is locked; nothing of the group dev came along by itself."""
+    """Every dependency is locked, without any of the group dev."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     names = {entry.split("==")[0] for entry in pinned(ROOT / "deploy" / "runtime.lock")}
     asked = {re.split(r"[\[>=;]", line)[0] for line in project["project"]["dependencies"]}
@@ -411,9 +463,9 @@ def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
 
 
 def test_runtime_lock_has_all_that_the_image_runs() -> None:
-    """Whatever command line, worker, beat and sandbox import belongs to a locked distribution, or to us.
+    """All imports of command line, worker, beat and sandbox belong to a locked distribution or to Hushgate.
 
-    A virtual environment of Python 3.11 loads its setuptools by itself; nothing asks for it.
+    A virtual environment of Python 3.11 loads its setuptools automatically; no module imports it.
     """
     script = (
         "import sys, importlib, importlib.metadata as metadata\n"

@@ -10,19 +10,28 @@ from typing import Any
 import pytest
 
 from sandbox.server import SandboxHandle
-from tests.unit.fakes import CLEAN, FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
-from tests.unit.samples import passage
+from tests.support.fakes import CLEAN, FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
+from tests.support.samples import passage
 from worker.adapters import openai_client
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
-from worker.errors import ModelRejected, ModelUnavailable, ModerationRejected, ModerationUnavailable
-from worker.model import Completion, Message, Prompt
+from worker.errors import (
+    EndpointMisconfigured,
+    ModelRejected,
+    ModelUnavailable,
+    ModerationRejected,
+    ModerationUnavailable,
+)
+from worker.model import Completion, Message, MessageRole, Prompt
 from worker.ports import Clock, Conversations, LanguageModel, Moderator, Retriever
 
 PROMPT = Prompt(
     system="Passages:\n\n[1] Opening hours: We are open from nine to six on weekdays.",
-    history=(Message(role="user", text="Hello"), Message(role="assistant", text="Hello!")),
+    history=(
+        Message(role=MessageRole.USER, text="Hello"),
+        Message(role=MessageRole.ASSISTANT, text="Hello!"),
+    ),
     question="When are you open on weekdays?",
 )
 ANSWER = Completion(text="From nine to six.", model="fake")
@@ -103,20 +112,20 @@ async def test_a_model_s_refusal_of_the_request_is_final(models: Models, status:
     assert caught.value.status == status
 
 
-async def test_a_verdict_has_a_score_for_whatever_it_flags(moderators: Moderators) -> None:
+async def test_a_result_has_a_score_for_each_flagged_category(moderators: Moderators) -> None:
     """All scores 0..1, and a model's name."""
-    verdict = await moderators.failing(None, None).moderate("When are you open?", ())
+    result = await moderators.failing(None, None).moderate("When are you open?", ())
 
-    assert verdict.flagged <= verdict.scores.keys()
-    assert all(0 <= score <= 1 for score in verdict.scores.values())
-    assert verdict.scores
-    assert verdict.model
+    assert result.flagged <= result.scores.keys()
+    assert all(0 <= score <= 1 for score in result.scores.values())
+    assert result.scores
+    assert result.model
 
 
 @pytest.mark.parametrize(
     ("fault", "kind"), [("500", "server_error"), ("429", "rate_limited"), ("malformed", "malformed")]
 )
-async def test_a_verdict_that_failed_is_unavailable(moderators: Moderators, fault: str, kind: str) -> None:
+async def test_a_failed_moderation_is_unavailable(moderators: Moderators, fault: str, kind: str) -> None:
     """Never a score."""
     with pytest.raises(ModerationUnavailable) as caught:
         await moderators.failing(fault, ModerationUnavailable("no", kind=kind)).moderate("hello", ())
@@ -128,6 +137,16 @@ async def test_an_input_nobody_can_judge_is_rejected(moderators: Moderators) -> 
     """Asking again cannot help."""
     with pytest.raises(ModerationRejected):
         await moderators.failing("400", ModerationRejected("no")).moderate("hello", ())
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_refused_deployment_is_no_outage(moderators: Moderators, status: int) -> None:
+    """It has its own error, which no failure policy lets pass."""
+    error = EndpointMisconfigured("no", cause="key", status=status)
+    with pytest.raises(EndpointMisconfigured) as caught:
+        await moderators.failing(str(status), error).moderate("hello", ())
+
+    assert caught.value.status == status
 
 
 @pytest.mark.parametrize("make", [SystemClock, FakeClock])
@@ -176,7 +195,7 @@ def test_a_fake_has_the_port_s_own_signatures(port: type, fake: type) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 5])
 async def test_fakes_obey_their_limit(limit: int) -> None:
     """As the real ones do, whose own tests stand with the database."""
-    lines = tuple(Message(role="user", text=str(number)) for number in range(3))
+    lines = tuple(Message(role=MessageRole.USER, text=str(number)) for number in range(3))
     found = await FakeRetriever([(passage(1), passage(2), passage(3))]).search("acme", "hours", limit)
 
     assert len(found) == min(limit, 3)

@@ -40,7 +40,7 @@ async def test_a_question_gets_its_kind_of_answer(client: AsyncOpenAI, question:
 
 
 async def test_it_says_that_it_is_no_model_and_counts_words(client: AsyncOpenAI) -> None:
-    """The model field tells the truth whatever was asked for; tokens are words."""
+    """The model field names the sandbox for any requested model; tokens are words."""
     completion = await ask(client, "When do you open?", system="[1] Hours: We open at nine.")
 
     assert completion.usage is not None
@@ -138,7 +138,7 @@ async def test_a_judge_answers_in_the_schema_it_was_given(client: AsyncOpenAI) -
 async def test_a_judge_is_counted_and_failed_apart_from_chat(
     client: AsyncOpenAI, sandbox: SandboxHandle
 ) -> None:
-    """A chat marker does not touch the judge, and a score can be forced."""
+    """A chat marker does not affect the judge, and a score can be forced."""
     prompt = JUDGE.format(criterion="relevance") + "[[sandbox:llm=500]] [[sandbox:judge=score=0.1]]"
     answered = json.loads(await reply(client, prompt) or "")
 
@@ -222,7 +222,7 @@ async def test_embeddings_of_similar_texts_are_near(client: AsyncOpenAI) -> None
 
 
 async def test_embeddings_as_floats_and_as_base64_are_equal(client: AsyncOpenAI) -> None:
-    """The client asks for base64 unless told otherwise; 256 dimensions unless told otherwise."""
+    """Defaults: the client asks for base64, the sandbox gives 256 dimensions."""
     packed = (await client.embeddings.create(model="any", input="refund")).data[0].embedding
     plain = (await client.embeddings.create(model="any", input="refund", encoding_format="float")).data[0]
 
@@ -231,10 +231,11 @@ async def test_embeddings_as_floats_and_as_base64_are_equal(client: AsyncOpenAI)
 
 
 async def test_models_say_that_they_are_none(client: AsyncOpenAI) -> None:
-    """Every listed model carries the words *no model*."""
+    """Every listed model contains the words *no model*; ``*`` stands for any other name."""
     names = [model.id async for model in client.models.list()]
 
-    assert [name for name in names if "(no model)" in name] == names != []
+    assert [name for name in names if "(no model)" in name] == names[:-1] != []
+    assert names[-1] == "*"
 
 
 def _dot(one: list[float], other: list[float]) -> float:

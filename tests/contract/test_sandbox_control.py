@@ -24,7 +24,7 @@ MANY = 2_000
 
 
 async def test_moderation_goes_down_and_comes_up_again(sandbox: SandboxHandle) -> None:
-    """A rule without a count holds until it is taken back."""
+    """A rule without a count applies until it is removed."""
     async with client_of(sandbox) as client:
         sandbox.add_rule("moderations", "500")
         for _ in range(3):
@@ -148,7 +148,7 @@ def test_a_page_in_a_browser_cannot_control_it(sandbox: SandboxHandle, header: d
 
 
 def test_its_front_page_says_that_it_is_no_model(sandbox: SandboxHandle) -> None:
-    """In plain words, for whoever opens it."""
+    """In plain words, for a person who opens the page."""
     with urllib.request.urlopen(sandbox.url, timeout=5) as page:
         text = page.read().decode()
     with urllib.request.urlopen(f"{sandbox.url}/healthz", timeout=5) as health:
@@ -233,7 +233,7 @@ async def test_it_holds_two_thousand_calls_at_once(sandbox: SandboxHandle) -> No
 
 
 def _gone(pid: int, *, within_s: float) -> bool:
-    """Whether a process that is no child of ours is no longer there, or only waits to be reaped."""
+    """Whether a process that is not our child has ended, or only waits to be reaped."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:

@@ -59,7 +59,7 @@ async def test_a_hang_is_seen_as_a_timeout(client: AsyncOpenAI, sandbox: Sandbox
 
 
 async def test_a_429_says_when_to_come_back(client: AsyncOpenAI) -> None:
-    """``Retry-After`` is 2 unless the marker says otherwise."""
+    """``Retry-After`` is 2 by default; the marker can change it."""
     waits = []
     for marker in ("429", "429=7"):
         with pytest.raises(openai.RateLimitError) as caught:
@@ -87,7 +87,7 @@ async def test_a_counted_fault_passes_and_every_call_is_counted(
 
 
 async def test_an_empty_completion_has_no_text(client: AsyncOpenAI) -> None:
-    """``empty`` is an answer with nothing in it, on every route."""
+    """``empty`` is an answer without content, on every route."""
     results = (await client.moderations.create(input="hi [[sandbox:mod=empty]]")).results
 
     assert (await reply(client, "When do you open? [[sandbox:llm=empty]]"), results) == ("", [])
@@ -104,7 +104,7 @@ async def test_a_bad_tool_call_has_broken_arguments(client: AsyncOpenAI) -> None
 
 
 async def test_a_refusal_has_no_content(client: AsyncOpenAI) -> None:
-    """The refusal stands in its own field."""
+    """The refusal is in its own field."""
     message = (await ask(client, "hi [[sandbox:llm=refusal]]")).choices[0].message
 
     assert (message.content, message.refusal) == (None, "I cannot help with that.")

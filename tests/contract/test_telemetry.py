@@ -45,7 +45,7 @@ def missing(ours: Any, name: str, path: str = "") -> list[str]:
 
 
 def test_every_key_of_the_sdk_is_set() -> None:
-    """A key that a new SDK adds turns itself on; this test breaks then."""
+    """A key that a new SDK adds is on by default; then this test fails."""
     known = typed_dicts()["DataCollectionUserOptions"]
 
     assert missing(DATA_COLLECTION, "DataCollectionUserOptions") == []
@@ -82,7 +82,7 @@ def test_every_collection_is_off_as_the_sdk_reads_it() -> None:
 
 @pytest.mark.parametrize("key", ["message", "logentry", "extra", "breadcrumbs", "user", "request", "new_key"])
 def test_event_keeps_only_what_is_known_to_be_harmless(key: str) -> None:
-    """Whatever else an SDK puts into an event is dropped."""
+    """All other fields that an SDK adds to an event are dropped."""
     kept = allowed({"event_id": "1", key: {"values": ["what a user wrote"]}}, None)
 
     assert key not in SENT

@@ -8,9 +8,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.people import EVERY_ACCOUNT, Role
-from tests.integration.audited import escalated, ignored, record
-from tests.reviewing import Visitor, add_person, site
+from db.people.records import EVERY_ACCOUNT, Role
+from tests.support.audited import escalated, ignored, record
+from tests.support.reviewing import Visitor, add_person, site
 from worker.model import Decision
 
 Visitors = Callable[[], Visitor]
@@ -102,7 +102,7 @@ def test_second_readings_go_to_a_queue_for_their_account(
         dealt = chief.post(f"/queues/{by_hand}/next").headers["location"]
         page = chief.get(dealt)
         assert page.status_code == 200
-        chief.post(f"/decisions/{decision_id}/review", verdict="agree")
+        chief.post(f"/decisions/{decision_id}/review", ruling="agree")
 
     assert in_queue(database_url, "Northern readings") == {decided["north"]["sample"].decision_id}
     assert in_queue(database_url, "All readings") == {decided["south"]["sample"].decision_id}

@@ -13,18 +13,18 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import agreement
-from db.agreement import Agreement, Basis, Readings
+from db.figures import agreement
+from db.figures.agreement import Agreement, Basis, ReviewSelection
 from db.review_store import Store
-from review.figures.agreement_view import tables
+from review.dashboard.agreement_view import agreement_tables
 from tests.conftest import create_database, database_at
-from tests.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import NUMBERS, decided, store
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 REVIEW = """
-    INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, verdict, corrected_decision,
+    INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, corrected_decision,
         source, item_id, withdraws, created_at)
-    VALUES (%(id)s, %(decision_id)s, %(decision_at)s, %(user_id)s, %(person)s, %(verdict)s, %(corrected)s,
+    VALUES (%(id)s, %(decision_id)s, %(decision_at)s, %(user_id)s, %(person)s, %(ruling)s, %(corrected)s,
         %(source)s, %(item)s, %(withdraws)s, %(at)s)
 """
 
@@ -64,8 +64,8 @@ class Desk:
         assert found is not None
         return int(found["id"])
 
-    def review(self, row: dict[str, Any], verdict: str, **changes: Any) -> UUID:
-        """A reader's verdict."""
+    def review(self, row: dict[str, Any], ruling: str, **changes: Any) -> UUID:
+        """A reader's ruling."""
         number = next(NUMBERS)
         values = {
             "id": UUID(int=number),
@@ -73,7 +73,7 @@ class Desk:
             "decision_at": row["created_at"],
             "user_id": row["user_id"],
             "person": "ann",
-            "verdict": verdict,
+            "ruling": ruling,
             "corrected": None,
             "source": "page",
             "item": None,
@@ -88,7 +88,7 @@ class Desk:
 
         async def run() -> Agreement:
             async with Store(self.url, size=1) as source, source.reading() as connection:
-                return await agreement.agreement(connection, readings(**changes), basis)
+                return await agreement.count_agreement(connection, readings(**changes), basis)
 
         return asyncio.run(run())
 
@@ -97,12 +97,12 @@ class Desk:
 
         async def run() -> dict[str, int]:
             async with Store(self.url, size=1) as source, source.reading() as connection:
-                return await agreement.bases(connection, readings())
+                return await agreement.counts_by_basis(connection, readings())
 
         return asyncio.run(run())
 
 
-def readings(**changes: Any) -> Readings:
+def readings(**changes: Any) -> ReviewSelection:
     """Everything of a day."""
     values: dict[str, Any] = {
         "accounts": None,
@@ -110,7 +110,7 @@ def readings(**changes: Any) -> Readings:
         "since": NOON,
         "until": NOON + timedelta(days=1),
     }
-    return Readings(**values | changes)
+    return ReviewSelection(**values | changes)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def desk(stack: Stack, template: str) -> Iterator[Desk]:
 
 
 def test_what_a_reader_must_not_see_yet_is_in_no_figure(desk: Desk) -> None:
-    """Whoever holds a blind second reading cannot count their way to the first verdict."""
+    """The counts do not disclose the first ruling to the holder of a blind second reading."""
     held, other = desk.decision(), desk.decision()
     desk.review(held, "overturn")
     desk.review(other, "agree")
@@ -136,9 +136,9 @@ def test_what_a_reader_must_not_see_yet_is_in_no_figure(desk: Desk) -> None:
 
 def test_reviews_are_counted_apart_by_where_they_come_from(desk: Desk) -> None:
     """A sample, escalations, a reader's choice, a bulk job: never in one figure."""
-    for kind, verdict in (("sample", "agree"), ("escalations", "overturn"), ("hand", "unsure")):
+    for kind, ruling in (("sample", "agree"), ("escalations", "overturn"), ("hand", "unsure")):
         row = desk.decision()
-        desk.review(row, verdict, source="queue", item=desk.item(row, kind))
+        desk.review(row, ruling, source="queue", item=desk.item(row, kind))
     for source in ("page", "cli", "bulk"):
         desk.review(desk.decision(), "agree", source=source)
 
@@ -154,11 +154,11 @@ def test_reviews_are_counted_apart_by_where_they_come_from(desk: Desk) -> None:
 
 def test_a_review_of_a_sample_weighs_what_its_decision_stands_for(desk: Desk) -> None:
     """The inverse of its chance; where one is not known, the line is counted as it is."""
-    for chance, verdict in ((1.0, "agree"), (0.1, "overturn"), (0.5, "unsure")):
+    for chance, ruling in ((1.0, "agree"), (0.1, "overturn"), (0.5, "unsure")):
         row = desk.decision()
-        desk.review(row, verdict, source="queue", item=desk.item(row, "sample", chance=chance))
+        desk.review(row, ruling, source="queue", item=desk.item(row, "sample", chance=chance))
     known = desk.counted(Basis.SAMPLED)
-    page = tables(known, "name")
+    page = agreement_tables(known, "name")
     row = desk.decision()
     desk.review(row, "agree", source="queue", item=desk.item(row, "sample"))
     unknown = desk.counted(Basis.SAMPLED)
@@ -172,7 +172,7 @@ def test_a_review_of_a_sample_weighs_what_its_decision_stands_for(desk: Desk) ->
         assert (shown.overturned, shown.unsure) == pytest.approx((10 / 13, 2 / 13))
     assert page.readers[0].overturned == pytest.approx(1 / 3)
     assert [line["weights"] for line in unknown.rules] == [None]
-    assert tables(unknown, "name").rules[0].overturned == pytest.approx(1 / 4)
+    assert agreement_tables(unknown, "name").rules[0].overturned == pytest.approx(1 / 4)
 
 
 def test_what_was_withdrawn_does_not_count(desk: Desk) -> None:
@@ -217,15 +217,15 @@ def test_second_readings_are_compared_with_the_first(desk: Desk) -> None:
             "reason_code": "FLAGGED_RULE",
             "first": "ann",
             "second": "bob",
-            "first_verdict": "agree",
-            "second_verdict": "overturn",
+            "first_ruling": "agree",
+            "second_ruling": "overturn",
             "readings": 1,
         },
     )
 
 
 def test_golden_answers_are_compared_with_the_known_ones(desk: Desk) -> None:
-    """The verdict must be right, and the corrected decision where one is known."""
+    """The ruling must be right, and the corrected decision where one is known."""
     for known, corrected, said, meant in (
         ("agree", None, "agree", None),
         ("overturn", "respond", "overturn", "respond"),
@@ -234,7 +234,7 @@ def test_golden_answers_are_compared_with_the_known_ones(desk: Desk) -> None:
     ):
         row = desk.decision()
         desk.connection.execute(
-            "INSERT INTO golden_items (decision_id, decision_at, user_id, verdict,"
+            "INSERT INTO golden_items (decision_id, decision_at, user_id, ruling,"
             " corrected_decision, created_by) VALUES (%s, %s, %s, %s, %s, 'lead')",
             (row["id"], row["created_at"], row["user_id"], known, corrected),
         )
@@ -257,7 +257,7 @@ def test_a_lead_sees_the_accounts_that_are_theirs(desk: Desk) -> None:
 
 
 def test_a_review_outlives_its_decision(desk: Desk) -> None:
-    """Retention takes the decision; its reader's verdict still counts, under no reason."""
+    """Retention takes the decision; its reader's ruling still counts, under no reason."""
     gone = decided(NOON)
     desk.review(gone, "agree")
     found = desk.counted()

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pytest
 
-from db import queues
-from db.people import Role
-from db.queues import Kind
-from tests.integration.audited import blocked, history, record, replied, rows
+from db.people.records import Role
+from db.reviews import queues
+from db.reviews.queues import QueueKind
 from tests.integration.test_review_attacks import hand_queue, signed_in
-from tests.reviewing import Visitor, site, stored
+from tests.support.audited import blocked, history, record, replied, rows
+from tests.support.reviewing import Visitor, site, stored
 from worker.model import Decision
 
 VARIES: Final = re.compile(
@@ -24,9 +24,9 @@ VARIES: Final = re.compile(
 )
 """What differs between any two decisions and any two readers."""
 SEEN: Final = re.compile(r'name="seen" value="([^"]*)"')
-LEFT, REMOVED = ({"verdict": "overturn"}, {"verdict": "overturn", "remedy": "remove"})
-RESTORED = tuple({"verdict": "overturn", "remedy": each} for each in ("restore", "restore_message"))
-AGREED: Final = {"verdict": "agree"}
+LEFT, REMOVED = ({"ruling": "overturn"}, {"ruling": "overturn", "remedy": "remove"})
+RESTORED = tuple({"ruling": "overturn", "remedy": each} for each in ("restore", "restore_message"))
+AGREED: Final = {"ruling": "agree"}
 
 
 @pytest.fixture
@@ -49,7 +49,9 @@ def read_first(visitors: Any, database_url: str) -> Callable[[Decision, dict[str
         first.post(f"/queues/{of}/next")
         address = f"/decisions/{decided.decision_id}"
         given = first.post(f"{address}/review", **({"reason": "OTHER", "seen": "", "note": "No."} | said))
-        again = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+        again = next(
+            each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+        )
         second.get("/queues")
         dealt = second.post(f"/queues/{again.id}/next").headers["location"]
         assert (given.status_code, dealt.startswith(address)) == (303, True)
@@ -86,7 +88,7 @@ def test_where_an_exchange_is_tells_nothing_of_the_first_reading(
         second, dealt = read_first(decided, said)
         pages.append(plain(second.get(dealt).text))
         beside.append(plain(second.get(f"/decisions/{neighbour.decision_id}").text))
-        answer = {"verdict": "overturn", "reason": "OTHER", "seen": ""}
+        answer = {"ruling": "overturn", "reason": "OTHER", "seen": ""}
         answer["remedy"] = "restore" if make is blocked else "remove"
         answered = second.post(f"/decisions/{decided.decision_id}/review", **answer)
         assert answered.status_code == 303, answered.text
@@ -111,7 +113,7 @@ def test_a_form_does_not_tell_whether_its_decision_was_reviewed(visitors: Any, d
     record(database_url, fresh, old)
     first, second = (f"/decisions/{each.decision_id}" for each in (fresh, old))
     lead.get(second)
-    lead.post(f"{second}/review", verdict="agree", seen="", note="")
+    lead.post(f"{second}/review", ruling="agree", seen="", note="")
     of = hand_queue(database_url, "both", {each.decision_id: each.decided_at for each in (fresh, old)})
     reader.get("/queues")
     pages = {}
@@ -119,10 +121,10 @@ def test_a_form_does_not_tell_whether_its_decision_was_reviewed(visitors: Any, d
         dealt = reader.post(f"/queues/{of}/next").headers["location"].partition("?")[0]
         pages[dealt] = SEEN.findall(reader.get(dealt).text)[0]
         if dealt == second:
-            stored_first = reader.post(f"{dealt}/review", verdict="agree", seen=pages[dealt], note="")
+            stored_first = reader.post(f"{dealt}/review", ruling="agree", seen=pages[dealt], note="")
         else:
-            lead.post(f"{dealt}/review", verdict="unsure", seen="", note="")
-            refused = reader.post(f"{dealt}/review", verdict="agree", seen=pages[dealt], note="mine")
+            lead.post(f"{dealt}/review", ruling="unsure", seen="", note="")
+            refused = reader.post(f"{dealt}/review", ruling="agree", seen=pages[dealt], note="mine")
             reader.post(f"/items/{fresh.decision_id}/skip")
 
     assert set(pages) == {first, second}

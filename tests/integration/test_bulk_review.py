@@ -1,4 +1,4 @@
-"""Bulk reviews: the count first, then a job that survives crashes, can be ended, and tramples on nobody."""
+"""Bulk reviews: the count first, then a job that survives crashes and skips reviewed decisions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,31 @@ from uuid import UUID
 import pytest
 from httpx2 import Response
 
-from db import bulk_reviews, jobs, reviewing
-from db.jobs import Job, JobKind, JobState, Step
-from db.people import Person, Role
+from db import jobs
+from db.jobs import (
+    Job,
+    JobKind,
+    JobState,
+    JobStep,
+)
+from db.people.records import Person, Role
 from db.review_store import Store
-from db.reviewing import Submission
-from db.reviews import Reviewer, Ruling
+from db.reviews import bulk as bulk_reviews
+from db.reviews import submission
+from db.reviews.rulings import Reviewer, Ruling
+from db.reviews.submission import Submission
 from review.access import Right
-from review.jobs import KINDS, Kind, Stepper, run_waiting
-from review.reviewing import bulk
-from review.templating import Templates
-from review.web import Site
-from tests.integration.audited import blocked, history, ignored, record, rows
-from tests.reviewing import Visitor, add_person, settings_at, site, stored
+from review.http.templating import Templates
+from review.http.visit import Site
+from review.job_runner import (
+    KINDS,
+    JobRunnerKind,
+    Stepper,
+    run_waiting,
+)
+from review.queues import bulk_jobs
+from tests.support.audited import blocked, history, ignored, record, rows
+from tests.support.reviewing import Visitor, add_person, settings_at, site, stored
 from worker.model import Decision
 
 HIDDEN = re.compile(r'name="(query|count|asked_at)" value="([^"]*)"')
@@ -43,7 +55,7 @@ def visitors(database_url: str) -> Iterator[Any]:
         yield visitor
 
 
-def worked(url: str, kinds: tuple[Kind, ...] = KINDS) -> None:
+def worked(url: str, kinds: tuple[JobRunnerKind, ...] = KINDS) -> None:
     """Run the job that waits, as a server would; one that another has left counts as dead."""
     rows(url, "UPDATE jobs SET alive_at = now() - interval '5 minutes' WHERE state = 'running'")
 
@@ -54,9 +66,9 @@ def worked(url: str, kinds: tuple[Kind, ...] = KINDS) -> None:
     asyncio.run(run())
 
 
-def bulk_with(step: Stepper) -> tuple[Kind, ...]:
+def bulk_with(step: Stepper) -> tuple[JobRunnerKind, ...]:
     """The kind of job, with another step."""
-    return (Kind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=step),)
+    return (JobRunnerKind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=step),)
 
 
 def some(url: str, author: str, number: int) -> list[Decision]:
@@ -77,7 +89,7 @@ def lead(visitors: Any, url: str, account: str = "*") -> tuple[Visitor, Person]:
 def ask(visitor: Visitor, page: Response, **fields: str) -> Response:
     """Send the form of a page with the count it shows."""
     shown = {name: value.replace("&amp;", "&") for name, value in HIDDEN.findall(page.text)}
-    values = {"verdict": "agree", "reason": "OTHER", "note": "looked at twenty"}
+    values = {"ruling": "agree", "reason": "OTHER", "note": "looked at twenty"}
     return visitor.post("/bulk", **values | shown | fields)
 
 
@@ -91,15 +103,15 @@ def started(visitor: Visitor, author: str, **fields: str) -> UUID:
 
 def job(url: str, job_id: UUID) -> Job:
     """A job as it is now."""
-    found = stored(url, lambda connection: jobs.one(connection, job_id))
+    found = stored(url, lambda connection: jobs.get_job(connection, job_id))
     assert found is not None
     return found
 
 
-def verdicts(url: str, job_id: UUID) -> list[str]:
+def rulings(url: str, job_id: UUID) -> list[str]:
     """What a job said."""
     return [
-        row["verdict"] for row in rows(url, "SELECT verdict FROM decision_reviews WHERE job_id = %s", job_id)
+        row["ruling"] for row in rows(url, "SELECT ruling FROM decision_reviews WHERE job_id = %s", job_id)
     ]
 
 
@@ -125,7 +137,7 @@ def test_what_is_asked_for_is_counted_and_then_done(
     made = some(database_url, "counted", 5)
     visitor, person = lead(visitors, database_url)
     page = visitor.get("/bulk?author=counted&since=7d")
-    job_id = started(visitor, "counted", verdict="overturn", corrected="respond")
+    job_id = started(visitor, "counted", ruling="overturn", corrected="respond")
     worked(database_url)
     ended = job(database_url, job_id)
     shown = visitor.get(f"/jobs/{job_id}")
@@ -155,10 +167,10 @@ def test_a_crash_costs_one_batch_and_repeats_nothing(
     job_id = started(visitor, "crashed")
     calls = 0
 
-    async def dies(*given: Any) -> Step:
+    async def dies(*given: Any) -> JobStep:
         nonlocal calls
         calls += 1
-        done = await bulk.step(*given)
+        done = await bulk_jobs.review_step(*given)
         if calls == 2:
             raise asyncio.CancelledError  # the server is killed before this batch is committed
         return done
@@ -166,13 +178,13 @@ def test_a_crash_costs_one_batch_and_repeats_nothing(
     with pytest.raises(asyncio.CancelledError):
         worked(database_url, bulk_with(dies))
     before = job(database_url, job_id)
-    so_far = verdicts(database_url, job_id)
+    so_far = rulings(database_url, job_id)
     worked(database_url)
     after = job(database_url, job_id)
 
     assert (before.state, before.done, len(so_far)) == (JobState.RUNNING, 2, 2)
     assert (after.state, after.done) == (JobState.DONE, 5)
-    assert verdicts(database_url, job_id) == ["agree"] * 5
+    assert rulings(database_url, job_id) == ["agree"] * 5
 
 
 def test_what_is_done_when_a_job_is_ended_stays_done(
@@ -186,12 +198,12 @@ def test_what_is_done_when_a_job_is_ended_stays_done(
 
     calls = 0
 
-    async def asked_to_end(*given: Any) -> Step:
+    async def asked_to_end(*given: Any) -> JobStep:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise asyncio.CancelledError
-        return await bulk.step(*given)
+        return await bulk_jobs.review_step(*given)
 
     with pytest.raises(asyncio.CancelledError):
         worked(database_url, bulk_with(asked_to_end))
@@ -200,7 +212,7 @@ def test_what_is_done_when_a_job_is_ended_stays_done(
     worked(database_url)
     after = job(database_url, job_id)
 
-    assert (after.state, len(verdicts(database_url, job_id))) == (JobState.CANCELLED, 2)
+    assert (after.state, len(rulings(database_url, job_id))) == (JobState.CANCELLED, 2)
     assert "<dt>Done</dt><dd>2 of 5</dd>" in visitor.get(f"/jobs/{job_id}").text
 
 
@@ -212,7 +224,7 @@ def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, d
 
     def say(decided: Decision, at: datetime) -> None:
         given = Submission(decision_id=decided.decision_id, reviewer=somebody, ruling=Ruling.UNSURE)
-        stored(database_url, lambda connection: reviewing.submit(connection, given, at))
+        stored(database_url, lambda connection: submission.submit_review(connection, given, at))
 
     say(early, datetime.now(UTC) - minutes)
     visitor, _ = lead(visitors, database_url)
@@ -222,7 +234,7 @@ def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, d
     after = job(database_url, job_id)
     said = rows(database_url, "SELECT decision_id FROM decision_reviews WHERE job_id = %s", job_id)
 
-    assert (after.done, bulk.outcome(after.position).skipped) == (3, 1)
+    assert (after.done, bulk_jobs.progress_of(after.position).skipped) == (3, 1)
     assert {row["decision_id"] for row in said} == {early.decision_id, plain.decision_id}
 
 
@@ -231,9 +243,9 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
     sealed = [blocked(author_id="sealed", conversation_id=f"bulk-{number}") for number in range(2)]
     record(database_url, *sealed, ignored(author_id="sealed"))
     visitor, _ = lead(visitors, database_url)
-    job_id = started(visitor, "sealed", verdict="overturn", remedy="restore")
+    job_id = started(visitor, "sealed", ruling="overturn", remedy="restore")
     worked(database_url)
-    after = bulk.outcome((job(database_url, job_id)).position)
+    after = bulk_jobs.progress_of((job(database_url, job_id)).position)
     back = [history(database_url, f"bulk-{number}") for number in range(2)]
 
     assert (after.reviewed, after.unrestored) == (3, 1)
@@ -244,13 +256,13 @@ def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, data
     ("fields", "status", "message"),
     [
         ({"reason": ""}, 400, "reason: expected a reason code"),
-        ({"verdict": "overturn", "reason": "CORRECT"}, 400, "reason: expected what was wrong"),
+        ({"ruling": "overturn", "reason": "CORRECT"}, 400, "reason: expected what was wrong"),
         ({"remedy": "restore"}, 400, "remedy: expected a restore only with overturn"),
-        ({"verdict": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
-        ({"count": "99"}, 409, "the count has changed"),
+        ({"ruling": "overturn", "remedy": "remove"}, 400, "replies are removed one by one"),
+        ({"count": "99"}, 409, "The count has changed"),
         ({"asked_at": "2026-01-01T00:00:00+00:00"}, 409, "older than an hour"),
         ({"asked_at": "soon"}, 409, "older than an hour"),
-        ({"query": "verdict=x"}, 400, "expected one of since"),
+        ({"query": "ruling=x"}, 400, "expected one of since"),
     ],
 )
 def test_a_bulk_review_that_cannot_start_says_why(

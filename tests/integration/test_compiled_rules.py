@@ -9,10 +9,10 @@ from itertools import product
 import psycopg
 
 from db.compiled_rules import CompiledSets
-from db.pool import Pool, pool
+from db.pool import Pool, create_pool
 from tasks.accounts import LARGE_SET, Rulebooks
 from worker.model import Account
-from worker.rules.build import build
+from worker.rules.build_id import build_id
 
 WORDS = tuple("".join(letters) for letters in product("bdgklm", "aeiou", "bdgklm", "aeiou", "rst", "aeo"))
 LARGE = (WORDS * 2)[: LARGE_SET - 1] + tuple(f"{word}x" for word in WORDS)
@@ -32,7 +32,7 @@ async def books(source: Pool, known: dict[str, Account], **more: int) -> Ruleboo
     async def versions(user_ids: Collection[str]) -> dict[str, int]:
         return {user_id: known[user_id].version for user_id in user_ids}
 
-    return Rulebooks(load, versions, CompiledSets(source, build()), **more)
+    return Rulebooks(load, versions, CompiledSets(source, build_id()), **more)
 
 
 def rows(url: str) -> list[tuple[str, int]]:
@@ -46,7 +46,7 @@ def test_a_large_set_is_compiled_once_and_loaded_by_the_others(database_url: str
     """The second worker's set comes from the store and matches alike; a newer version replaces it."""
 
     async def work() -> tuple[object, ...]:
-        async with pool(database_url, size=2, application="test") as source:
+        async with create_pool(database_url, size=2, application="test") as source:
             known = {"large": account("large")}
             first = await (await books(source, known)).get("large")
             second = await (await books(source, known)).get("large")
@@ -66,8 +66,8 @@ def test_a_damaged_set_is_compiled_anew(database_url: str) -> None:
     """What cannot be read is never used."""
 
     async def work() -> int:
-        async with pool(database_url, size=2, application="test") as source:
-            await CompiledSets(source, build()).keep("damaged", 1, b"not a rule set")
+        async with create_pool(database_url, size=2, application="test") as source:
+            await CompiledSets(source, build_id()).keep("damaged", 1, b"not a rule set")
             book = await (await books(source, {"damaged": account("damaged")})).get("damaged")
             return len(book.rules.match(WORDS[3]))
 
@@ -78,7 +78,7 @@ def test_the_cache_holds_no_more_rules_than_it_may(database_url: str) -> None:
     """The accounts used longest ago are forgotten; the newest stays however large."""
 
     async def work() -> list[str]:
-        async with pool(database_url, size=2, application="test") as source:
+        async with create_pool(database_url, size=2, application="test") as source:
             known = {name: account(name) for name in ("a", "b", "c")}
             cache = await books(source, known, most_rules=2 * len(LARGE))
             for name in known:

@@ -18,17 +18,31 @@ from alembic.migration import MigrationContext
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import accounts, conservation, decisions, figure_tables, migrate, review_tables, upkeep  # noqa: F401
-from db.audit import reading
+from db import (
+    accounts,
+    conservation,
+    decisions,
+    migrate,
+    upkeep,
+)
+from db.audit.decision_list import read_connection
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
-from db.pool import Pool, pool
+from db.figures import tables  # noqa: F401
+from db.pool import Pool, create_pool
 from db.tables import metadata
 from tests.conftest import create_database, database_at
-from tests.unit.samples import account, event
+from tests.support.samples import account, event
 from worker.errors import ConfigurationError
-from worker.model import Account, Decision, FailurePolicy, Message, Verdict
-from worker.policy import Reason
+from worker.model import (
+    Account,
+    Decision,
+    DecisionKind,
+    FailurePolicy,
+    Message,
+    MessageRole,
+)
+from worker.reasons import Reason
 
 Value = TypeVar("Value")
 NUMBERS = count(1)
@@ -55,7 +69,7 @@ def as_worker(url: str, call: Callable[[Pool], Awaitable[Value]]) -> Value:
     """What a call gives on a worker's pool."""
 
     async def run() -> Value:
-        async with pool(url, size=2, application="test") as source:
+        async with create_pool(url, size=2, application="test") as source:
             return await call(source)
 
     return asyncio.run(run())
@@ -68,7 +82,7 @@ def decision(*, at: datetime = NOW, **changes: Any) -> Decision:
         "decision_id": UUID(int=(int(at.timestamp() * 1000) << 80) | (7 << 76) | (2 << 62) | number),
         "decided_at": at,
         "event": event(event_id=f"event-{number}", entry_id=f"{number}-0", message_id=f"m-{number}"),
-        "verdict": Verdict.IGNORE,
+        "kind": DecisionKind.IGNORE,
         "reason_code": Reason.AI_DISABLED,
         "reason": "off",
         "confidence": 1.0,
@@ -155,6 +169,29 @@ def test_who_added_somebody_counts_as_who_gave_their_password(empty_url: str) ->
         assert found.scalars().all() == ["added"]
 
 
+def test_queued_bulk_reviews_keep_their_ruling(empty_url: str) -> None:
+    """Migration 0018 renames the parameter of stored jobs, and a downgrade renames it back."""
+    found = sa.text("SELECT params FROM jobs")
+    with migrate.engine(empty_url).connect() as connection:
+        command.upgrade(migrate._config(connection), "0017")
+        connection.execute(sa.text("INSERT INTO people (id, login) VALUES (gen_random_uuid(), 'lead')"))
+        connection.execute(
+            sa.text("""
+                INSERT INTO jobs (id, person_id, kind, params)
+                SELECT gen_random_uuid(), id, 'bulk_review', '{"verdict": "agree", "reason": "OTHER"}'
+                FROM people
+            """)
+        )
+        command.upgrade(migrate._config(connection), "0018")
+        after = connection.execute(found).scalar_one()
+        command.downgrade(migrate._config(connection), "0017")
+        before = connection.execute(found).scalar_one()
+        connection.commit()
+
+    assert after == {"ruling": "agree", "reason": "OTHER"}
+    assert before == {"verdict": "agree", "reason": "OTHER"}
+
+
 def test_migrating_twice_changes_nothing(database_url: str) -> None:
     """The second time finds the first one's work."""
     assert migrate.upgrade(database_url) == (migrate.head(), migrate.head())
@@ -213,16 +250,18 @@ def test_the_worker_s_role_may_not_touch_a_partition_by_its_name(worker: Rows, o
 
 def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> None:
     """Record with history, reply and quarantine, read back the history, sweep and make partitions."""
-    told = decision(verdict=Verdict.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
+    told = decision(kind=DecisionKind.RESPOND, reason_code=Reason.REPLIED, reply="Nine.", remember=True)
     sealed = decision(reason_code=Reason.FLAGGED_RULE, quarantine=True, rejected_draft="No.")
 
     async def work(source: Pool) -> tuple[Message, ...]:
-        assert await decisions.record(source, told) is Recorded.NEW
-        assert await decisions.record(source, sealed) is Recorded.NEW
+        assert await decisions.record_decision(source, told) is Recorded.NEW
+        assert await decisions.record_decision(source, sealed) is Recorded.NEW
         await upkeep.ensure_partitions(source, NOW.date())
-        await upkeep.sweep(source, upkeep.Limits(now=NOW, keys_before=None, decisions_before=None))
-        await accounts.newest(source, "acme")
-        await accounts.versions(source, ["acme"])
+        await upkeep.sweep_expired(
+            source, upkeep.RetentionLimits(now=NOW, keys_before=None, decisions_before=None)
+        )
+        await accounts.current_account(source, "acme")
+        await accounts.current_versions(source, ["acme"])
         return await PostgresConversations(source).history("acme", "c1", 10)
 
     history = as_worker(database_url, work)
@@ -231,8 +270,8 @@ def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> No
     )
 
     assert history[-2:] == (
-        Message(role="user", text=told.event.text),
-        Message(role="assistant", text="Nine."),
+        Message(role=MessageRole.USER, text=told.event.text),
+        Message(role=MessageRole.ASSISTANT, text="Nine."),
     )
     assert {(row["role"], row["text"]) for row in kept} == {
         ("user", sealed.event.text),
@@ -246,7 +285,7 @@ def test_even_the_owner_cannot_rewrite_by_accident(
     database_url: str, owner: Rows, table: str, statement: str
 ) -> None:
     """The message says what to do instead."""
-    as_worker(database_url, lambda source: decisions.record(source, decision()))
+    as_worker(database_url, lambda source: decisions.record_decision(source, decision()))
     owner.execute("INSERT INTO ai_rules (user_id) VALUES ('append')")
     with pytest.raises(psycopg.errors.RaiseException, match="append-only") as caught:
         owner.execute(statement.format(table))
@@ -257,7 +296,7 @@ def test_even_the_owner_cannot_rewrite_by_accident(
 def test_erasing_on_request_needs_a_word(database_url: str, owner: Rows) -> None:
     """Inside one transaction of the owner, and no longer."""
     gone = decision()
-    as_worker(database_url, lambda source: decisions.record(source, gone))
+    as_worker(database_url, lambda source: decisions.record_decision(source, gone))
     with owner.transaction():
         owner.execute("SET LOCAL hushgate.erasing = on")
         erased = owner.execute("DELETE FROM ai_decisions WHERE id = %s", (gone.decision_id,)).rowcount
@@ -291,7 +330,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
     """Beat may have been away; the audit is not."""
     at = datetime.fromisoformat(month)
     far = decision(at=at)
-    recorded = as_worker(database_url, lambda source: decisions.record(source, far))
+    recorded = as_worker(database_url, lambda source: decisions.record_decision(source, far))
     row = owner.execute(
         "SELECT tableoid::regclass::text AS place FROM ai_decisions WHERE id = %s", (far.decision_id,)
     )
@@ -303,7 +342,7 @@ def test_a_decision_of_a_far_month_makes_its_partition(database_url: str, owner:
 def test_a_value_no_partition_can_mend_rises(database_url: str) -> None:
     """It is a bug, not a missing month, and nothing of it is stored."""
     with pytest.raises(psycopg.errors.CheckViolation):
-        as_worker(database_url, lambda source: decisions.record(source, decision(confidence=1.5)))
+        as_worker(database_url, lambda source: decisions.record_decision(source, decision(confidence=1.5)))
 
 
 def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
@@ -313,7 +352,7 @@ def test_one_event_is_recorded_once(database_url: str, owner: Rows) -> None:
     other = decision(event=event(event_id=first.event.event_id, entry_id="999-9"))
 
     async def work(source: Pool) -> list[Recorded]:
-        return [await decisions.record(source, each) for each in (first, same, other)]
+        return [await decisions.record_decision(source, each) for each in (first, same, other)]
 
     ends = as_worker(database_url, work)
     noted = owner.execute("SELECT event_id FROM duplicates WHERE entry_id = '999-9'").fetchone()
@@ -337,15 +376,17 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
 
     async def work(source: Pool) -> dict[str, int]:
         for each in made:
-            await decisions.record(source, each)
-        return await upkeep.sweep(
+            await decisions.record_decision(source, each)
+        return await upkeep.sweep_expired(
             source,
-            upkeep.Limits(now=NOW, keys_before=NOW - timedelta(days=1), decisions_before=date(2026, 4, 1)),
+            upkeep.RetentionLimits(
+                now=NOW, keys_before=NOW - timedelta(days=1), decisions_before=date(2026, 4, 1)
+            ),
         )
 
     async def balance() -> conservation.Balance:
-        async with reading(url) as connection:
-            return await conservation.balance(connection, accepted=4, unfinished=0)
+        async with read_connection(url) as connection:
+            return await conservation.load_balance(connection, accepted=4, unfinished=0)
 
     gone = as_worker(url, work)
     after = asyncio.run(balance())
@@ -361,7 +402,8 @@ def test_a_month_goes_only_when_it_is_over(
 ) -> None:
     """A partition is dropped whole, so all of it must be past its time."""
     as_worker(
-        database_url, lambda source: decisions.record(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC)))
+        database_url,
+        lambda source: decisions.record_decision(source, decision(at=datetime(2025, 5, 9, tzinfo=UTC))),
     )
     owner.execute("SELECT hushgate_drop_partitions(%s)", (before,))
     still = {name.removeprefix("ai_decisions_") for name in partitions(owner)}
@@ -370,13 +412,18 @@ def test_a_month_goes_only_when_it_is_over(
 
 
 def test_retention_reads_no_month_out_of_the_name_of_an_index(owner: Rows) -> None:
-    """Whatever way the planner takes through the catalogue."""
+    """Whatever way the planner takes through the catalogue: nothing is dropped and nothing fails."""
+    before = partitions(owner)
     owner.execute("SET enable_nestloop = off")
     owner.execute("SET enable_indexscan = off")
     try:
-        owner.execute("SELECT hushgate_drop_partitions('1990-01-01')")
+        dropped = owner.execute("SELECT hushgate_drop_partitions('1990-01-01')").fetchone()
     finally:
         owner.execute("RESET ALL")
+
+    assert dropped == {"hushgate_drop_partitions": 0}
+    assert before
+    assert partitions(owner) == before
 
 
 def test_retention_never_takes_what_is_young(worker: Rows) -> None:
@@ -403,10 +450,10 @@ SEED = """
 
 
 def test_the_plain_insert_of_the_older_system_is_a_new_version(database_url: str, owner: Rows) -> None:
-    """Seed 004's statement works as it stands, again and again."""
+    """Silent Guardrails's statement works as it stands, again and again."""
     for _ in range(3):
         owner.execute(SEED)
-    loaded = as_worker(database_url, lambda source: accounts.newest(source, "user_123"))
+    loaded = as_worker(database_url, lambda source: accounts.current_account(source, "user_123"))
 
     assert loaded == Account(
         user_id="user_123",
@@ -434,15 +481,15 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
     )
 
     async def work(source: Pool) -> tuple[int, Account, dict[str, int]]:
-        version = await accounts.store(source, full, changed_by="test")
+        version = await accounts.store_account(source, full, changed_by="test")
         return (
             version,
-            await accounts.newest(source, "full"),
-            await accounts.versions(source, ["full", "none"]),
+            await accounts.current_account(source, "full"),
+            await accounts.current_versions(source, ["full", "none"]),
         )
 
     async def run() -> tuple[int, Account, dict[str, int]]:
-        async with pool(database_url, size=1, application="test", role=None) as source:
+        async with create_pool(database_url, size=1, application="test", role=None) as source:
             return await work(source)
 
     version, loaded, versions = asyncio.run(run())
@@ -475,8 +522,10 @@ def test_concurrent_changes_of_one_account_all_get_a_version(database_url: str) 
     """Nobody's change is lost and none is refused."""
 
     async def run() -> list[int]:
-        async with pool(database_url, size=8, application="test", role=None) as source:
-            writes = (accounts.store(source, account(user_id="busy"), changed_by="t") for _ in range(20))
+        async with create_pool(database_url, size=8, application="test", role=None) as source:
+            writes = (
+                accounts.store_account(source, account(user_id="busy"), changed_by="t") for _ in range(20)
+            )
             return list(await asyncio.gather(*writes))
 
     assert sorted(asyncio.run(run())) == list(range(1, 21))

@@ -17,10 +17,15 @@ import pytest
 from httpx2 import Response
 from psycopg.rows import dict_row
 
-from db.people import Grant, Person, Role, grant
-from tests.auditing import ago, decided, store
-from tests.reviewing import Visitor, add_person, site, stored
-from worker.policy import Reason
+from db.people.records import (
+    Person,
+    Role,
+    RoleGrant,
+    grant_role,
+)
+from tests.support.auditing import ago, decided, store
+from tests.support.reviewing import Visitor, add_person, site, stored
+from worker.reasons import Reason
 
 HOSTILE = "<script>alert(1)</script>\" onclick='x' {{7*7}} \u202e"
 ROWS = 5
@@ -47,7 +52,7 @@ def lead(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
 
 
 def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
-    """Somebody at the pages."""
+    """A signed-in visitor."""
     somebody = visitor()
     somebody.sign_in(person)
     return somebody
@@ -65,8 +70,8 @@ def logged(url: str, action: str) -> list[dict[str, Any]]:
         return connection.execute(query, (action,)).fetchall()
 
 
-def test_the_list_shows_a_day_and_says_so(lead: Visitor) -> None:
-    """Older ones are one click away."""
+def test_the_list_shows_the_last_day(lead: Visitor) -> None:
+    """A link leads to older decisions."""
     day = lead.get("/decisions")
 
     assert rows_of(day) == ROWS + 2
@@ -75,8 +80,8 @@ def test_the_list_shows_a_day_and_says_so(lead: Visitor) -> None:
     assert rows_of(lead.get("/decisions?since=all")) == ROWS + 3
 
 
-def test_filters_stand_in_the_url_and_can_be_taken_away(lead: Visitor) -> None:
-    """Each as a chip with a link to the list without it."""
+def test_each_filter_of_the_url_has_a_chip_that_removes_it(lead: Visitor) -> None:
+    """The chip links to the list without its filter."""
     shown = lead.get("/decisions?account=acme&since=7d&decision=ignore")
     without = [unescape(link) for link in re.findall(r'href="([^"]+)" aria-label="Remove', shown.text)]
 
@@ -99,8 +104,8 @@ def test_filters_stand_in_the_url_and_can_be_taken_away(lead: Visitor) -> None:
         "reason=blocked,AI_DISABLED,FLAGGED_RULE",
     ],
 )
-def test_several_reasons_find_what_ended_for_any_of_them(lead: Visitor, query: str) -> None:
-    """On the page, in the JSON face, in an export and in a kept view."""
+def test_several_reasons_match_any_of_them(lead: Visitor, query: str) -> None:
+    """On the page, in the JSON API, in an export and in a saved view."""
     one, both = lead.get("/decisions?reason=FLAGGED_RULE"), lead.get(f"/decisions?{query}")
     json_face = lead.get(f"/api/v1/decisions?{query}").json()["decisions"]
     lead.post("/views", name=query, query=query)
@@ -116,7 +121,7 @@ def test_several_reasons_find_what_ended_for_any_of_them(lead: Visitor, query: s
 
 
 def test_reasons_are_shown_in_words(lead: Visitor) -> None:
-    """In rows and chips; the code stands behind."""
+    """Rows and chips have the label, with the code as its title."""
     shown = lead.get("/decisions?reason=FLAGGED_RULE,failed")
 
     assert '<span title="FLAGGED_RULE">Rule matched the message</span>' in shown.text
@@ -134,8 +139,8 @@ BAD = (
     ("reason=WHY", "Reason", "one or more of blocked, failed, UNKNOWN_ACCOUNT,", "WHY"),
     ("reason=REPLIED,WHY", "Reason", "one or more of blocked,", "WHY"),
     ("reason=,", "Reason", "one or more of blocked,", ","),
-    ("ran=away", "On the way", "one of retried, rechecked, improved", "away"),
-    ("version=3", "Version", "an account beside it", "3"),
+    ("ran=away", "Run", "one of retried, rechecked, improved", "away"),
+    ("version=3", "Version", "the filter account as well", "3"),
     ("account=a&version=-1", "Version", "a whole number", "-1"),
     ("confidence_from=2", "Confidence from", "a number from 0 to 1", "2"),
     ("confidence_from=nan", "Confidence from", "a number from 0 to 1", "nan"),
@@ -151,10 +156,10 @@ BAD = (
 
 
 @pytest.mark.parametrize(("query", "title", "expected", "got"), BAD, ids=[query[:30] for query, *_ in BAD])
-def test_a_filter_that_cannot_be_used_is_named_and_the_others_stay(
+def test_an_invalid_filter_is_reported_and_the_others_stay(
     lead: Visitor, query: str, title: str, expected: str, got: str
 ) -> None:
-    """With what was expected and what came."""
+    """The message has the expectation and the value."""
     refused = lead.get(f"/decisions?{query}&author=somebody")
     said = unescape(re.sub(r"<[^>]+>", "", refused.text))
 
@@ -166,18 +171,18 @@ def test_a_filter_that_cannot_be_used_is_named_and_the_others_stay(
 
 
 @pytest.mark.parametrize("query", ["cursor=abc", "cursor=" + "A" * 40])
-def test_a_tampered_cursor_is_refused_in_words(lead: Visitor, query: str) -> None:
-    """Not as an empty list."""
+def test_a_tampered_cursor_is_refused(lead: Visitor, query: str) -> None:
+    """The page has a message, not an empty list."""
     refused = lead.get(f"/decisions?{query}")
 
     assert refused.status_code == 400
     assert "expected one from an earlier page" in refused.text
 
 
-def test_somebody_of_one_account_sees_that_account_only(
+def test_a_person_of_one_account_sees_only_that_account(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """Whatever the URL asks for, in the pages and in the JSON face."""
+    """With any filters in the URL, on the pages and in the JSON API."""
     person = add_person(database_url, Role.VIEWER, account="acme")
     somebody = signed_in(visitor, person)
 
@@ -188,7 +193,7 @@ def test_somebody_of_one_account_sees_that_account_only(
     assert somebody.post("/exports", query="", format="csv").status_code == 403
 
 
-def test_what_users_wrote_is_text(lead: Visitor) -> None:
+def test_texts_of_users_are_escaped(lead: Visitor) -> None:
     """In cells, chips, links and inputs."""
     shown = lead.get(f"/decisions?rule={quote(HOSTILE)}")
 
@@ -213,10 +218,8 @@ def test_lists_and_searches_are_logged_and_a_followed_list_once_a_minute(
     assert logged(database_url, "search")[-1]["detail"]["query"] == "text=secret"
 
 
-def test_a_followed_list_shows_what_came_also_when_it_was_committed_late(
-    database_url: str, lead: Visitor
-) -> None:
-    """It is drawn anew each time, so nothing depends on what was there before."""
+def test_a_followed_list_shows_decisions_that_were_committed_late(database_url: str, lead: Visitor) -> None:
+    """Each refresh renders the whole list."""
     newest = decided(author_id="live", user_id="live")
     store(database_url, [newest])
     assert rows_of(lead.get("/decisions?live=1&author=live")) == 1
@@ -230,17 +233,17 @@ def test_a_followed_list_shows_what_came_also_when_it_was_committed_late(
     assert ">Pause</a>" in shown.text
 
 
-def test_people_read_one_word_for_what_was_decided_and_addresses_keep_the_code(lead: Visitor) -> None:
+def test_pages_show_the_label_of_a_decision_and_addresses_have_its_code(lead: Visitor) -> None:
     """In the rows, the form and the chips."""
     page = lead.get("/decisions?decision=ignore&since=all").text
 
-    assert '<span class="badge ">Ignored in silence</span>' in page
-    assert '<option value="ignore" selected>Ignored in silence</option>' in page
-    assert "<span>Decision: Ignored in silence</span>" in page
-    assert "What the confidence is of" in page
+    assert '<span class="badge ">No reply</span>' in page
+    assert '<option value="ignore" selected>No reply</option>' in page
+    assert "<span>Decision: No reply</span>" in page
+    assert "What confidence means" in page
 
 
-def test_views_are_kept_shared_renamed_and_deleted(
+def test_views_are_saved_shared_renamed_and_deleted(
     database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
 ) -> None:
     """By their owner; others use what is shared and cannot change it."""
@@ -259,15 +262,15 @@ def test_views_are_kept_shared_renamed_and_deleted(
     assert other.post(f"/views/{view_id[1]}", name="Mine").status_code == 404
     assert other.post(f"/views/{view_id[1]}/delete").status_code == 404
     assert re.search(r"From: 24h ago;\s+Reason: <span title=\"FLAGGED_RULE\">", lead.get("/views").text)
-    assert "also for everybody it is shared with" in lead.get("/views").text
+    assert "also for the people it is shared with" in lead.get("/views").text
     deleted = lead.post(f"/views/{view_id[1]}/delete")
     assert "The view is deleted." in lead.get(deleted.headers["location"]).text
     assert "Shared one" not in other.get("/decisions").text
 
 
 @pytest.mark.parametrize("path", ["/decisions", "/views", "/jobs"])
-def test_list_views_and_jobs_stand_beside_each_other(lead: Visitor, path: str) -> None:
-    """Each leads to the others, and the bar says that they belong to the list."""
+def test_list_views_and_jobs_link_to_each_other(lead: Visitor, path: str) -> None:
+    """Each page has links to the others, and the navigation shows the list as current."""
     shown = lead.get(path).text
     beside = re.findall(r'<nav class="tabs" aria-label="List">.*?</nav>', shown, re.DOTALL)[0]
 
@@ -278,7 +281,7 @@ def test_list_views_and_jobs_stand_beside_each_other(lead: Visitor, path: str) -
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "\u202e"])
 def test_a_view_needs_a_name(lead: Visitor, name: str) -> None:
-    """One that can be read."""
+    """An empty or unprintable name is refused."""
     lead.get("/decisions")
     refused = lead.post("/views", name=name, query="")
 
@@ -286,14 +289,14 @@ def test_a_view_needs_a_name(lead: Visitor, name: str) -> None:
 
 
 def test_a_name_is_used_once(lead: Visitor) -> None:
-    """By one person."""
+    """A person cannot use the same name for two views."""
     lead.get("/decisions")
     assert lead.post("/views", name="Twice", query="").status_code == 303
     assert lead.post("/views", name="Twice", query="").status_code == 400
 
 
 def exported(visitor: Visitor, query: str, **form: str) -> str:
-    """Ask for an export and wait for its end; the job's address."""
+    """Request an export and wait for its end; the job's address."""
     visitor.get("/decisions")
     started = visitor.post("/exports", query=query, **form)
     assert started.status_code == 303, started.text
@@ -321,7 +324,7 @@ def test_an_export_is_written_in_the_background_and_fetched(database_url: str, l
 
 
 def test_an_export_can_be_ndjson_and_travels_packed_or_plain(lead: Visitor) -> None:
-    """As the client takes it."""
+    """The response is gzip only for clients that accept it."""
     address = exported(lead, "account=other", format="ndjson")
     plain = lead.get(f"{address}/file", headers={"Accept-Encoding": "identity"})
     packed = lead.get(f"{address}/file", headers={"Accept-Encoding": "gzip"})
@@ -333,15 +336,15 @@ def test_an_export_can_be_ndjson_and_travels_packed_or_plain(lead: Visitor) -> N
     assert {row["message_text"] for row in rows} == {"secret of the other account", HOSTILE}
 
 
-def test_an_export_belongs_to_who_asked_for_it_while_they_may(
+def test_an_export_belongs_to_its_requester_with_the_right(
     database_url: str, lead: Visitor, visitor: Callable[[], Visitor]
 ) -> None:
-    """Another lead gets nothing; who lost an account does not get its decisions any more."""
+    """Another lead cannot download it, nor its requester after losing the right to an account."""
     person = add_person(database_url, Role.LEAD, account="acme")
 
     async def more(connection: Any) -> None:
-        wanted = Grant(user_id="other", role=Role.LEAD)
-        await grant(connection, person.person_id, wanted, granted_by="test")
+        wanted = RoleGrant(user_id="other", role=Role.LEAD)
+        await grant_role(connection, person.person_id, wanted, granted_by="test")
 
     stored(database_url, more)
     theirs = signed_in(visitor, person)
@@ -358,7 +361,7 @@ def test_an_export_belongs_to_who_asked_for_it_while_they_may(
     assert theirs.get(f"{address}/file").status_code == 403
 
 
-def test_the_json_face_has_the_same_lists(lead: Visitor) -> None:
+def test_the_json_api_has_the_same_lists(lead: Visitor) -> None:
     """Page by page, and one decision whole."""
     first = lead.get("/api/v1/decisions?account=acme&since=7d&limit=4").json()
     second = lead.get(f"/api/v1/decisions?account=acme&since=7d&limit=4&cursor={first['older']}").json()
@@ -380,8 +383,8 @@ def test_the_json_face_has_the_same_lists(lead: Visitor) -> None:
         ("/api/v1/decisions/018f0000-0000-7000-8000-000000000000", 404),
     ],
 )
-def test_the_json_face_refuses_in_json(lead: Visitor, path: str, status: int) -> None:
-    """As problem details."""
+def test_the_json_api_refuses_with_problem_details(lead: Visitor, path: str, status: int) -> None:
+    """The body is a problem document with the status."""
     refused = lead.get(path)
 
     assert (refused.status_code, refused.json()["status"]) == (status, status)

@@ -11,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.people import Role
+from db.people.records import Role
 from sandbox.server import SandboxHandle
-from tests.integration.running import Running, running
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
-from tests.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, site
+from tests.support.running import Running, running
 
 TAGS = re.compile(r"<[^>]*>")
 HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
@@ -116,10 +116,10 @@ def test_a_covered_text_is_not_in_the_page_until_asked_for(engine: Running, flag
         covered = someone.get(f"/decisions/{flagged['id']}").text
         piece = someone.client.post(
             f"/decisions/{flagged['id']}/reveal",
-            data={"csrf": someone.csrf, "part": "story"},
+            data={"csrf": someone.csrf, "part": "content"},
             headers={"HX-Request": "true", "Sec-Fetch-Site": "same-origin"},
         ).text
-        whole = someone.post(f"/decisions/{flagged['id']}/reveal", part="story").text
+        whole = someone.post(f"/decisions/{flagged['id']}/reveal", part="content").text
         line = someone.client.post(
             f"/decisions/{flagged['id']}/reveal",
             data={"csrf": someone.csrf, "part": "line"},
@@ -169,7 +169,7 @@ def test_quarantine_is_for_those_who_may_review(engine: Running) -> None:
     viewer = [visited(engine.url, row, Role.VIEWER) for row in (long, stopped)]
     reviewer = [visited(engine.url, row, Role.REVIEWER) for row in (long, stopped)]
 
-    assert "beyond the part that is kept" in viewer[0]
+    assert "beyond the stored part" in viewer[0]
     assert "<mark" not in viewer[0]
     assert '<mark class="once" data-ends="1">tail</mark>' in reviewer[0]
     assert "We are open from" not in read(viewer[1]).split("Passages")[0]
@@ -205,7 +205,7 @@ def test_a_decision_that_was_erased_says_so(engine: Running) -> None:
         unknown = someone.get(f"/decisions/{row['id']}")
 
     assert (gone.status_code, unknown.status_code) == (410, 404)
-    assert "was erased since" in gone.text
+    assert "was erased" in gone.text
     assert row["user_id"] in gone.text
 
 
@@ -239,6 +239,27 @@ def test_the_rules_are_those_of_the_decision(engine: Running) -> None:
     said = read(visited(engine.url, row))
 
     assert "Version 1, by test" in said
-    assert "Today version 2 is in force, by kim" in said
-    assert "flagged from a score of 0.40; today from 0.95" in said
+    assert "Version 2 is in force now, by kim" in said
+    assert "flagged from a score of 0.40; now from 0.95" in said
     assert "0.40, 0.5" in said
+
+
+def test_the_page_shows_the_reply_as_sent_and_the_draft_with_its_marks(engine: Running) -> None:
+    """Who reads the audit sees which passage stands behind each sentence; the author does not."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, "When are you open on weekdays?")
+    page = read(visited(engine.url, row))
+    with psycopg.connect(engine.url) as connection:
+        found = connection.execute(
+            "SELECT o.text, o.draft, o.sources, m.text FROM outbox o JOIN messages m"
+            " ON m.decision_id = o.decision_id AND m.role = 'assistant' WHERE o.decision_id = %s",
+            (row["id"],),
+        ).fetchone()
+    assert found is not None
+    text, draft, cited, remembered = found
+
+    assert "[1]" not in text
+    assert draft == f"{text} [1]"
+    assert remembered == text
+    assert [each["number"] for each in cited] == [1]
+    assert draft in page

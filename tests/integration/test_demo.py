@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from cli.demo.pages import status
-from tests.integration.terminal import HUSHGATE
+from tests.support.terminal import HUSHGATE
 
 EVERYTHING_EMBEDDED: Final = {
     name: value

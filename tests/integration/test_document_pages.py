@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from httpx2 import Response
 
-from db.people import Role
-from review.pages.documents import MOST_BYTES
+from db.people.records import Role
+from review.accounts.documents_page import MOST_BYTES
 from sandbox.server import SandboxHandle
-from tests.integration.library import add as add_directly
-from tests.integration.library import embedding, opened
-from tests.reviewing import ADDRESS, Visitor, add_person, site
+from tests.support.library import add as add_directly
+from tests.support.library import embedding, opened
+from tests.support.reviewing import ADDRESS, Visitor, add_person, site
 
 FILES = Path(__file__).parents[1] / "fixtures" / "documents"
 NUMBERS = count(1)
@@ -37,7 +37,7 @@ def account() -> str:
 
 @pytest.fixture
 def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may change documents, also of an account that is not set up yet."""
+    """A person who may change documents, also of an account without settings."""
     somebody = visitor()
     somebody.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
     return somebody
@@ -96,14 +96,14 @@ def test_documents_are_added_found_and_removed(database_url: str, editor: Visito
         ("scan.pdf", (FILES / "scan.pdf").read_bytes(), "scan"),
         ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf"),
         ("latin.txt", b"caf\xe9", "is not utf-8"),
-        ("tool.exe", b"MZ", "is no document that can be read"),
+        ("tool.exe", b"MZ", "is not a readable document"),
         ("empty.txt", b"\n \n", "holds no text"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(
+def test_an_unreadable_file_is_refused_with_its_name(
     editor: Visitor, account: str, name: str, data: bytes, said: str
 ) -> None:
-    """With the reason, and nothing is stored."""
+    """The message has the reason, and nothing is stored."""
     editor.get(f"/accounts/{account}/documents")
     refused = add(editor, account, (name, data))
 
@@ -113,10 +113,10 @@ def test_what_cannot_be_read_is_refused_by_name(
     assert "0 documents" in refused.text
 
 
-def test_a_file_that_is_too_large_ends_at_the_door(
+def test_a_file_that_is_too_large_is_refused_while_reading(
     editor: Visitor, visitor: Callable[[], Visitor], account: str
 ) -> None:
-    """This page takes more than others; from a stranger it takes nothing at all."""
+    """This page takes larger bodies than others, and only from people who are signed in."""
     editor.get(f"/accounts/{account}/documents")
     larger = add(editor, account, ("notes.txt", b"word " * 1_000_000))
     too_large = add(editor, account, ("notes.txt", b"x" * (MOST_BYTES + 1)))
@@ -127,8 +127,8 @@ def test_a_file_that_is_too_large_ends_at_the_door(
     assert (too_large.status_code, elsewhere.status_code, stranger.status_code) == (413, 413, 401)
 
 
-def test_nothing_handed_in_is_said_and_what_was_typed_stays(editor: Visitor, account: str) -> None:
-    """A title alone is no document."""
+def test_a_missing_file_is_reported_and_the_typed_text_stays(editor: Visitor, account: str) -> None:
+    """A title without file or text is no document."""
     editor.get(f"/accounts/{account}/documents")
     answer = add(editor, account, title="Hours & prices")
 
@@ -137,10 +137,10 @@ def test_nothing_handed_in_is_said_and_what_was_typed_stays(editor: Visitor, acc
     assert 'value="Hours &amp; prices"' in answer.text
 
 
-def test_who_may_only_look_sees_and_searches(
+def test_a_viewer_lists_and_searches_documents(
     database_url: str, visitor: Callable[[], Visitor], editor: Visitor, account: str
 ) -> None:
-    """Adding and removing are refused; another account's document is not there."""
+    """Adding and removing are refused; a document of another account is not found."""
     editor.get(f"/accounts/{account}/documents")
     add(editor, account, pasted="We open at nine.")
     document = editor.get(f"/accounts/{account}/documents").text.partition("/remove")[0].rpartition("/")[2]
@@ -164,7 +164,7 @@ async def _started(url: str, sandbox: SandboxHandle) -> None:
 def test_documents_get_vectors_of_the_model_in_use(
     database_url: str, sandbox: SandboxHandle, account: str
 ) -> None:
-    """The pages use the model that the command line started; another one is refused in words."""
+    """The pages use the model that the command line started; another model is refused with a message."""
     asyncio.run(_started(database_url, sandbox))
     person = add_person(database_url, Role.ACCOUNT_ADMIN)
     answers = []

@@ -9,10 +9,10 @@ from itertools import count
 import psycopg
 import pytest
 
-from db import documents
-from db.documents import Outcome
+from db.documents import storage
+from db.documents.storage import UploadOutcome
 from db.pool import Pool
-from tests.integration.library import RETURNS, SHIPPING, add, opened, values
+from tests.support.library import RETURNS, SHIPPING, add, opened, values
 
 ACCOUNT_NUMBERS = count(1)
 HELD = """
@@ -41,7 +41,7 @@ async def test_the_same_document_again_changes_nothing(source: Pool, account: st
     first = await add(source, RETURNS, user_id=account, name="returns.md")
     again = await add(source, RETURNS, user_id=account, name="returns.md")
 
-    assert (first.outcome, again.outcome) == (Outcome.ADDED, Outcome.UNCHANGED)
+    assert (first.outcome, again.outcome) == (UploadOutcome.ADDED, UploadOutcome.UNCHANGED)
     assert first.document_id == again.document_id
 
 
@@ -49,9 +49,9 @@ async def test_a_changed_file_replaces_its_older_version(source: Pool, account: 
     """One document a source, with the labels of the version before unless new ones came."""
     await add(source, RETURNS, user_id=account, name="a.md", labels={"team": "shop"})
     changed = await add(source, SHIPPING, user_id=account, name="a.md")
-    rows = await documents.listed(source, account)
+    rows = await storage.list_documents(source, account)
 
-    assert changed.outcome is Outcome.REPLACED
+    assert changed.outcome is UploadOutcome.REPLACED
     assert [(row["id"], row["title"], row["labels"]) for row in rows] == [
         (changed.document_id, "Shipping", {"team": "shop"})
     ]
@@ -61,11 +61,11 @@ async def test_new_labels_are_taken_over_without_anything_else_changing(source: 
     """Labels are filters, not content."""
     first = await add(source, RETURNS, user_id=account, name="a.md", labels={"class": "9"})
     again = await add(source, RETURNS, user_id=account, name="a.md", labels={"class": "10"})
-    rows = await documents.listed(source, account, {"class": "10"})
+    rows = await storage.list_documents(source, account, {"class": "10"})
 
-    assert again.outcome is Outcome.RELABELLED
+    assert again.outcome is UploadOutcome.RELABELLED
     assert [row["id"] for row in rows] == [first.document_id]
-    assert await documents.listed(source, account, {"class": "9"}) == []
+    assert await storage.list_documents(source, account, {"class": "9"}) == []
 
 
 async def test_the_same_content_elsewhere_is_a_duplicate(source: Pool, account: str) -> None:
@@ -73,9 +73,9 @@ async def test_the_same_content_elsewhere_is_a_duplicate(source: Pool, account: 
     first = await add(source, RETURNS, user_id=account, name="a.md")
     await add(source, SHIPPING, user_id=account, name="b.md")
     again = await add(source, RETURNS, user_id=account, name="b.md")
-    rows = await documents.listed(source, account)
+    rows = await storage.list_documents(source, account)
 
-    assert (again.outcome, again.document_id) == (Outcome.DUPLICATE, first.document_id)
+    assert (again.outcome, again.document_id) == (UploadOutcome.DUPLICATE, first.document_id)
     assert [row["source"] for row in rows] == ["a.md"]
 
 
@@ -90,11 +90,11 @@ async def test_only_the_own_documents_can_be_listed_and_removed(source: Pool, ac
     """Another account's ids are as good as unknown."""
     mine = await add(source, RETURNS, user_id=account)
     theirs = await add(source, RETURNS, user_id=f"{account}-other")
-    removed = await documents.remove(source, account, [mine.document_id, theirs.document_id])
+    removed = await storage.remove_documents(source, account, [mine.document_id, theirs.document_id])
 
     assert removed == (mine.document_id,)
-    assert await documents.listed(source, account) == []
-    assert len(await documents.listed(source, f"{account}-other")) == 1
+    assert await storage.list_documents(source, account) == []
+    assert len(await storage.list_documents(source, f"{account}-other")) == 1
 
 
 async def test_word_counts_are_those_of_the_chunks_after_any_change(source: Pool, account: str) -> None:
@@ -103,7 +103,7 @@ async def test_word_counts_are_those_of_the_chunks_after_any_change(source: Pool
     second = await add(source, SHIPPING, user_id=account, name="b.md")
     await add(source, RETURNS + SHIPPING, user_id=account, name="a.md")
     await add(source, RETURNS, user_id=f"{account}-other", name="a.md")
-    await documents.remove(source, account, [second.document_id])
+    await storage.remove_documents(source, account, [second.document_id])
 
     assert await values(source, COUNTED) == await values(source, HELD)
 

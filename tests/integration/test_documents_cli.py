@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.documents import app
-from db.ingest import MOST_BYTES
+from db.documents.ingest import MOST_BYTES
 from sandbox.server import SandboxHandle
 
 FILES = Path(__file__).parents[1] / "fixtures" / "documents"
@@ -93,7 +93,7 @@ def test_a_folder_is_added_and_what_cannot_be_read_is_refused_by_name(
         "library/returns.md": "replaced",
         "library/sub/handbook.pdf": "unchanged",
     }
-    assert "2 files passed over" in first.stderr
+    assert "2 files skipped" in first.stderr
 
 
 def test_what_was_added_is_listed_found_and_removed(run: Run, account: str) -> None:

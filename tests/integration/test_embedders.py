@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from db import documents, embedders, ingest
-from db.ingest import Model
+from db.documents import embedding_models, ingest, model_change, storage
+from db.documents.ingest import EmbeddingModel
+from db.documents.retrieval import PostgresRetriever
 from db.pool import Pool
-from db.retrieval import PostgresRetriever
 from sandbox.server import SandboxHandle
-from tests.integration.library import RETURNS, SHIPPING, add, embedding, opened, values
+from tests.support.library import RETURNS, SHIPPING, add, embedding, opened, values
 from worker.adapters.openai_embeddings import BATCH_TEXTS
 from worker.calibration import percentile
-from worker.documents.model import Format
+from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
 
 
@@ -33,12 +33,12 @@ async def states(source: Pool) -> list[tuple[object, ...]]:
     return list(await values(source, "SELECT model, dimensions, state FROM embedders ORDER BY id"))
 
 
-async def reembed(source: Pool, model: Model, *, batch: int = 128) -> list[tuple[int, int]]:
-    return [step async for step in ingest.reembedded(source, model, batch=batch)]
+async def reembed(source: Pool, model: EmbeddingModel, *, batch: int = 128) -> list[tuple[int, int]]:
+    return [step async for step in model_change.reembed_chunks(source, model, batch=batch)]
 
 
 async def test_the_first_model_is_the_one_that_searches_use(source: Pool, sandbox: SandboxHandle) -> None:
-    """Its length is what it gives, whatever was asked."""
+    """Its length is the length of its vectors, independent of the request."""
     async with embedding(sandbox) as model:
         await add(source, RETURNS, user_id="acme", model=model)
 
@@ -55,7 +55,7 @@ async def test_another_model_is_refused_with_the_way_to_change_over(
     for name, dimensions in (("other", 0), ("hash", 64)):
         async with embedding(sandbox, name, dimensions) as model:
             with pytest.raises(ConfigurationError, match="hushgate documents reembed"):
-                await ingest.check(source, model)
+                await ingest.check_embedder(source, model)
 
     assert sandbox.calls("embeddings") == calls
 
@@ -68,9 +68,9 @@ async def test_a_model_that_changes_its_length_behind_its_name_is_refused(
         await add(source, RETURNS, user_id="acme", model=model)
         async with source.connection() as connection:
             await connection.execute("UPDATE embedders SET dimensions = 128")
-        stored = await embedders.found_or_made(source, "hash", 256, 0)
+        stored = await embedding_models.get_or_create_embedder(source, "hash", 256, 0)
         with pytest.raises(ConfigurationError, match=r"hash with 128.*reembed"):
-            await ingest.refuse_another(source, stored)
+            await ingest.require_same_embedder(source, stored)
 
 
 async def test_reembedding_swaps_models_when_all_is_done(source: Pool, sandbox: SandboxHandle) -> None:
@@ -98,7 +98,7 @@ async def test_an_interrupted_reembedding_goes_on_where_it_stopped(
         for number in range(6):
             await add(source, f"{RETURNS}\n\nNumber {number}.", user_id="acme", model=model)
         async with embedding(sandbox, "new", 64) as new:
-            steps = ingest.reembedded(source, new, batch=2)
+            steps = model_change.reembed_chunks(source, new, batch=2)
             assert await anext(steps) == (2, 6)
             await steps.aclose()
         found = await PostgresRetriever(source, model.embedder).search("acme", "goods returned", 6)
@@ -115,9 +115,9 @@ async def test_two_reembeddings_do_not_run_at_once(source: Pool, sandbox: Sandbo
     """The second is refused and the first goes on."""
     async with embedding(sandbox) as model, embedding(sandbox, "new", 64) as new:
         await add(source, RETURNS, user_id="acme", model=model)
-        steps = ingest.reembedded(source, new)
+        steps = model_change.reembed_chunks(source, new)
         await anext(steps)
-        with pytest.raises(ConfigurationError, match="running already"):
+        with pytest.raises(ConfigurationError, match="already running"):
             await reembed(source, model)
         rest = [step async for step in steps]
 
@@ -131,7 +131,7 @@ async def test_an_abandoned_model_is_cleared_away_by_the_next_reembedding(
     """Going back to the old model leaves nothing of the one that was begun."""
     async with embedding(sandbox) as model, embedding(sandbox, "new", 64) as new:
         await add(source, RETURNS, user_id="acme", model=model)
-        steps = ingest.reembedded(source, new)
+        steps = model_change.reembed_chunks(source, new)
         await anext(steps)
         await steps.aclose()
         await reembed(source, model)
@@ -143,14 +143,14 @@ async def test_an_abandoned_model_is_cleared_away_by_the_next_reembedding(
 async def test_a_document_added_during_reembedding_is_embedded_too(
     source: Pool, sandbox: SandboxHandle
 ) -> None:
-    """The swap waits for whatever came meanwhile."""
+    """Activation waits for documents that were added meanwhile."""
     async with embedding(sandbox) as model, embedding(sandbox, "new", 64) as new:
         await add(source, RETURNS, user_id="acme", model=model)
-        steps = ingest.reembedded(source, new, batch=1)
+        steps = model_change.reembed_chunks(source, new, batch=1)
         await anext(steps)
         await add(source, SHIPPING, user_id="acme", model=model)
         rest = [step async for step in steps]
-    listed = await documents.listed(source, "acme")
+    listed = await storage.list_documents(source, "acme")
 
     assert rest == [(2, 2)]
     assert [(row["chunks"], row["vectors"]) for row in listed] == [(1, 1), (1, 1)]
@@ -162,17 +162,17 @@ async def test_vectors_made_before_a_swap_are_not_stored_after_it(
     """The command is to be run again; nothing half-done is left."""
     async with embedding(sandbox) as model:
         await add(source, RETURNS, user_id="acme", model=model)
-        old = await embedders.active(source)
+        old = await embedding_models.active_embedder(source)
         async with embedding(sandbox, "new", 64) as new:
             await reembed(source, new)
         assert old is not None
         vectors = await model.embedder.embed(["x"], model="hash")
-        upload = documents.Upload(
-            user_id="acme", source="", content_hash="x", format=Format.TEXT, size_bytes=1
+        upload = storage.Upload(
+            user_id="acme", source="", content_hash="x", format=DocumentFormat.TEXT, size_bytes=1
         )
-        embedded = documents.Embedded(embedder=old, vectors=vectors)
+        embedded = storage.Embedded(embedder=old, vectors=vectors)
         with pytest.raises(ConfigurationError, match="run the command again"):
-            await documents.store(source, upload, title="", chunks=(), embedded=embedded)
+            await storage.store_document(source, upload, title="", chunks=(), embedded=embedded)
 
 
 async def test_documents_stored_without_a_model_get_their_vectors_later(
@@ -182,7 +182,7 @@ async def test_documents_stored_without_a_model_get_their_vectors_later(
     await add(source, RETURNS, user_id="acme")
     async with embedding(sandbox) as model:
         await reembed(source, model)
-    (row,) = await documents.listed(source, "acme")
+    (row,) = await storage.list_documents(source, "acme")
 
     assert (row["chunks"], row["vectors"]) == (1, 1)
 
@@ -200,7 +200,7 @@ async def test_a_percentile_means_the_same_with_models_of_different_cosines(
     for dimensions in (8, 512):
         async with embedding(sandbox, f"hash-{dimensions}", dimensions) as model:
             await reembed(source, model)
-            active = await embedders.active(source)
+            active = await embedding_models.active_embedder(source)
             assert active is not None
             assert len(active.quantiles) == 104 + 1
             cosines.append(active.quantiles[90])
@@ -216,7 +216,7 @@ async def test_a_percentile_means_the_same_with_models_of_different_cosines(
     assert all(0.02 < median < 0.98 for median in percentiles)
 
 
-async def cosine(model: Model, first: str, second: str) -> float:
+async def cosine(model: EmbeddingModel, first: str, second: str) -> float:
     """The similarity of two texts, as it is stored."""
     one, other = await model.embedder.embed([first, second], model=model.name, dimensions=model.dimensions)
     return max(0.0, sum(a * b for a, b in zip(one, other, strict=True)))
@@ -260,7 +260,7 @@ async def test_a_busy_model_is_asked_again_after_the_time_it_names(sandbox: Sand
     """The command line does not give up a folder for one 429."""
     sandbox.add_rule("embeddings", "429", times=1, retry_after_s=0)
     async with embedding(sandbox) as model:
-        vectors: Sequence[Sequence[float]] = await ingest.vectors_of(model, ["text"])
+        vectors: Sequence[Sequence[float]] = await ingest.embed_texts(model, ["text"])
 
     assert len(vectors) == 1
     assert sandbox.calls("embeddings") == 2

@@ -13,7 +13,12 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tasks.engine import Engine, EngineLimits, Handler
-from tasks.stream import GROUP, Grant, Lanes, connect
+from tasks.stream import (
+    GROUP,
+    EntryGrant,
+    Lanes,
+    connect,
+)
 
 STREAM = "test:events"
 PATIENCE_S = 60.0
@@ -82,7 +87,7 @@ class Recorder:
     def __init__(self) -> None:
         self.seen: dict[str, list[str]] = defaultdict(list)
 
-    async def __call__(self, grant: Grant) -> None:
+    async def __call__(self, grant: EntryGrant) -> None:
         """Note one grant."""
         self.seen[json.loads(grant.payload)["conversation_id"]].append(grant.entry_id)
 
@@ -90,7 +95,7 @@ class Recorder:
 def blocked(release: asyncio.Event) -> Handler:
     """A handler that returns when ``release`` is set."""
 
-    async def handle(_: Grant) -> None:
+    async def handle(_: EntryGrant) -> None:
         await release.wait()
 
     return handle
@@ -215,7 +220,7 @@ async def test_a_handler_that_crashes_gets_its_entry_again(redis: Redis) -> None
     recorder, failures = Recorder(), 0
     expected = await publish(redis, 4, 2)
 
-    async def handle(grant: Grant) -> None:
+    async def handle(grant: EntryGrant) -> None:
         nonlocal failures
         if failures < 5:
             failures += 1
@@ -234,7 +239,7 @@ async def test_a_bug_in_what_keeps_the_worker_alive_ends_the_engine_loudly(
     (ids,) = (await publish(redis, 1, 1)).values()
     lanes, started = lanes_of(redis), asyncio.Event()
 
-    async def handle(_: Grant) -> None:
+    async def handle(_: EntryGrant) -> None:
         started.set()
         await asyncio.Event().wait()
 
@@ -271,3 +276,20 @@ async def test_a_lane_that_redis_counts_as_ours_and_nobody_runs_is_found_by_the_
     await running
 
     assert recorder.seen == expected | {"late": [entry_id]}
+
+
+async def test_a_fresh_engine_takes_over_within_a_second_of_the_end_of_a_heartbeat(redis: Redis) -> None:
+    """A worker that has just started need not have lived for a TTL of its own."""
+    recorder, dead = Recorder(), lanes_of(redis, "dead")
+    expected = await publish(redis, 4, 2)
+    await dead.prepare()
+    await dead.heartbeat(1000)
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    await dead.read(10)
+    quiet = EngineLimits(heartbeat_ttl_s=8.0, redis_pause_s=0.01)
+    await run_until_empty(Engine(lanes_of(redis, "fresh"), recorder, quiet), redis)
+    took_s = loop.time() - begun
+
+    assert recorder.seen == expected
+    assert 0.9 < took_s < 3.0  # the heartbeat's second, and one; the rest is a busy machine's

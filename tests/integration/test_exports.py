@@ -13,25 +13,37 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db import jobs, reviewing
-from db.identifiers import identifier
-from db.jobs import Job, JobKind, JobState, Step, Transaction
-from db.people import Person, Role
+from db import jobs
+from db.identifiers import uuid_at
+from db.jobs import (
+    Job,
+    JobKind,
+    JobState,
+    JobStep,
+)
+from db.people.records import Person, Role
 from db.review_store import Store
-from db.reviewing import Submission
-from db.reviews import Cause, Reviewer, Ruling, last_seen
+from db.reviews import submission
+from db.reviews.rulings import (
+    Reviewer,
+    Ruling,
+    RulingReason,
+    last_seen_review,
+)
+from db.reviews.submission import Submission
 from review.access import Right
-from review.jobs import KINDS, Kind, run_waiting
+from review.http.templating import Templates
+from review.http.visit import Site
+from review.job_runner import KINDS, JobRunnerKind, run_waiting
 from review.lists import exports
 from review.lists.export_layout import Form, Layout
-from review.templating import Templates
-from review.web import Site
-from tests.auditing import ago, decided, store
-from tests.integration.audited import ignored, record, replied, rows
 from tests.integration.test_cli import MANY
 from tests.integration.test_review_attacks import hand_queue
-from tests.reviewing import add_person, settings_at
+from tests.support.audited import ignored, record, replied, rows
+from tests.support.auditing import ago, decided, store
+from tests.support.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
 from worker.model import Decision
 
@@ -45,19 +57,19 @@ async def site(database_url: str) -> AsyncIterator[Site]:
 
 async def ordered(site: Site, person: Person, form: Form, **filters: str) -> UUID:
     """An export that waits."""
-    job_id = identifier(site.now())
-    params = exports.ordered(urlencode({"since": "all"} | filters), Layout(form=form), None)
+    job_id = uuid_at(site.now())
+    params = exports.export_order(urlencode({"since": "all"} | filters), Layout(form=form), None)
     async with site.store.writing() as connection:
-        await jobs.add(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
+        await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
     return job_id
 
 
 async def written(site: Site, job_id: UUID) -> tuple[Job, str]:
     """The job and its file."""
     async with site.store.reading() as connection:
-        job = await jobs.one(connection, job_id)
+        job = await jobs.get_job(connection, job_id)
     assert job is not None
-    pieces = [piece async for piece in exports.pieces(site.store, job, packed=False)]
+    pieces = [piece async for piece in exports.read_pieces(site.store, job, packed=False)]
     return job, b"".join(pieces).decode()
 
 
@@ -71,14 +83,14 @@ async def test_an_export_is_whole_after_a_crash(
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     job_id = await ordered(site, person, Form.CSV, author="crash")
 
-    async def dying(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
-        step = await exports.step(site, connection, job, person)
+    async def dying(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+        step = await exports.write_step(site, connection, job, person)
         if job.done == 6:
             raise StorageUnavailable("gone", kind="Test")
         return step
 
     with pytest.raises(StorageUnavailable):
-        await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=dying),))
+        await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=dying),))
     await asyncio.to_thread(store, database_url, [decided(author_id="crash")])
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE jobs SET alive_at = now() - interval '5 min' WHERE id = %s", (job_id,))
@@ -97,12 +109,16 @@ async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, dat
     await asyncio.to_thread(record, database_url, reviewed, held, sent)
     somebody = Reviewer(person_id=None, login="somebody")
     async with site.store.writing() as connection:
-        for decision, cause in ((reviewed, Cause.RULE_MISSED), (reviewed, Cause.OTHER), (held, Cause.OTHER)):
+        for decision, reason in (
+            (reviewed, RulingReason.RULE_MISSED),
+            (reviewed, RulingReason.OTHER),
+            (held, RulingReason.OTHER),
+        ):
             given = Submission(
-                decision_id=decision.decision_id, reviewer=somebody, ruling=Ruling.OVERTURN, cause=cause
+                decision_id=decision.decision_id, reviewer=somebody, ruling=Ruling.OVERTURN, reason=reason
             )
-            seen = await last_seen(connection, decision.decision_id)
-            await reviewing.submit(connection, replace(given, seen=seen), site.now())
+            seen = await last_seen_review(connection, decision.decision_id)
+            await submission.submit_review(connection, replace(given, seen=seen), site.now())
     picked = {held.decision_id: held.decided_at}
     queue_id = await asyncio.to_thread(hand_queue, database_url, "held for an export", picked)
     claim = (
@@ -132,9 +148,9 @@ async def test_the_memory_of_an_export_does_not_grow_with_it(site: Site, databas
         tracemalloc.start()
         assert await run_waiting(site, KINDS)
         async with site.store.reading() as connection_:
-            job = await jobs.one(connection_, job_id)
+            job = await jobs.get_job(connection_, job_id)
         assert job is not None
-        sizes.append(sum([len(piece) async for piece in exports.pieces(site.store, job, packed=False)]))
+        sizes.append(sum([len(piece) async for piece in exports.read_pieces(site.store, job, packed=False)]))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
 
@@ -173,19 +189,19 @@ async def test_a_decision_that_is_erased_leaves_an_export_under_way(
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     job_id = await ordered(site, person, Form.NDJSON, author=author)
 
-    async def disturbed(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+    async def disturbed(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
         due = job.done == 3 * written_before
         if due and moment == "before":
             await asyncio.to_thread(erase, database_url, made[1])
-        step = await exports.step(site, connection, job, person)
+        step = await exports.write_step(site, connection, job, person)
         if due and moment == "within":
             await asyncio.to_thread(erase, database_url, made[1])
         return step
 
-    await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=disturbed),))
+    await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=disturbed),))
     async with site.store.reading() as connection:
-        job = await jobs.one(connection, job_id)
-        size = await jobs.size(connection, job_id)
+        job = await jobs.get_job(connection, job_id)
+        size = await jobs.stored_size(connection, job_id)
 
     assert job is not None
     assert (job.state, size) == (JobState.FAILED, 0)
@@ -231,9 +247,9 @@ async def test_a_decision_that_is_erased_leaves_the_files_that_may_hold_it(
     await asyncio.to_thread(erase, database_url, made)
 
     with pytest.raises(exports.ExportGone):
-        assert [piece async for piece in exports.pieces(site.store, job, packed=False)]
+        assert [piece async for piece in exports.read_pieces(site.store, job, packed=False)]
     assert (await written(site, older))[0].state is JobState.DONE
     async with site.store.reading() as connection:
-        found = await jobs.one(connection, newer)
+        found = await jobs.get_job(connection, newer)
     assert found is not None
     assert found.state is JobState.FAILED

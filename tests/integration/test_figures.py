@@ -14,14 +14,15 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from cli.stack import Stack
-from db import dashboard, hourly
-from db.dashboard import Figures, Question
-from db.figure_sql import TIME_BIN
-from db.histograms import PER_DOUBLING, TOP
-from db.hourly import Filled, Grain, fill_next
+from db.figures import dashboard, hourly
+from db.figures.dashboard import DashboardFigures, FigureFilter
+from db.figures.histograms import PER_DOUBLING, TOP
+from db.figures.hourly import FilledSpan, Grain, fill_next
+from db.figures.statements import TIME_BIN
 from db.migrate import driver_url
+from review.dashboard.summary import summarise
 from tests.conftest import create_database, database_at
-from tests.review_rows import NUMBERS, decided, store
+from tests.support.review_rows import NUMBERS, decided, store
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -52,9 +53,9 @@ async def engine(url: str) -> AsyncIterator[AsyncEngine]:
     await made.dispose()
 
 
-async def fill(engine: AsyncEngine, now: datetime) -> list[Filled]:
+async def fill(engine: AsyncEngine, now: datetime) -> list[FilledSpan]:
     """Everything that is due, counted."""
-    filled: list[Filled] = []
+    filled: list[FilledSpan] = []
     while True:
         async with engine.begin() as connection:
             each = await fill_next(connection, now=now)
@@ -63,7 +64,7 @@ async def fill(engine: AsyncEngine, now: datetime) -> list[Filled]:
         filled.append(each)
 
 
-async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> Figures:
+async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> DashboardFigures:
     """The figures of the last 24 hours, in hours."""
     values: dict[str, Any] = {
         "accounts": None,
@@ -75,7 +76,7 @@ async def ask(engine: AsyncEngine, now: datetime, **changes: Any) -> Figures:
         "back": 24 * HOUR,
     }
     async with engine.connect() as connection:
-        return await dashboard.figures(connection, Question(**values | changes), now=now)
+        return await dashboard.load_figures(connection, FigureFilter(**values | changes), now=now)
 
 
 def events(rows: tuple[dict[str, Any], ...], *names: str) -> dict[Any, int]:
@@ -104,6 +105,7 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
                     "attempts": failed,
                     "tokens": {"prompt": 100, "completion": 20},
                     "rechecked": [0.4, 0.8],
+                    "assessment": {"policy": "calibrated@1"},
                 },
             ),
             decided(NOON - HOUR, user_id="other", kept={"rechecked": [0.4, None]}),
@@ -128,7 +130,6 @@ async def test_figures_are_those_counted_by_hand(url: str, engine: AsyncEngine) 
         ("total_ms", 72): 4,
         ("work_ms", 66): 4,
         ("waiting_ms", 62): 4,
-        ("confidence", 19): 3,
         ("confidence", 16): 1,
     }
     assert events(found.days, "day") == {DAY: 1}
@@ -157,7 +158,7 @@ async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) ->
     store(url, [decided(NOON - step * HOUR) for step in range(40)])
     await fill(engine, now - timedelta(minutes=5))
     store(url, [decided(now - timedelta(minutes=1)), decided(now - timedelta(seconds=1), user_id="other")])
-    question = Question(
+    question = FigureFilter(
         accounts=None, account=None, scope=None, since=NOON - 23 * HOUR, until=now, step=HOUR, back=24 * HOUR
     )
     statements: list[str] = []
@@ -167,7 +168,7 @@ async def test_totals_are_those_of_the_figures(url: str, engine: AsyncEngine) ->
         statements.append(statement)
 
     async with engine.connect() as connection:
-        brief = await dashboard.totals(connection, question, now=now)
+        brief = await dashboard.load_totals(connection, question, now=now)
     read = tuple(statements)
     whole = await ask(engine, now)
 
@@ -191,7 +192,7 @@ async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: Asyn
         assert sum(events(every.counts, "reason_code").values()) == 4
         await fill(engine, now)
     async with engine.connect() as connection:
-        question = Question(
+        question = FigureFilter(
             accounts=("acme", "other"),
             account=None,
             scope=None,
@@ -200,7 +201,7 @@ async def test_a_reader_sees_the_accounts_that_are_theirs(url: str, engine: Asyn
             step=HOUR,
             back=24 * HOUR,
         )
-        table = await dashboard.by_account(connection, question)
+        table = await dashboard.busiest_accounts(connection, question)
 
     assert [(row["user_id"], row["events"]) for row in table] == [("acme", 1), ("other", 1)]
 
@@ -217,7 +218,31 @@ async def test_what_came_after_the_last_count_is_counted_as_it_is_read(url: str,
     assert events(found.counts, "step", "open") == {(NOON, True): 3}
     assert events(found.spreads, "kind")["total_ms"] == 3
     assert events(comments.counts, "step") == {NOON: 2}
-    assert events(comments.spreads, "kind")["confidence"] == 2
+    assert events(comments.spreads, "kind")["total_ms"] == 2
+
+
+async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: AsyncEngine) -> None:
+    """A refused draft, a greeting and a prepared text raise no mean and stand in no histogram."""
+    measured = {"assessment": {"policy": "calibrated@1", "measured": True}}
+    unmeasured = {"assessment": {"policy": "calibrated@1", "measured": False}}
+    reply = {"decision": "respond", "reason_code": "REPLIED"}
+    prepared = {"decision": "respond", "reason_code": "FALLBACK_SENT"}
+    store(
+        url,
+        [
+            decided(NOON - HOUR, confidence=0.8, kept=measured, **reply),
+            decided(NOON - HOUR, confidence=1.0, kept=unmeasured, **reply),
+            decided(NOON - HOUR, confidence=1.0, kept=unmeasured, **prepared),
+            decided(NOON - HOUR, confidence=0.1, kept=measured, **prepared),
+        ],
+    )
+    now = NOON + timedelta(minutes=30)
+    await fill(engine, now)
+    found = await ask(engine, now)
+    bins = {row["bin"]: row["events"] for row in found.spreads if row["kind"] == "confidence"}
+
+    assert summarise(found.counts).mean_confidence == pytest.approx(0.8)
+    assert bins == {16: 1, 2: 1}
 
 
 async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engine: AsyncEngine) -> None:
@@ -232,8 +257,8 @@ async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engin
     found = await ask(engine, later, since=DAY, until=DAY + 24 * HOUR, step=24 * HOUR)
 
     assert events(unchanged.counts, "step") == {DAY: 24}
-    assert Filled(grain=Grain.HOUR, start=DAY + 5 * HOUR, events=2) in refilled
-    assert Filled(grain=Grain.DAY, start=DAY, events=25) in refilled
+    assert FilledSpan(grain=Grain.HOUR, start=DAY + 5 * HOUR, events=2) in refilled
+    assert FilledSpan(grain=Grain.DAY, start=DAY, events=25) in refilled
     assert events(found.counts, "step") == {DAY: 25}
     assert events(found.spreads, "kind")["total_ms"] == 25
     assert await fill(engine, later) == []
@@ -318,7 +343,7 @@ async def test_many_fillers_at_once_count_each_hour_once(url: str, engine: Async
     assert row == (30,)
 
 
-async def test_hours_that_nobody_has_counted_are_told(url: str, engine: AsyncEngine) -> None:
+async def test_uncounted_hours_are_reported(url: str, engine: AsyncEngine) -> None:
     """A page never shows a part as if it were the whole."""
     store(url, [decided(NOON - step * HOUR) for step in range(10)])
     now = NOON + timedelta(minutes=15)
@@ -327,7 +352,7 @@ async def test_hours_that_nobody_has_counted_are_told(url: str, engine: AsyncEng
         await fill_next(connection, now=now)
     between = await ask(engine, now)
     async with engine.connect() as connection:
-        left = await hourly.waiting(connection, now=now)
+        left = await hourly.uncounted_hours(connection, now=now)
     await fill(engine, now)
     after = await ask(engine, now)
 
@@ -343,7 +368,7 @@ async def test_a_count_that_takes_too_long_leaves_nothing_behind(url: str, engin
             await fill_next(connection, now=now, most_s=0.001)
     found = await fill(engine, now)
 
-    assert Filled(grain=Grain.HOUR, start=NOON, events=3000) in found
+    assert FilledSpan(grain=Grain.HOUR, start=NOON, events=3000) in found
 
 
 async def test_an_empty_audit_has_no_figures(engine: AsyncEngine) -> None:

@@ -15,11 +15,11 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
-from db.people import EVERY_ACCOUNT, Role
+from db.people.records import EVERY_ACCOUNT, Role
+from review.http.visit import SESSION_COOKIE, PageRoute
 from review.routes import PAGES
-from review.web import SESSION_COOKIE, Page
-from tests.review_world import QUERIES, SAMPLES, World
-from tests.reviewing import site
+from tests.support.review_world import QUERIES, SAMPLES, World
+from tests.support.reviewing import site
 
 MARK = "hostile"
 RELEASE = """
@@ -123,7 +123,7 @@ def token(person: UUID, name: str, number: int) -> dict[str, object]:
     }
 
 
-def opened(world: World, client: TestClient, person: UUID, page: Page) -> str:
+def opened(world: World, client: TestClient, person: UUID, page: PageRoute) -> str:
     """A page as somebody with every role gets it."""
     client.cookies.clear()
     client.cookies.set(SESSION_COOKIE, world.session(person), domain="127.0.0.1")
@@ -182,6 +182,9 @@ def test_no_page_lets_hostile_text_out_of_its_place(filled: Filled) -> None:
             check(text)
             assert not re.search(rf"{MARK}[a-z_ ]+49", text)
             seen += read(text)
+    invitation = client.get(f"/invitation/{SAMPLES['token'](world, person)}")
+    check(invitation.text)
+    seen += read(invitation.text)
 
     unseen = {field for field, texts in given.items() if not any(squeezed(each) in seen for each in texts)}
     assert ", ".join(sorted(unseen - UNSEEN)) == ""

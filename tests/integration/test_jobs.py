@@ -8,17 +8,23 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from db import jobs
-from db.jobs import Job, JobKind, JobState, Step, Transaction
-from db.people import Person, Role
+from db.jobs import (
+    Job,
+    JobKind,
+    JobState,
+    JobStep,
+)
+from db.people.records import Person, Role
 from db.review_store import Store
 from review.access import Right
-from review.jobs import JobRefused, Kind, run_waiting
-from review.templating import Templates
-from review.web import Site
-from tests.reviewing import add_person, settings_at
+from review.http.templating import Templates
+from review.http.visit import Site
+from review.job_runner import JobRefused, JobRunnerKind, run_waiting
+from tests.support.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
 
 
@@ -29,20 +35,20 @@ async def site(database_url: str) -> AsyncIterator[Site]:
         yield Site(settings=settings_at(database_url), store=store, templates=Templates())
 
 
-async def counting(_site: Site, connection: Transaction, job: Job, _person: Person) -> Step:
+async def counting(_site: Site, connection: AsyncConnection, job: Job, _person: Person) -> JobStep:
     """Write one part a step, five in all."""
     await jobs.add_part(connection, job.job_id, job.done + 1, str(job.done).encode())
-    return Step(done=job.done + 1, position=str(job.done + 1), finished=job.done == 4)
+    return JobStep(done=job.done + 1, position=str(job.done + 1), finished=job.done == 4)
 
 
-COUNTING = Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=counting)
+COUNTING = JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=counting)
 
 
 async def asked(site: Site, database_url: str, role: Role = Role.LEAD) -> UUID:
     """A job that waits, of a person of its own."""
     person, job_id = await asyncio.to_thread(add_person, database_url, role), uuid7()
     async with site.store.writing() as connection:
-        await jobs.add(
+        await jobs.add_job(
             connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params={"format": "csv"}
         )
     return job_id
@@ -51,7 +57,7 @@ async def asked(site: Site, database_url: str, role: Role = Role.LEAD) -> UUID:
 async def stored(site: Site, job_id: UUID) -> Job:
     """The job as it is."""
     async with site.store.reading() as connection:
-        job = await jobs.one(connection, job_id)
+        job = await jobs.get_job(connection, job_id)
     assert job is not None
     return job
 
@@ -60,7 +66,7 @@ async def parts(site: Site, job_id: UUID) -> list[bytes]:
     """What a job wrote."""
     found: list[bytes] = []
     async with site.store.reading() as connection:
-        while (data := await jobs.part(connection, job_id, len(found) + 1)) is not None:
+        while (data := await jobs.get_part(connection, job_id, len(found) + 1)) is not None:
             found.append(data)
     return found
 
@@ -78,17 +84,17 @@ async def test_a_job_runs_to_its_end(site: Site, database_url: str) -> None:
 
 
 async def test_a_job_goes_on_where_a_dead_server_left_it(site: Site, database_url: str) -> None:
-    """Nothing is done twice, nothing left out; a server that lives is left alone."""
+    """Every step is done once; the job of a living server is not taken over."""
     job_id = await asked(site, database_url)
 
-    async def dying(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+    async def dying(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
         step = await counting(site, connection, job, person)
         if job.done == 2:
             raise StorageUnavailable("gone", kind="Test")
         return step
 
     with pytest.raises(StorageUnavailable):
-        await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=dying),))
+        await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=dying),))
     assert not await run_waiting(site, (COUNTING,))
 
     with psycopg.connect(database_url) as connection:
@@ -103,15 +109,15 @@ async def test_a_revived_server_does_not_repeat_its_heir_s_steps(site: Site, dat
     """Two servers hold the same job; the step of the slower one is not stored."""
     job_id = await asked(site, database_url)
 
-    async def overtaken(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+    async def overtaken(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
         if job.done == 1:
             async with site.store.writing() as other:
-                await jobs.advance(other, job, await counting(site, other, job, person))
+                await jobs.store_step(other, job, await counting(site, other, job, person))
             await jobs.add_part(connection, job.job_id, 99, b"twice")
-            return Step(done=2, position="2")
+            return JobStep(done=2, position="2")
         return await counting(site, connection, job, person)
 
-    assert await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=overtaken),))
+    assert await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=overtaken),))
 
     assert (await stored(site, job_id)).done == 2
     assert await parts(site, job_id) == [b"0", b"1"]
@@ -121,15 +127,15 @@ async def test_an_end_can_be_asked_for(site: Site, database_url: str) -> None:
     """At once while it waits, after its step while it runs."""
     waiting, running = await asked(site, database_url), await asked(site, database_url)
 
-    async def cancelled(site: Site, connection: Transaction, job: Job, person: Person) -> Step:
+    async def cancelled(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
         if job.done == 1:
             async with site.store.writing() as other:
-                await jobs.cancel(other, job.job_id)
+                await jobs.cancel_job(other, job.job_id)
         return await counting(site, connection, job, person)
 
     async with site.store.writing() as connection:
-        await jobs.cancel(connection, waiting)
-    assert await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=cancelled),))
+        await jobs.cancel_job(connection, waiting)
+    assert await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=cancelled),))
 
     assert [(await stored(site, each)).state for each in (waiting, running)] == [JobState.CANCELLED] * 2
     assert (await stored(site, running)).done == 2
@@ -152,7 +158,7 @@ async def test_a_job_ends_with_its_owner_s_right(site: Site, database_url: str) 
     ("error", "said"),
     [
         (JobRefused("The queue is closed."), "The queue is closed."),
-        (ValueError("secret"), "Something is wrong on our side; the server's log says what."),
+        (ValueError("secret"), "Internal error: the server's log has the details."),
     ],
 )
 async def test_a_job_that_cannot_go_on_says_so(
@@ -161,10 +167,10 @@ async def test_a_job_that_cannot_go_on_says_so(
     """In words for its owner; a bug's own words stay in the log."""
     job_id = await asked(site, database_url)
 
-    async def failing(_site: Site, _connection: Transaction, _job: Job, _person: Person) -> Step:
+    async def failing(_site: Site, _connection: AsyncConnection, _job: Job, _person: Person) -> JobStep:
         raise error
 
-    assert await run_waiting(site, (Kind(kind=JobKind.EXPORT, right=Right.EXPORT, step=failing),))
+    assert await run_waiting(site, (JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=failing),))
 
     job = await stored(site, job_id)
     assert (job.state, job.error) == (JobState.FAILED, said)
@@ -178,7 +184,7 @@ async def test_old_exports_are_swept_with_their_parts(site: Site, database_url: 
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE jobs SET finished_at = now() - interval '8 days' WHERE id = %s", (old,))
     async with site.store.writing() as transaction:
-        assert await jobs.sweep(transaction, older_than=jobs.STALE * 60 * 24 * 7) == 1
+        assert await jobs.delete_expired_jobs(transaction, older_than=jobs.STALE * 60 * 24 * 7) == 1
 
     assert await parts(site, old) == []
     assert len(await parts(site, young)) == 5

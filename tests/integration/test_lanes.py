@@ -8,6 +8,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -16,8 +17,15 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
 from tasks import stream
-from tasks.publish import publish_many
-from tasks.stream import GROUP, FinishRequest, Grant, Lanes, backlog, connect
+from tasks.publish import append
+from tasks.stream import (
+    GROUP,
+    EntryGrant,
+    FinishRequest,
+    Lanes,
+    backlog,
+    connect,
+)
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
 
@@ -57,7 +65,7 @@ def event(conversation: str, number: int = 1, **more: Any) -> dict[str, Any]:
         "message_id": f"m{number}",
         "author_id": "author",
         "text": "hello",
-        "created_at": "2026-11-20T10:00:00Z",
+        "created_at": datetime.now(UTC).isoformat(),
         **more,
     }
 
@@ -75,16 +83,17 @@ def text(reply: object) -> str:
 
 
 async def die(redis: Redis, name: str) -> None:
-    """What SIGKILL looks like to others once the heartbeat has expired."""
+    """What SIGKILL looks like to others once the heartbeat has expired, long after the last outage."""
     await redis.delete(f"{KEYS}hb:{name}")
+    await redis.set(f"{KEYS}reap_from", 0, px=60_000)
 
 
-async def finish(lanes: Lanes, grant: Grant, *, keep: bool = True) -> Grant | None:
+async def finish(lanes: Lanes, grant: EntryGrant, *, keep: bool = True) -> EntryGrant | None:
     """FINISH one entry."""
     return (await lanes.finish([FinishRequest(grant=grant, keep=keep)]))[0]
 
 
-async def only_grant(lanes: Lanes) -> Grant:
+async def only_grant(lanes: Lanes) -> EntryGrant:
     """The one grant that READ must give now."""
     (grant,) = (await lanes.read(10)).grants
     return grant
@@ -93,7 +102,7 @@ async def only_grant(lanes: Lanes) -> Grant:
 async def is_empty(redis: Redis) -> bool:
     """True when nothing is left but counters and the signs of life of workers."""
     left = {text(key).removeprefix(KEYS) for key in await redis.keys("*")} - {STREAM}
-    lasting = {key for key in left if key in ("token", "vanished", "workers", "departed")}
+    lasting = {key for key in left if key in ("token", "vanished", "workers", "departed", "reap_from")}
     lasting |= {key for key in left if key.startswith("hb:")}
     pending = await redis.xpending(STREAM, GROUP)
     return left == lasting and pending["pending"] == 0 and await redis.xlen(STREAM) == 0
@@ -106,7 +115,7 @@ async def test_entries_of_one_conversation_are_granted_one_at_a_time_in_stream_o
     lanes = await worker("a")
     ids = await publish(redis, *(event("c", number) for number in range(5)))
     granted = []
-    grant: Grant | None = await only_grant(lanes)
+    grant: EntryGrant | None = await only_grant(lanes)
     while grant is not None:
         granted.append(grant.entry_id)
         assert not (await lanes.read(10)).grants
@@ -162,7 +171,7 @@ async def test_many_readers_never_hold_two_entries_of_a_lane_nor_break_its_order
             (entry_id,) = await publish(client, event(conversation, number))
             expected[conversation].append(entry_id)
 
-    async def run(lanes: Lanes, grant: Grant | None) -> None:
+    async def run(lanes: Lanes, grant: EntryGrant | None) -> None:
         while grant is not None:
             conversation = json.loads(grant.payload)["conversation_id"]
             assert conversation not in held
@@ -256,6 +265,58 @@ async def test_a_living_worker_is_not_reaped(redis: Redis, worker: NewWorker) ->
 
     assert await b.reap() == (0, ())
     assert not (await b.read(10)).grants
+
+
+async def outlast(redis: Redis) -> None:
+    """What an outage of the server leaves behind once it was longer than every TTL."""
+    await redis.delete(*[key async for key in redis.scan_iter(f"{KEYS}hb:*")], f"{KEYS}reap_from")
+
+
+async def test_after_an_outage_living_workers_keep_their_lanes(redis: Redis, worker: NewWorker) -> None:
+    """The first worker that comes back neither reaps the others nor takes a lane over by a new entry."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c", 1))
+    held = await only_grant(a)
+    await outlast(redis)
+    await publish(redis, event("c", 2))
+    before = (await b.read(10)).grants
+    await b.heartbeat(60_000)
+    freed, after = await b.reap(), (await b.read(10)).grants
+    await a.heartbeat(60_000)
+    following = await finish(a, held)
+
+    assert (before, freed, after) == ((), (0, ()), ())
+    assert following is not None
+
+
+async def test_who_does_not_come_back_after_an_outage_is_reaped_half_a_ttl_later(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """From then on a missing heartbeat is conclusive again."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c", 1))
+    await only_grant(a)
+    await outlast(redis)
+    waited = asyncio.get_running_loop().time()
+    async with asyncio.timeout(20):
+        while not (await b.reap())[0]:
+            await b.heartbeat(1000)
+    waited = asyncio.get_running_loop().time() - waited
+
+    assert waited >= 0.5
+
+
+async def test_a_fresh_worker_reaps_at_once_on_a_server_that_was_never_away(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """How long the reaper itself has lived proves nothing: the heartbeats of others kept the clock."""
+    a = await worker("a")
+    await publish(redis, event("c", 1))
+    await only_grant(a)
+    await die(redis, "a")
+    fresh = await worker("fresh")
+
+    assert await fresh.reap() == (1, ("a",))
 
 
 async def test_reap_frees_no_more_lanes_than_asked_and_goes_on_next_time(
@@ -630,7 +691,7 @@ async def test_ids_that_are_no_times_keep_their_numeric_order(redis: Redis, work
     for entry_id in ids:
         await redis.xadd(STREAM, {"data": json.dumps(event("c"))}, id=entry_id)
     granted = []
-    grant: Grant | None = await only_grant(lanes)
+    grant: EntryGrant | None = await only_grant(lanes)
     while grant is not None:
         granted.append(grant.entry_id)
         grant = await finish(lanes, grant)
@@ -639,24 +700,76 @@ async def test_ids_that_are_no_times_keep_their_numeric_order(redis: Redis, work
     assert await is_empty(redis)
 
 
-async def test_a_full_redis_still_lets_work_go_on(redis: Redis, worker: NewWorker) -> None:
+@pytest.fixture
+async def full(redis: Redis) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Takes all memory from the server until the test ends."""
+
+    async def fill() -> None:
+        await redis.config_set("maxmemory", "1mb")
+        with pytest.raises(OutOfMemoryError):
+            await publish(redis, event("c", 3))
+
+    yield fill
+    await redis.config_set("maxmemory", "0")
+
+
+async def test_a_full_redis_still_lets_work_go_on(
+    redis: Redis, worker: NewWorker, full: Callable[[], Awaitable[None]]
+) -> None:
     """With noeviction and no memory left, publishing fails, but reading, finishing and heartbeats do not."""
     lanes = await worker("a")
     ids = await publish(redis, event("c", 1), event("c", 2))
-    await redis.config_set("maxmemory", "1mb")
-    try:
-        with pytest.raises(OutOfMemoryError):
-            await publish(redis, event("c", 3))
-        await die(redis, "a")
-        await lanes.heartbeat(60_000)
-        grant = await only_grant(lanes)
-        following = await finish(lanes, grant)
-    finally:
-        await redis.config_set("maxmemory", "0")
+    await die(redis, "a")
+    await full()
+    await lanes.heartbeat(60_000)
+    grant = await only_grant(lanes)
+    following = await finish(lanes, grant)
 
     assert following is not None
     assert following.entry_id == ids[1]
     assert await redis.exists(f"{KEYS}hb:a")
+
+
+async def test_a_worker_starts_on_a_full_redis_and_drains_it(
+    redis: Redis, full: Callable[[], Awaitable[None]]
+) -> None:
+    """Publishers filled the server before its first worker came: the group is made without free memory."""
+    ids = await publish(redis, event("c", 1), event("c", 2))
+    await full()
+    lanes = Lanes(redis, stream=STREAM, worker="a", keep_bytes=KEEP_BYTES)
+    await lanes.prepare()
+    await lanes.prepare()
+    await lanes.heartbeat(60_000)
+    first = await only_grant(lanes)
+    second = await finish(lanes, first)
+    assert second is not None
+    await finish(lanes, second)
+
+    assert [first.entry_id, second.entry_id] == ids
+    assert await redis.xlen(STREAM) == 0
+
+
+async def test_lanes_change_hands_on_a_full_redis(
+    redis: Redis, worker: NewWorker, full: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reaping, releasing, repairing and leaving need no free memory either."""
+    monkeypatch.setattr(stream, "IDLE_BEFORE_REPAIR_MS", 0)
+    a, b, c = [await worker(name) for name in "abc"]
+    ids = await publish(redis, event("c", 1), event("lost", 1))
+    await a.read(10)
+    await die(redis, "a")
+    await redis.delete(*(await redis.keys(KEYS.replace("{", "[{]") + "lane:*")))
+    await full()
+    repaired = (await b.repair("-"))[1]
+    reaped = await b.reap()
+    taken = (await b.read(1)).grants
+    released = await b.release(taken)
+    await b.leave()
+    grants = (await c.read(10)).grants
+
+    assert (repaired, reaped[1], released) == (2, ("a",), 1)
+    assert sorted(grant.entry_id for grant in grants) == ids
+    assert await redis.smembers(f"{KEYS}departed") >= {b"b"}
 
 
 async def test_an_idle_worker_is_woken_by_an_entry(redis: Redis, redis_url: str, worker: NewWorker) -> None:
@@ -675,7 +788,11 @@ async def test_an_idle_worker_is_woken_by_an_entry(redis: Redis, redis_url: str,
 async def test_a_batch_is_published_in_order(redis: Redis, redis_url: str) -> None:
     """The Python function gives one id an event, ascending."""
     with PlainRedis.from_url(redis_url) as client:
-        ids = publish_many(client, [event("c", 1), b"{bad", event("c", 2)], stream=STREAM)
+        ids = append(
+            client,
+            [json.dumps(event("c", 1)).encode(), b"{bad", json.dumps(event("c", 2)).encode()],
+            stream=STREAM,
+        )
         stored = client.xrange(STREAM)
 
     assert [text(entry_id) for entry_id, _ in cast("list[tuple[bytes, object]]", stored)] == list(ids)

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from cli.demo.fleet import fleet
-from cli.demo.ways_in import await_pages, furnish, way_in
+from cli.demo.sign_in_links import add_sample_reviews, await_pages, new_review_access
 from sandbox.server import DIRECT
 from worker.errors import ConfigurationError
 from worker.settings import Settings
@@ -22,11 +22,11 @@ def test_a_dead_sandbox_is_started_again_at_its_address(database_url: str, redis
         first = running.sandbox
         first.process.kill()
         first.process.wait()
-        mended, again = running.mend(), running.mend()
+        restarted, again = running.restart_ended(), running.restart_ended()
         with DIRECT.open(urllib.request.Request(f"{first.url}/healthz"), timeout=10) as answer:
             status = answer.status
 
-    assert (mended, again, status) == (("sandbox",), (), 200)
+    assert (restarted, again, status) == (("sandbox",), (), 200)
     assert running.sandbox.process.poll() is not None
 
 
@@ -57,21 +57,21 @@ def test_dead_review_pages_are_started_again_at_their_address(database_url: str,
     """Whoever has them open goes on where they were."""
     with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
         running.start("review", "cli", "review")
-        await_pages(running)
+        await_pages(running, print)
         address, died = running.review_url, running.workers["review"]
         died.kill()
         died.wait()
-        mended = running.mend()
-        await_pages(running)
+        restarted = running.restart_ended()
+        await_pages(running, print)
 
-    assert (mended, running.review_url) == (("review",), address)
+    assert (restarted, running.review_url) == (("review",), address)
 
 
 def test_nobody_is_invented_in_a_database_of_the_caller(database_url: str, redis_url: str) -> None:
     """A person with every role and a link for them belong in a database that ends with the demo only."""
     with fleet({"DATABASE_URL": database_url, "REDIS_URL": redis_url}) as running:
-        asyncio.run(furnish(running))
-        way = asyncio.run(way_in(running))
+        asyncio.run(add_sample_reviews(running))
+        way = asyncio.run(new_review_access(running))
     with psycopg.connect(database_url) as connection:
         people = connection.execute("SELECT login FROM people").fetchall()
 

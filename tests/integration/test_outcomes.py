@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sandbox.server import SandboxHandle
-from tests.integration.running import Running, eventually, running
-from worker.policy import Reason
+from tests.support.running import Running, eventually, running
+from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -96,6 +96,13 @@ OUTCOMES = (
         degraded=True,
     ),
     Outcome(
+        reason=Reason.MODERATION_MISCONFIGURED,
+        decision="ignore",
+        settings={"moderation_failure": "allow"},
+        rules=(down("401", contains="open on"),),
+        degraded=True,
+    ),
+    Outcome(
         reason=Reason.LLM_ERROR,
         decision="ignore",
         rules=({"route": "chat", "fault": "500"},),
@@ -152,6 +159,14 @@ OUTCOMES = (
         decision="ignore",
         settings={"moderation_failure": "block"},
         rules=(down("500", contains="nine to six"),),
+        calls=1,
+        degraded=True,
+    ),
+    Outcome(
+        reason=Reason.REPLY_MODERATION_MISCONFIGURED,
+        decision="ignore",
+        settings={"moderation_failure": "allow"},
+        rules=(down("403", contains="nine to six"),),
         calls=1,
         degraded=True,
     ),

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from db import accounts
-from db.pool import pool
+from db.pool import create_pool
 from sandbox.server import SandboxHandle
-from tests.integration.running import Running, eventually, running
-from tests.integration.terminal import Shell
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
 from worker.account_settings import changed
-from worker.policy import Reason
+from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
@@ -39,7 +39,7 @@ def of(engine: Running, policy: dict[str, Any], text: str = QUESTION, **more: An
 
 
 def test_validators_send_a_cited_reply_and_keep_their_record(engine: Running) -> None:
-    """Seed 002: validation_info and learning_suggestions stand in the audit."""
+    """Confidence Validation: validation_info and learning_suggestions stand in the audit."""
     row = of(engine, {"name": "validators"})
     record = row["snapshot_json"]["assessment"]["diagnostics"]
 
@@ -50,7 +50,7 @@ def test_validators_send_a_cited_reply_and_keep_their_record(engine: Running) ->
 
 
 def test_validators_replace_a_confident_reply_without_documents(engine: Running) -> None:
-    """Seed 002, "Fallback Triggers": the safe text goes out and holds nothing of the draft."""
+    """Confidence Validation, "Fallback Triggers": the safe text goes out and holds nothing of the draft."""
     engine.sandbox.add_rule("chat", "ungrounded")
     row = of(engine, {"name": "validators"}, text="Which planets have rings?")
     record = row["snapshot_json"]["assessment"]["diagnostics"]
@@ -63,7 +63,7 @@ def test_validators_replace_a_confident_reply_without_documents(engine: Running)
 
 
 def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: Path) -> None:
-    """Tier, what failed, used fallback and what to learn (seed 002, "Dashboard Display")."""
+    """Tier, what failed, used fallback and what to learn (Confidence Validation, "Dashboard Display")."""
     engine.sandbox.add_rule("chat", "ungrounded")
     row = of(engine, {"name": "validators"}, text="Which planets have rings?")
     shown = terminal(engine, tmp_path).on_terminal("decisions", "show", str(row["id"]), columns=120).out
@@ -71,11 +71,11 @@ def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: P
     assert "validators@1" in shown
     assert "used fallback" in shown
     assert "missing_uncertainty_no_context" in shown
-    assert '["planet","ring"]' in shown
+    assert '["planets","rings"]' in shown
 
 
 def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:
-    """Seed 002: ENABLE_VALIDATORS=false."""
+    """Confidence Validation: ENABLE_VALIDATORS=false."""
     engine.sandbox.add_rule("chat", "ungrounded")
     row = of(engine, {"name": "validators", "ENABLE_VALIDATORS": False}, text="Which planets have rings?")
 
@@ -86,7 +86,7 @@ def test_validators_that_are_switched_off_send_everything(engine: Running) -> No
 
 
 def test_safety_refuses_a_question_before_any_model_is_paid(engine: Running) -> None:
-    """Seed 003, query-only mode: the capital of Mars has no chunk."""
+    """Safety Mechanism, query-only mode: the capital of Mars has no chunk."""
     row = of(engine, {"name": "safety", "scope": "NCERT textbooks"}, text="Which planets have rings?")
     result = row["snapshot_json"]["assessment"]["diagnostics"]
 
@@ -108,7 +108,7 @@ LENIENT = {
 
 
 def test_safety_sends_an_answer_that_passes_all_five_checks(engine: Running) -> None:
-    """Seed 003, full mode."""
+    """Safety Mechanism, full mode."""
     row = of(engine, LENIENT)
     result = row["snapshot_json"]["assessment"]["diagnostics"]
 
@@ -119,7 +119,7 @@ def test_safety_sends_an_answer_that_passes_all_five_checks(engine: Running) -> 
 
 
 def test_safety_rejects_an_answer_that_left_its_passages(engine: Running) -> None:
-    """Seed 003, checks 4 and 5 after generation; every reason is listed."""
+    """Safety Mechanism, checks 4 and 5 after generation; every reason is listed."""
     engine.sandbox.add_rule("chat", "ungrounded")
     row = of(engine, LENIENT)
     result = row["snapshot_json"]["assessment"]["diagnostics"]
@@ -131,7 +131,7 @@ def test_safety_rejects_an_answer_that_left_its_passages(engine: Running) -> Non
 
 
 def test_safety_rejects_passages_of_another_class_by_name(engine: Running) -> None:
-    """Seed 003, check 3: class and subject come with the event's metadata."""
+    """Safety Mechanism, check 3: class and subject come with the event's metadata."""
     row = of(engine, LENIENT, metadata={"labels": {"subject": "Mathematics", "class": "10"}})
     result = row["snapshot_json"]["assessment"]["diagnostics"]
 
@@ -141,7 +141,7 @@ def test_safety_rejects_passages_of_another_class_by_name(engine: Running) -> No
 
 
 def test_the_failsafe_answers_by_category_with_the_account_s_words(engine: Running) -> None:
-    """Seed 000: metadata FAILSAFE_TRIGGERED with preview and time in the stored snapshot."""
+    """FailsafeNode: metadata FAILSAFE_TRIGGERED with preview and time in the stored snapshot."""
     policy = {"name": "failsafe", "confidence_threshold": 0.9, "responses": {"UNCERTAINTY": "Ask us again."}}
     row = of(engine, policy)
     record = row["snapshot_json"]["assessment"]["diagnostics"]
@@ -155,7 +155,7 @@ def test_the_failsafe_answers_by_category_with_the_account_s_words(engine: Runni
 
 
 def test_a_threshold_changed_at_run_time_judges_the_next_event(engine: Running) -> None:
-    """Seed 000: configure_failsafe on a running worker, by `hushgate accounts set`."""
+    """FailsafeNode: configure_failsafe on a running worker, by `hushgate accounts set`."""
     user_id = engine.account(documents=HOURS, assessment_policy={"name": "failsafe"})
     first = engine.decide(user_id, QUESTION)
     changes = {"assessment_policy": {"name": "failsafe", "confidence_threshold": 1.0, "judge_below": 0}}
@@ -174,9 +174,9 @@ def test_a_threshold_changed_at_run_time_judges_the_next_event(engine: Running) 
 
 async def save_as_owner(url: str, user_id: str, changes: dict[str, Any]) -> int:
     """What `hushgate accounts set` does; the new version."""
-    async with pool(url, size=1, application="test", role=None) as source:
-        current = await accounts.newest(source, user_id)
-        return await accounts.store(source, changed(current, changes), changed_by="test")
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        current = await accounts.current_account(source, user_id)
+        return await accounts.store_account(source, changed(current, changes), changed_by="test")
 
 
 def terminal(engine: Running, folder: Path) -> Shell:
@@ -192,7 +192,7 @@ def terminal(engine: Running, folder: Path) -> Shell:
 
 
 def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
-    """Seed 002, "New Metrics", over the audit, by `hushgate assess metrics`."""
+    """Confidence Validation, "New Metrics", over the audit, by `hushgate assess metrics`."""
     user_id = engine.account(documents=HOURS, assessment_policy={"name": "validators"})
     engine.decide(user_id, QUESTION)
     engine.sandbox.add_rule("chat", "ungrounded")
@@ -211,7 +211,7 @@ def test_the_seven_metrics_can_be_asked_for(engine: Running, tmp_path: Path) -> 
     assert 0.1 < row["avg_confidence_score"] < 0.9
 
 
-def test_what_seed_001_monitors_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
+def test_what_confidence_guardrail_monitors_can_be_asked_for(engine: Running, tmp_path: Path) -> None:
     """Average confidence, recheck frequency, improvement rate and escalation rate."""
     policy = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
     user_id = engine.account(documents=HOURS, assessment_policy=policy)

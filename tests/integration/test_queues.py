@@ -13,17 +13,39 @@ import psycopg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db import claims, filling, golden, items, queues, reviewing, reviews
-from db.claims import Claim, ClaimLost
-from db.people import Role
-from db.queues import Kind, Load, Opening, Queue, Sample, Stratum
+from db.people.records import Role
 from db.review_store import Store
-from db.reviewing import Stored, Submission
-from db.reviews import Reviewer, ReviewRejected, Ruling, Source
-from tests.integration.audited import NOW, blocked, escalated, ignored, record, replied, rows
-from tests.reviewing import add_person, stored
+from db.reviews import (
+    claims,
+    golden_answers,
+    queue_filling,
+    queue_items,
+    queue_loads,
+    queues,
+    rulings,
+    submission,
+    withdrawal,
+)
+from db.reviews.claims import Claim, ClaimLost
+from db.reviews.queue_loads import QueueLoad
+from db.reviews.queues import (
+    NewQueue,
+    Queue,
+    QueueKind,
+    Sample,
+    Stratum,
+)
+from db.reviews.rulings import (
+    Reviewer,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+)
+from db.reviews.submission import StoredReview, Submission
+from tests.support.audited import NOW, blocked, escalated, ignored, record, replied, rows
+from tests.support.reviewing import add_person, stored
 from worker.model import Decision
-from worker.policy import Reason
+from worker.reasons import Reason
 
 NAMES = iter(f"queue {number}" for number in range(1000))
 DAY = datetime(NOW.year, NOW.month, NOW.day, tzinfo=UTC)
@@ -35,20 +57,22 @@ def _nothing_is_known(database_url: str) -> None:
 
 
 def reader(url: str) -> Reviewer:
-    """Somebody new who reads."""
+    """A new reviewer."""
     person = add_person(url, Role.REVIEWER)
     return Reviewer(person_id=person.person_id, login=person.login)
 
 
-def queue(url: str, kind: Kind = Kind.HAND, *, holding: Sequence[Decision] = (), **more: Any) -> Queue:
+def queue(
+    url: str, kind: QueueKind = QueueKind.HAND, *, holding: Sequence[Decision] = (), **more: Any
+) -> Queue:
     """A new queue with these decisions in it."""
 
     async def change(connection: AsyncConnection) -> Queue:
-        opening = Opening(**{"name": next(NAMES), "kind": kind} | more)
-        queue_id = await queues.create(connection, opening, created_by="lead", now=NOW)
+        opening = NewQueue(**{"name": next(NAMES), "kind": kind} | more)
+        queue_id = await queues.create_queue(connection, opening, created_by="lead", now=NOW)
         picked = {each.decision_id: each.decided_at for each in holding}
-        await queues.pick(connection, queue_id, picked, accounts=None, now=NOW)
-        made = await queues.one(connection, queue_id)
+        await queues.add_decisions(connection, queue_id, picked, accounts=None, now=NOW)
+        made = await queues.get_queue(connection, queue_id)
         assert made is not None
         return made
 
@@ -65,29 +89,29 @@ def some(url: str, number: int = 1) -> list[Decision]:
 def claim(
     url: str, of: Queue, by: Reviewer, *, at: datetime = NOW, draw: float = 1.0, accounts: Any = None
 ) -> Claim | None:
-    """What somebody is dealt."""
+    """The item that a person is dealt."""
     return stored(
         url,
-        lambda connection: claims.claim(connection, of, by, accounts=accounts, draw=draw, now=at),
+        lambda connection: claims.claim_next(connection, of, by, accounts=accounts, draw=draw, now=at),
     )
 
 
 def answer(
     url: str, decision_id: UUID, by: Reviewer, word: Ruling = Ruling.AGREE, at: datetime = NOW
-) -> Stored:
+) -> StoredReview:
     """Answer what one holds."""
 
-    async def change(connection: AsyncConnection) -> Stored:
-        seen = await reviews.last_seen(connection, decision_id)
-        cause = reviews.Cause.OTHER if word is Ruling.OVERTURN else None
-        given = Submission(decision_id=decision_id, reviewer=by, ruling=word, seen=seen, cause=cause)
-        return await reviewing.submit(connection, given, at)
+    async def change(connection: AsyncConnection) -> StoredReview:
+        seen = await rulings.last_seen_review(connection, decision_id)
+        reason = rulings.RulingReason.OTHER if word is Ruling.OVERTURN else None
+        given = Submission(decision_id=decision_id, reviewer=by, ruling=word, seen=seen, reason=reason)
+        return await submission.submit_review(connection, given, at)
 
     return stored(url, change)
 
 
 def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
-    """And nobody waits for anybody."""
+    """Claims do not block each other."""
     of = queue(database_url, holding=some(database_url, 8))
     people = [reader(database_url) for _ in range(8)]
 
@@ -96,7 +120,7 @@ def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
 
             async def one(by: Reviewer) -> Claim | None:
                 async with store.writing() as connection:
-                    return await claims.claim(connection, of, by, accounts=None, draw=1.0, now=NOW)
+                    return await claims.claim_next(connection, of, by, accounts=None, draw=1.0, now=NOW)
 
             return await asyncio.gather(*(one(by) for by in people))
 
@@ -105,7 +129,7 @@ def test_many_who_claim_at_once_get_different_items(database_url: str) -> None:
     assert len({each.item_id for each in taken}) == 8
 
 
-def test_a_claim_holds_for_its_lease_and_then_anybody_may_have_it(database_url: str) -> None:
+def test_a_claim_holds_for_its_lease_and_then_others_may_claim_the_item(database_url: str) -> None:
     """Renewing counts from now; what was taken meanwhile cannot be renewed."""
     of = queue(database_url, holding=some(database_url), lease_s=60)
     one, other = reader(database_url), reader(database_url)
@@ -114,16 +138,16 @@ def test_a_claim_holds_for_its_lease_and_then_anybody_may_have_it(database_url: 
     waits = [claim(database_url, of, other, at=NOW + timedelta(seconds=s)) for s in (1, 59)]
     until = stored(
         database_url,
-        lambda connection: claims.renew(
+        lambda connection: claims.renew_claim(
             connection, first.item_id, one.person_id or uuid4(), NOW + timedelta(seconds=50)
         ),
     )
     still = claim(database_url, of, other, at=NOW + timedelta(seconds=100))
     taken = claim(database_url, of, other, at=NOW + timedelta(seconds=111))
-    with pytest.raises(ClaimLost, match="somebody else's"):
+    with pytest.raises(ClaimLost, match="held by another person"):
         stored(
             database_url,
-            lambda connection: claims.renew(connection, first.item_id, one.person_id or uuid4(), NOW),
+            lambda connection: claims.renew_claim(connection, first.item_id, one.person_id or uuid4(), NOW),
         )
 
     assert waits == [None, None]
@@ -151,13 +175,13 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     assert first is not None
     assert one.person_id is not None
     mine = one.person_id
-    stored(database_url, lambda connection: claims.skip(connection, first.item_id, mine))
+    stored(database_url, lambda connection: claims.skip_item(connection, first.item_id, mine))
     for_me, for_other = claim(database_url, of, one), claim(database_url, of, other)
     assert for_other is not None
     assert other.person_id is not None
     theirs = other.person_id
-    stored(database_url, lambda connection: claims.release(connection, for_other.item_id, theirs))
-    back = stored(database_url, lambda connection: claims.unskip(connection, of.id, mine))
+    stored(database_url, lambda connection: claims.release_item(connection, for_other.item_id, theirs))
+    back = stored(database_url, lambda connection: claims.restore_skipped(connection, of.id, mine))
     again = claim(database_url, of, one)
 
     assert for_me is None
@@ -168,13 +192,13 @@ def test_a_skipped_item_goes_to_others_and_comes_back_when_asked(database_url: s
     )
 
 
-def load_of(url: str, of: Queue, by: Reviewer) -> Load:
-    """How much waits in a queue, as somebody sees it."""
+def load_of(url: str, of: Queue, by: Reviewer) -> QueueLoad:
+    """The load of a queue for one person."""
     assert by.person_id is not None
     mine = by.person_id
-    return stored(url, lambda connection: queues.loads(connection, person_id=mine, accounts=None, now=NOW))[
-        of.id
-    ]
+    return stored(
+        url, lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=None, now=NOW)
+    )[of.id]
 
 
 def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
@@ -186,7 +210,7 @@ def let_go(url: str, claimed: Claim | None, by: Reviewer, way: Any) -> None:
 
 
 def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database_url: str) -> None:
-    """The number beside "Bring back" does not tell it apart; whoever skipped it could have looked."""
+    """The number of skipped items does not disclose it, and it is closed when they are restored."""
     counted: dict[str, list[tuple[int, int, int]]] = {"golden": [], "plain": []}
     asked, lead = replied(), reader(database_url)
     record(database_url, asked)
@@ -194,12 +218,12 @@ def test_a_skipped_golden_item_counts_as_skipped_and_is_not_dealt_again(database
     for name, share in (("golden", 1.0), ("plain", 0.0)):
         of, by = queue(database_url, holding=some(database_url, 3), golden_share=share), reader(database_url)
         first = claim(database_url, of, by, draw=0.0)
-        let_go(database_url, first, by, claims.skip)
-        let_go(database_url, claim(database_url, of, by), by, claims.skip)
+        let_go(database_url, first, by, claims.skip_item)
+        let_go(database_url, claim(database_url, of, by), by, claims.skip_item)
         loads = [load_of(database_url, of, by)]
         assert by.person_id is not None
         mine, here = by.person_id, of.id
-        back = stored(database_url, lambda connection: claims.unskip(connection, here, mine))  # noqa: B023
+        back = stored(database_url, lambda connection: claims.restore_skipped(connection, here, mine))  # noqa: B023
         loads.append(load_of(database_url, of, by))
         counted[name] = [(back, each.skipped, each.held) for each in loads]
         assert first is not None
@@ -219,7 +243,7 @@ def test_what_is_given_back_is_not_counted_as_skipped(database_url: str) -> None
     skipped = []
     for share in (1.0, 0.0):
         of, by = queue(database_url, holding=some(database_url, 2), golden_share=share), reader(database_url)
-        let_go(database_url, claim(database_url, of, by, draw=0.0), by, claims.release)
+        let_go(database_url, claim(database_url, of, by, draw=0.0), by, claims.release_item)
         skipped.append(load_of(database_url, of, by).skipped)
 
     assert skipped == [0, 0]
@@ -232,8 +256,10 @@ def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
     one, two, three = (reader(database_url) for _ in range(3))
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
-    let_go(database_url, claim(database_url, second_queue, two), two, claims.skip)
+    second_queue = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
+    let_go(database_url, claim(database_url, second_queue, two), two, claims.skip_item)
     load = load_of(database_url, second_queue, two)
     claim(database_url, second_queue, three)
     answer(database_url, decided.decision_id, three)
@@ -241,7 +267,7 @@ def test_a_skipped_blind_item_is_not_offered_back(database_url: str) -> None:
     assert (load.waiting, load.skipped) == (1, 0)
 
 
-def test_nobody_is_dealt_accounts_they_may_not_see(database_url: str) -> None:
+def test_items_of_other_accounts_are_not_dealt(database_url: str) -> None:
     """Nor are they counted for them."""
     foreign = ignored(user_id="umbrella")
     record(database_url, foreign)
@@ -252,7 +278,7 @@ def test_nobody_is_dealt_accounts_they_may_not_see(database_url: str) -> None:
     hidden = claim(database_url, of, by, accounts=("acme",))
     loads = stored(
         database_url,
-        lambda connection: queues.loads(connection, person_id=mine, accounts=("acme",), now=NOW),
+        lambda connection: queue_loads.load_counts(connection, person_id=mine, accounts=("acme",), now=NOW),
     )
     seen = claim(database_url, of, by, accounts=("umbrella",))
 
@@ -262,13 +288,13 @@ def test_nobody_is_dealt_accounts_they_may_not_see(database_url: str) -> None:
 
 
 def test_an_assigned_item_is_dealt_to_whom_it_is_assigned(database_url: str) -> None:
-    """First, and to nobody else."""
+    """It is dealt first, and only to that person."""
     plain, picked = some(database_url, 2)
     of = queue(database_url, holding=[plain])
     one, other = reader(database_url), reader(database_url)
     stored(
         database_url,
-        lambda connection: queues.pick(
+        lambda connection: queues.add_decisions(
             connection,
             of.id,
             {picked.decision_id: picked.decided_at},
@@ -282,7 +308,7 @@ def test_an_assigned_item_is_dealt_to_whom_it_is_assigned(database_url: str) -> 
     assert [each.decision_id for each in dealt if each] == [plain.decision_id, picked.decision_id]
 
 
-def test_an_erased_decision_is_nobody_s_work(database_url: str) -> None:
+def test_the_item_of_an_erased_decision_is_closed(database_url: str) -> None:
     """Its item closes by itself, and the next one is dealt."""
     gone, there = some(database_url, 2)
     of = queue(database_url, holding=[gone, there])
@@ -295,10 +321,10 @@ def test_an_erased_decision_is_nobody_s_work(database_url: str) -> None:
     assert dealt.decision_id == there.decision_id
 
 
-def test_a_review_settles_every_item_it_makes_needless_and_an_undo_brings_them_back(
+def test_a_review_closes_every_unnecessary_item_and_an_undo_reopens_them(
     database_url: str,
 ) -> None:
-    """Whoever reviewed on the decision's page has done the queue's work too."""
+    """A review on the decision's page also answers its queue items."""
     decided = some(database_url)[0]
     one, two = (queue(database_url, holding=[decided]) for _ in range(2))
     by = reader(database_url)
@@ -306,24 +332,24 @@ def test_a_review_settles_every_item_it_makes_needless_and_an_undo_brings_them_b
     done = answer(database_url, decided.decision_id, by)
     open_items = "SELECT count(*) AS n FROM queue_items WHERE decision_id = %s AND done_at IS NULL"
     closed = rows(database_url, open_items, decided.decision_id)
-    stored(database_url, lambda connection: reviewing.withdraw(connection, done.review.id, by, NOW))
+    stored(database_url, lambda connection: withdrawal.withdraw_review(connection, done.review.id, by, NOW))
     opened = rows(database_url, open_items, decided.decision_id)
     again = claim(database_url, one, by)
 
-    assert done.review.source is Source.QUEUE
+    assert done.review.source is ReviewSource.QUEUE
     assert [closed[0]["n"], opened[0]["n"]] == [0, 2]
     assert again is not None
     assert two.id != one.id
 
 
-def test_a_sample_is_read_whole_whatever_people_review_on_their_own(database_url: str) -> None:
+def test_a_sample_stays_whole_when_its_decisions_are_reviewed_elsewhere(database_url: str) -> None:
     """Neither a page nor a bulk review takes out of it what they look at; escalations are done by both."""
     before, after, waiting = ignored(), ignored(), escalated()
     record(database_url, before, after, waiting)
     by, sample = reader(database_url), Sample(share=1.0, most=100_000)
     answer(database_url, before.decision_id, by)
-    drawn_from = queue(database_url, Kind.SAMPLE, sample=sample)
-    escalations = queue(database_url, Kind.ESCALATIONS)
+    drawn_from = queue(database_url, QueueKind.SAMPLE, sample=sample)
+    escalations = queue(database_url, QueueKind.ESCALATIONS)
     for of in (drawn_from, escalations):
         refill(database_url, of)
     for each in (after, waiting):
@@ -347,7 +373,9 @@ def test_the_item_taken_last_is_the_one_that_is_answered(database_url: str) -> N
     claim(database_url, second, by, at=much_later)
     person = by.person_id
     assert person is not None
-    held = stored(database_url, lambda connection: items.held(connection, decided.decision_id, person))
+    held = stored(
+        database_url, lambda connection: queue_items.held_item(connection, decided.decision_id, person)
+    )
 
     assert held is not None
     assert held.queue_id == second.id
@@ -358,7 +386,7 @@ def test_escalations_are_all_filled_and_once(database_url: str) -> None:
     made = [escalated(at=NOW - timedelta(minutes=20, seconds=number)) for number in range(5)]
     record(database_url, *made)
     answer(database_url, made[0].decision_id, reader(database_url))
-    of = queue(database_url, Kind.ESCALATIONS)
+    of = queue(database_url, QueueKind.ESCALATIONS)
     refill(database_url, of)
     late = escalated(at=NOW - timedelta(seconds=30))
     record(database_url, late)
@@ -373,7 +401,7 @@ def refill(url: str, of: Queue, at: datetime = NOW) -> None:
     """Let a queue look at the audit."""
 
     async def change(connection: AsyncConnection) -> None:
-        await filling.fill(connection, of, at)
+        await queue_filling.fill_queue(connection, of, at)
 
     stored(url, change)
 
@@ -392,7 +420,7 @@ def chances(url: str, of: Queue) -> set[tuple[str, float]]:
     return {(row["stratum"], row["chance"]) for row in rows(url, query, of.id)}
 
 
-def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -> None:
+def test_a_sample_is_repeatable_and_unbiased(database_url: str) -> None:
     """A share of each stratum within what chance allows; facts of settings are never drawn."""
     at = NOW - timedelta(hours=3)
     rules = {f"flagged_keyword:{name}": number for name, number in (("often", 1500), ("rare", 500))}
@@ -404,8 +432,8 @@ def test_a_sample_is_the_same_every_time_and_favours_nobody(database_url: str) -
     off = [ignored(at=at, reason_code=Reason.AI_DISABLED, user_id="sampled") for _ in range(50)]
     record(database_url, *made, *off)
     sample = Sample(share=0.2, per=Stratum.MATCHED_RULE, most=100_000, seed=7)
-    one, two = (queue(database_url, Kind.SAMPLE, sample=sample) for _ in range(2))
-    other = queue(database_url, Kind.SAMPLE, sample=Sample(share=0.2, most=100_000, seed=8))
+    one, two = (queue(database_url, QueueKind.SAMPLE, sample=sample) for _ in range(2))
+    other = queue(database_url, QueueKind.SAMPLE, sample=Sample(share=0.2, most=100_000, seed=8))
     for of in (one, two, other):
         refill(database_url, of)
     strata = Counter(
@@ -431,7 +459,7 @@ def test_a_stratified_sample_takes_as_many_of_the_rare_as_of_the_common(database
     ]
     today = [blocked(at=DAY, matched_rule="flagged_phrase:today")]
     record(database_url, *made, *today)
-    of = queue(database_url, Kind.SAMPLE, sample=Sample(each=3, per=Stratum.MATCHED_RULE))
+    of = queue(database_url, QueueKind.SAMPLE, sample=Sample(each=3, per=Stratum.MATCHED_RULE))
     noon = DAY + timedelta(hours=12)
     for _ in range(9):
         refill(database_url, of, noon)
@@ -448,7 +476,7 @@ def test_a_stratified_sample_takes_as_many_of_the_rare_as_of_the_common(database
 
 def test_a_full_sample_waits_for_its_readers(database_url: str) -> None:
     """And goes on where it stopped."""
-    of = queue(database_url, Kind.SAMPLE, sample=Sample(share=1.0, most=1), holding=some(database_url))
+    of = queue(database_url, QueueKind.SAMPLE, sample=Sample(share=1.0, most=1), holding=some(database_url))
     refill(database_url, of)
     held_back = drawn(database_url, of)
     rows(database_url, "UPDATE queue_items SET done_at = now() WHERE queue_id = %s", of.id)
@@ -470,19 +498,19 @@ def test_a_sample_that_cannot_be_drawn_is_refused(wrong: dict[str, Any]) -> None
 def test_queue_names_are_taken_once(database_url: str) -> None:
     """Closed queues keep theirs: their items refer to it."""
     of = queue(database_url)
-    stored(database_url, lambda connection: queues.close(connection, of.id, NOW))
+    stored(database_url, lambda connection: queues.close_queue(connection, of.id, NOW))
     with pytest.raises(ReviewRejected, match="no other queue has"):
         queue(database_url, name=of.name)
 
 
 def test_a_fresh_install_has_queues_to_work_in(database_url: str) -> None:
     """Escalations, a sample of what was silently ignored, and second readings."""
-    made = stored(database_url, queues.all_open)
+    made = stored(database_url, queues.list_open_queues)
 
     assert {(each.name, each.kind) for each in made if each.created_by == "hushgate"} == {
-        ("Escalations", Kind.ESCALATIONS),
-        ("Silent ignores, a sample", Kind.SAMPLE),
-        ("Second readings", Kind.SECOND),
+        ("Escalations", QueueKind.ESCALATIONS),
+        ("Silent ignores, a sample", QueueKind.SAMPLE),
+        ("Second readings", QueueKind.SECOND),
     }
 
 
@@ -490,14 +518,14 @@ def known(url: str, decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE
     """Mark a decision as one with a known answer."""
     stored(
         url,
-        lambda connection: golden.mark(
-            connection, decided.decision_id, verdict=word, corrected=None, note="because", by=by
+        lambda connection: golden_answers.set_known_answer(
+            connection, decided.decision_id, ruling=word, corrected=None, note="because", by=by
         ),
     )
 
 
 def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: str) -> None:
-    """Then the known answer is shown; it tests the reader and leaves the decision's state alone."""
+    """Then the known answer is shown; the decision's review state does not change."""
     asked, plain = replied(), some(database_url)[0]
     record(database_url, asked)
     lead, by = reader(database_url), reader(database_url)
@@ -507,24 +535,26 @@ def test_a_golden_item_looks_like_any_other_until_it_is_answered(database_url: s
     assert dealt is not None
     assert by.person_id is not None
     mine = by.person_id
-    hidden = stored(database_url, lambda connection: items.hidden(connection, mine))
+    hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, mine))
     done = answer(database_url, dealt.decision_id, by, Ruling.OVERTURN)
     with pytest.raises(ReviewRejected, match="known answer"):
-        stored(database_url, lambda connection: reviewing.withdraw(connection, done.review.id, by, NOW))
+        stored(
+            database_url, lambda connection: withdrawal.withdraw_review(connection, done.review.id, by, NOW)
+        )
     after = claim(database_url, of, by, draw=0.1)
 
     assert dealt.decision_id == asked.decision_id
     assert set(Claim.__slots__) == {"item_id", "queue_id", "decision_id", "user_id", "claimed_until"}
     assert hidden == {asked.decision_id}
-    assert done.review.source is Source.GOLDEN
+    assert done.review.source is ReviewSource.GOLDEN
     assert done.known is not None
-    assert (done.known.verdict, done.known.note) == (Ruling.AGREE, "because")
+    assert (done.known.ruling, done.known.note) == (Ruling.AGREE, "because")
     assert rows(database_url, "SELECT 1 FROM review_states WHERE decision_id = %s", asked.decision_id) == []
     assert after is not None
     assert after.decision_id == plain.decision_id
 
 
-def test_golden_items_are_not_dealt_to_their_author_nor_by_themselves(database_url: str) -> None:
+def test_golden_items_are_not_dealt_to_their_author_nor_in_an_empty_queue(database_url: str) -> None:
     """Who knows the answer is no test, and a queue with nothing else in it would give them away."""
     asked = replied()
     record(database_url, asked)
@@ -534,40 +564,45 @@ def test_golden_items_are_not_dealt_to_their_author_nor_by_themselves(database_u
     of = queue(database_url, holding=[plain], golden_share=1.0)
     empty = queue(database_url, golden_share=1.0)
     for_lead = claim(database_url, of, lead, draw=0.0)
-    alone = claim(database_url, empty, by, draw=0.0)
-    stored(database_url, lambda connection: golden.unmark(connection, asked.decision_id))
+    dealt_in_empty = claim(database_url, empty, by, draw=0.0)
+    stored(database_url, lambda connection: golden_answers.forget_known_answer(connection, asked.decision_id))
     forgotten = claim(database_url, of, by, draw=0.0)
 
     assert for_lead is not None
     assert for_lead.decision_id == plain.decision_id
-    assert alone is None
+    assert dealt_in_empty is None
     assert forgotten is None
 
 
-def test_a_second_reading_is_blind_and_somebody_else_s(database_url: str) -> None:
+def test_a_second_reading_is_blind_and_goes_to_another_person(database_url: str) -> None:
     """The second reader is never the first, sees nothing before the answer, and is not held to be stale."""
     decided = some(database_url)[0]
     of = queue(database_url, holding=[decided], second_share=1.0)
     one, two = reader(database_url), reader(database_url)
     claim(database_url, of, one)
     first = answer(database_url, decided.decision_id, one)
-    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    second_queue = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
     for_first = claim(database_url, second_queue, one)
     for_second = claim(database_url, second_queue, two)
     assert for_second is not None
     assert two.person_id is not None
     theirs = two.person_id
-    hidden = stored(database_url, lambda connection: items.hidden(connection, theirs))
+    hidden = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, theirs))
     given = Submission(
-        decision_id=decided.decision_id, reviewer=two, ruling=Ruling.OVERTURN, cause=reviews.Cause.OTHER
+        decision_id=decided.decision_id,
+        reviewer=two,
+        ruling=Ruling.OVERTURN,
+        reason=rulings.RulingReason.OTHER,
     )
-    blind = stored(database_url, lambda connection: reviewing.submit(connection, given, NOW))
-    shown = stored(database_url, lambda connection: items.hidden(connection, theirs))
+    blind = stored(database_url, lambda connection: submission.submit_review(connection, given, NOW))
+    shown = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, theirs))
 
     assert for_first is None
     assert hidden == {decided.decision_id}
     assert shown == frozenset()
-    assert blind.review.source is Source.BLIND
+    assert blind.review.source is ReviewSource.BLIND
     assert blind.item is not None
     assert blind.item.first_review == first.review.id
     state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
@@ -581,12 +616,14 @@ def test_a_blind_item_does_not_come_back_to_who_gave_it_back(database_url: str) 
     one, two = reader(database_url), reader(database_url)
     claim(database_url, of, one)
     answer(database_url, decided.decision_id, one)
-    second_queue = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    second_queue = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
     dealt = claim(database_url, second_queue, two)
     assert dealt is not None
     assert two.person_id is not None
     theirs = two.person_id
-    stored(database_url, lambda connection: claims.release(connection, dealt.item_id, theirs))
+    stored(database_url, lambda connection: claims.release_item(connection, dealt.item_id, theirs))
 
     assert claim(database_url, second_queue, two) is None
 
@@ -605,11 +642,13 @@ def test_loads_tell_what_waits_and_who_holds_it(database_url: str) -> None:
     assert two.person_id is not None
     theirs = two.person_id
     load = stored(
-        database_url, lambda connection: queues.loads(connection, person_id=theirs, accounts=None, now=NOW)
+        database_url,
+        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
     )[of.id]
     answer(database_url, held.decision_id, two)
     done = stored(
-        database_url, lambda connection: queues.loads(connection, person_id=theirs, accounts=None, now=NOW)
+        database_url,
+        lambda connection: queue_loads.load_counts(connection, person_id=theirs, accounts=None, now=NOW),
     )[of.id]
 
     assert (load.waiting, load.held, load.done_today) == (2, 1, 0)

@@ -8,12 +8,13 @@ from itertools import count, product
 
 import pytest
 
-from db import documents, embedders, retrieval
-from db.embedders import StoredEmbedder
+from db.documents import embedding_models, retrieval, similarity_calibration, storage, vector_index
+from db.documents.embedding_models import StoredEmbedder
+from db.documents.retrieval import PostgresRetriever
+from db.documents.search_statement import search_statement
 from db.pool import Pool
-from db.retrieval import PostgresRetriever
 from sandbox.server import SandboxHandle
-from tests.integration.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
+from tests.support.library import CHINESE, RETURNS, SHIPPING, add, embedding, opened, values
 from worker.errors import StorageUnavailable
 from worker.model import FoundBy
 
@@ -22,14 +23,14 @@ STORED = StoredEmbedder(embedder_id=7, model="m", dimensions=8, asked_dimensions
 STATEMENTS = [
     retrieval.STATE,
     *(
-        retrieval.statement(embedder, exact=exact, labelled=labelled)
+        search_statement(embedder, exact=exact, labelled=labelled)
         for embedder, exact, labelled in product((STORED, None), (True, False), (True, False))
     ),
-    documents.SAME_CONTENT,
-    documents.SAME_SOURCE,
-    documents.RELABEL,
-    documents.LISTED,
-    documents.REMOVE,
+    storage.SAME_CONTENT,
+    storage.SAME_SOURCE,
+    storage.RELABEL,
+    storage.LISTED,
+    storage.REMOVE,
 ]
 TENANT_TABLES = "documents|chunks|chunk_embeddings|account_words"
 
@@ -75,9 +76,9 @@ async def test_a_passage_is_found_by_words_and_by_vector(
     async with embedding(sandbox) as model:
         stored = await add(source, RETURNS, user_id=account, model=model)
         await add(source, SHIPPING, user_id=account, model=model)
-        active = await embedders.active(source)
+        active = await embedding_models.active_embedder(source)
         assert active is not None
-        await embedders.calibrate(source, active, model.embedder)
+        await similarity_calibration.calibrate_embedder(source, active, model.embedder)
         found = await PostgresRetriever(reader, model.embedder).search(account, "Can goods be returned?", 1)
     (passage,) = found.passages
 
@@ -92,7 +93,7 @@ async def test_a_passage_is_found_by_words_and_by_vector(
 async def test_passages_of_another_account_are_never_found(
     source: Pool, reader: Pool, sandbox: SandboxHandle, account: str
 ) -> None:
-    """Not by vector, not by words, whoever has more or better ones."""
+    """Neither by vector nor by words, even if other accounts have more or better passages."""
     other = f"{account}-other"
     async with embedding(sandbox) as model:
         mine = await add(source, SHIPPING, user_id=account, model=model)
@@ -121,7 +122,7 @@ async def test_an_account_without_documents_costs_no_embedding(
 async def test_without_the_embedding_model_search_goes_on_by_words(
     source: Pool, sandbox: SandboxHandle, account: str, fault: str, kind: str
 ) -> None:
-    """The failure is told to the caller; the similarity is then the share of the query's words."""
+    """The caller sees the failure; the similarity is then the share of the query's words."""
     async with embedding(sandbox) as model:
         await add(source, RETURNS, user_id=account, model=model)
         await add(source, SHIPPING, user_id=account, model=model)
@@ -210,9 +211,9 @@ async def test_hnsw_finds_the_own_chunks_among_many_of_others(
     async with embedding(sandbox) as model:
         await add(source, crowd, user_id=f"{account}-crowd", model=model)
         await add(source, own, user_id=account, model=model)
-        active = await embedders.active(source)
+        active = await embedding_models.active_embedder(source)
         assert active is not None
-        await embedders.ensure_index(source, active, least=0)
+        await vector_index.ensure_index(source, active, least=0)
         async with source.connection() as connection:
             await connection.execute("ANALYZE chunk_embeddings")
         found = await PostgresRetriever(reader, model.embedder).search(account, "goods returned", 10)
@@ -227,15 +228,15 @@ async def test_the_index_is_what_answers_for_a_large_account(source: Pool, sandb
     """The statement for large accounts matches the partial index, though parameters are bound."""
     async with embedding(sandbox) as model:
         stored = await add(source, RETURNS, user_id="planner", model=model)
-        active = await embedders.active(source)
+        active = await embedding_models.active_embedder(source)
         assert active is not None
-        await embedders.ensure_index(source, active, least=0)
+        await vector_index.ensure_index(source, active, least=0)
     assert stored.document_id > 0
-    statement = retrieval.statement(active, exact=False, labelled=False)
+    statement = search_statement(active, exact=False, labelled=False)
     parameters = {
         "user_id": "planner",
         "words": ["returns"],
-        "vector": embedders.vector_text([1.0] * active.dimensions),
+        "vector": embedding_models.vector_text([1.0] * active.dimensions),
         "candidates": 50,
         "limit": 5,
         "min_similarity": 0.0,

@@ -16,15 +16,28 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from db import audit, claims, golden, jobs, queues, reviewing
-from db.jobs import JobKind, JobLost, JobState, Step
-from db.people import Person, Role
-from db.queues import Kind, Opening
-from db.reviewing import Submission
-from db.reviews import Cause, Reviewer, Ruling
-from tests.integration.audited import blocked, record, replied
+from db import jobs
+from db.audit import decision_list
+from db.jobs import (
+    JobKind,
+    JobLost,
+    JobState,
+    JobStep,
+)
+from db.people.records import Person, Role
+from db.reviews import (
+    claims,
+    golden_answers,
+    queues,
+    submission,
+    withdrawal,
+)
+from db.reviews.queues import NewQueue, QueueKind
+from db.reviews.rulings import Reviewer, Ruling, RulingReason
+from db.reviews.submission import Submission
 from tests.integration.test_reviews import NOW
-from tests.reviewing import PASSWORD, Visitor, add_person, site, stored
+from tests.support.audited import blocked, record, replied
+from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
 
 
 @pytest.fixture
@@ -61,10 +74,12 @@ def hand_queue(
     url: str, name: str, decisions: dict[UUID, Any], *, golden_share: float = 0.0, second_share: float = 0.0
 ) -> UUID:
     """A queue with these decisions in it."""
-    opening = Opening(name=name, kind=Kind.HAND, golden_share=golden_share, second_share=second_share)
+    opening = NewQueue(name=name, kind=QueueKind.HAND, golden_share=golden_share, second_share=second_share)
     at = NOW - timedelta(days=1)
-    created = stored(url, lambda connection: queues.create(connection, opening, created_by="t", now=at))
-    stored(url, lambda connection: queues.pick(connection, created, decisions, accounts=None, now=NOW))
+    created = stored(url, lambda connection: queues.create_queue(connection, opening, created_by="t", now=at))
+    stored(
+        url, lambda connection: queues.add_decisions(connection, created, decisions, accounts=None, now=NOW)
+    )
     return created
 
 
@@ -77,8 +92,8 @@ def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str
     mark = as_reviewer(lead)
     stored(
         database_url,
-        lambda connection: golden.mark(
-            connection, asked.decision_id, verdict=Ruling.AGREE, corrected=None, note="", by=mark
+        lambda connection: golden_answers.set_known_answer(
+            connection, asked.decision_id, ruling=Ruling.AGREE, corrected=None, note="", by=mark
         ),
     )
     picked = {each.decision_id: each.decided_at for each in (ordinary, third)}
@@ -97,7 +112,7 @@ def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str
             for state in ("open", "reviewed", "agree")
         }
         seen[name] = (
-            "What others said is shown after" in page.text,
+            "Reviews of others are shown after" in page.text,
             "What was said" in page.text,
             dealt == f"/decisions/{decision}?item={decision}",
             person.name in index,
@@ -118,24 +133,26 @@ def test_a_golden_item_fits_the_queue_it_is_dealt_in(visitors: Any, database_url
     by = as_reviewer(lead)
     stored(
         database_url,
-        lambda connection: golden.mark(
-            connection, asked.decision_id, verdict=Ruling.AGREE, corrected=None, note="", by=by
+        lambda connection: golden_answers.set_known_answer(
+            connection, asked.decision_id, ruling=Ruling.AGREE, corrected=None, note="", by=by
         ),
     )
     escalations = next(
-        each for each in stored(database_url, queues.all_open) if each.kind is Kind.ESCALATIONS
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.ESCALATIONS
     )
     reader = as_reviewer(add_person(database_url, Role.REVIEWER))
     dealt = stored(
         database_url,
-        lambda connection: claims.claim(connection, escalations, reader, accounts=None, draw=0.0, now=NOW),
+        lambda connection: claims.claim_next(
+            connection, escalations, reader, accounts=None, draw=0.0, now=NOW
+        ),
     )
 
     assert dealt is None or dealt.decision_id != asked.decision_id
 
 
-def test_a_filter_does_not_tell_a_blind_reader_the_first_verdict(visitors: Any, database_url: str) -> None:
-    """Neither the list, nor the JSON face, nor the count before a bulk review or an export."""
+def test_a_filter_does_not_tell_a_blind_reader_the_first_ruling(visitors: Any, database_url: str) -> None:
+    """Neither the list, nor the JSON API, nor the count before a bulk review or an export."""
     decided = blocked()
     record(database_url, decided)
     of = hand_queue(
@@ -146,11 +163,13 @@ def test_a_filter_does_not_tell_a_blind_reader_the_first_verdict(visitors: Any, 
     page = first.get(first.post(f"/queues/{of}/next").headers["location"])
     assert page.status_code == 200
     first.post(
-        f"/decisions/{decided.decision_id}/review", verdict="overturn", reason="OTHER", seen="", note="No."
+        f"/decisions/{decided.decision_id}/review", ruling="overturn", reason="OTHER", seen="", note="No."
     )
     second, _ = signed_in(visitors, database_url, Role.LEAD)
     second.get("/queues")
-    again = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND)
+    again = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
     dealt = second.post(f"/queues/{again.id}/next").headers["location"]
     only = f"since=all&event={decided.event.event_id}"
     counts = {
@@ -175,10 +194,10 @@ def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_u
     one, two = (as_reviewer(add_person(database_url, Role.REVIEWER)) for _ in range(2))
 
     def dealt(queue_id: UUID, reader: Reviewer) -> Any:
-        queue = next(each for each in stored(database_url, queues.all_open) if each.id == queue_id)
+        queue = next(each for each in stored(database_url, queues.list_open_queues) if each.id == queue_id)
         return stored(
             database_url,
-            lambda connection: claims.claim(connection, queue, reader, accounts=None, draw=1.0, now=NOW),
+            lambda connection: claims.claim_next(connection, queue, reader, accounts=None, draw=1.0, now=NOW),
         )
 
     def says(reader: Reviewer, ruling: Ruling) -> Any:
@@ -186,24 +205,26 @@ def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_u
             decision_id=decided.decision_id,
             reviewer=reader,
             ruling=ruling,
-            cause=Cause.OTHER if ruling is Ruling.OVERTURN else None,
+            reason=RulingReason.OTHER if ruling is Ruling.OVERTURN else None,
         )
-        return stored(database_url, lambda connection: reviewing.submit(connection, given, NOW))
+        return stored(database_url, lambda connection: submission.submit_review(connection, given, NOW))
 
     def offered(reader: Reviewer) -> bool:
         """Whether the queue of second readings deals it; what other tests left there is skipped."""
         assert reader.person_id is not None
         mine = reader.person_id
         while (got := dealt(second, reader)) is not None and got.decision_id != decided.decision_id:
-            stored(database_url, partial(claims.skip, item_id=got.item_id, person_id=mine))
+            stored(database_url, partial(claims.skip_item, item_id=got.item_id, person_id=mine))
         return got is not None
 
     dealt(of, one)
     says(one, Ruling.OVERTURN)
-    second = next(each for each in stored(database_url, queues.all_open) if each.kind is Kind.SECOND).id
+    second = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    ).id
     first_offer = offered(two)
     blind = says(two, Ruling.AGREE)
-    stored(database_url, lambda connection: reviewing.withdraw(connection, blind.review.id, two, NOW))
+    stored(database_url, lambda connection: withdrawal.withdraw_review(connection, blind.review.id, two, NOW))
 
     assert first_offer
     assert not offered(two)
@@ -238,8 +259,8 @@ def test_a_shared_view_stays_among_people_who_share_an_account(visitors: Any, da
 
 
 @pytest.mark.parametrize("what", ["password", "sign_out", "disable"])
-def test_whoever_is_cast_out_keeps_no_key(visitors: Any, database_url: str, what: str) -> None:
-    """A thief makes a key for a year first; it ends with the sessions, and stays ended."""
+def test_revoked_access_ends_api_tokens(visitors: Any, database_url: str, what: str) -> None:
+    """A thief makes an API token for a year first; it ends with the sessions, and stays ended."""
     admin, _ = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
     victim, person = signed_in(visitors, database_url, Role.VIEWER)
     victim.get("/profile/tokens")
@@ -257,36 +278,20 @@ def test_whoever_is_cast_out_keeps_no_key(visitors: Any, database_url: str, what
     assert after.status_code == 401
 
 
-def test_an_account_s_admin_gives_no_password_to_who_signs_in_elsewhere(
-    visitors: Any, database_url: str
-) -> None:
-    """They would have a second way in that its owner never notices; administrators of all may."""
-    person = add_person(database_url, Role.VIEWER, account="west")
-    with psycopg.connect(database_url) as connection:
-        connection.execute("UPDATE people SET password_hash = NULL WHERE id = %s", (person.person_id,))
-    answers = []
-    for account in ("west", "*"):
-        admin, _ = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN, account=account)
-        admin.get(f"/people/{person.person_id}")
-        answers.append(admin.post(f"/people/{person.person_id}/manage", what="password").status_code)
-
-    assert answers == [403, 200]
-
-
 def test_a_server_that_was_away_does_not_end_a_job_that_another_goes_on_with(database_url: str) -> None:
     """It wakes up, fails at the step that the other has stored, and leaves the job alone."""
     person = add_person(database_url, Role.LEAD)
     job_id = uuid7()
 
     async def twice(connection: AsyncConnection) -> JobState | None:
-        await jobs.add(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params={})
+        await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params={})
         await connection.execute(sa.text("UPDATE jobs SET state = 'running' WHERE id = :id"), {"id": job_id})
-        asleep = await jobs.one(connection, job_id)
+        asleep = await jobs.get_job(connection, job_id)
         assert asleep is not None
-        await jobs.advance(connection, asleep, Step(done=1, position="1:"))
+        await jobs.store_step(connection, asleep, JobStep(done=1, position="1:"))
         with pytest.raises(JobLost):
-            await jobs.end(connection, asleep, JobState.FAILED, error="it broke")
-        found = await jobs.one(connection, job_id)
+            await jobs.end_job(connection, asleep, JobState.FAILED, error="it broke")
+        found = await jobs.get_job(connection, job_id)
         await connection.execute(
             sa.text("UPDATE jobs SET state = 'cancelled' WHERE id = :id"), {"id": job_id}
         )
@@ -312,7 +317,7 @@ def test_an_error_at_the_command_line_does_not_repeat_what_somebody_searched_for
     """It lands in terminals' logs and in reports."""
 
     async def fail() -> None:
-        async with audit.reading(database_url) as connection:
+        async with decision_list.read_connection(database_url) as connection:
             await connection.execute(sa.text("SELECT 1 / 0 WHERE :text <> ''"), {"text": "my secret search"})
 
     with pytest.raises(sa.exc.DBAPIError) as raised:

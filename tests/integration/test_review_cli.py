@@ -1,4 +1,4 @@
-"""``hushgate review``: people at the command line, for who has no page to open yet."""
+"""``hushgate review``: people at the command line, before any person can sign in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from tests.reviewing import site
+from tests.support.reviewing import site
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_last_administrator_is_not_taken_away(run: Any) -> None:
         assert "last administrator" in output
 
 
-def test_somebody_who_is_not_there_is_named(run: Any) -> None:
+def test_an_unknown_login_is_named(run: Any) -> None:
     """The login that was typed, and where to look."""
     for command in ("disable", "unlock", "sign-in-link", "reset-password"):
         code, _, output = run(command, "nobody")

@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 import pytest
 from httpx2 import Response
 
-from db import queues
-from db.people import Person, Role
-from db.queues import Kind, Opening
-from tests.integration.audited import NOW, blocked, escalated, history, ignored, record, replied, rows
-from tests.reviewing import Visitor, add_person, site, stored
+from db.people.records import Person, Role
+from db.reviews import queues
+from db.reviews.queues import NewQueue, QueueKind
+from tests.support.audited import NOW, blocked, escalated, history, ignored, record, replied, rows
+from tests.support.reviewing import Visitor, add_person, fill_queues, site, stored
 from worker.model import Decision
 
 SEEN = re.compile(r'name="seen" value="([^"]*)"')
@@ -61,9 +61,9 @@ def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url
     fast, _ = signed_in(visitors, database_url)
     slow, person = signed_in(visitors, database_url)
     pages = [each.get(path(decided)) for each in (fast, slow)]
-    send(fast, decided, pages[0], verdict="agree", note="looks right to me")
-    met = send(slow, decided, pages[1], verdict="overturn", reason="OTHER", note="no: <b>it is not</b>")
-    again = send(slow, decided, met, verdict="overturn", reason="OTHER", note="still not")
+    send(fast, decided, pages[0], ruling="agree", note="looks right to me")
+    met = send(slow, decided, pages[1], ruling="overturn", reason="OTHER", note="no: <b>it is not</b>")
+    again = send(slow, decided, met, ruling="overturn", reason="OTHER", note="still not")
     state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
 
     assert met.status_code == 409
@@ -77,11 +77,11 @@ def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url
 @pytest.mark.parametrize(
     ("fields", "status", "message"),
     [
-        ({}, 400, "verdict: expected agree, overturn, unsure, got nothing"),
-        ({"verdict": "maybe"}, 400, "verdict: expected"),
-        ({"verdict": "overturn"}, 400, "reason: expected a reason code"),
-        ({"verdict": "agree", "reason": "BECAUSE"}, 400, "reason: expected"),
-        ({"verdict": "agree", "remedy": "restore"}, 409, "possible without it"),
+        ({}, 400, "ruling: expected agree, overturn, unsure, got nothing"),
+        ({"ruling": "maybe"}, 400, "ruling: expected"),
+        ({"ruling": "overturn"}, 400, "reason: expected a reason code"),
+        ({"ruling": "agree", "reason": "BECAUSE"}, 400, "reason: expected"),
+        ({"ruling": "agree", "remedy": "restore"}, 409, "possible without it"),
     ],
 )
 def test_a_form_that_cannot_be_stored_comes_back_with_what_was_typed(
@@ -104,7 +104,7 @@ def test_a_decision_erased_meanwhile_gives_the_note_back(visitors: Any, database
     visitor, _ = signed_in(visitors, database_url)
     page = visitor.get(path(decided))
     erase(database_url, decided)
-    answer = send(visitor, decided, page, verdict="agree", note="worth keeping")
+    answer = send(visitor, decided, page, ruling="agree", note="worth keeping")
 
     assert answer.status_code == 410
     assert "worth keeping" in answer.text
@@ -126,7 +126,7 @@ def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: 
     record(database_url, sealed)
     visitor, _ = signed_in(visitors, database_url)
     page = visitor.get(path(sealed))
-    fields = {"verdict": "overturn", "reason": "RULE_TOO_BROAD", "remedy": "restore_message"}
+    fields = {"ruling": "overturn", "reason": "RULE_TOO_BROAD", "remedy": "restore_message"}
     send(visitor, sealed, page, **fields)
     restored = history(database_url, "pages")
     after = visitor.get(path(sealed))
@@ -148,17 +148,22 @@ def test_a_queue_leads_from_one_decision_to_the_next(visitors: Any, database_url
     visitor, person = signed_in(visitors, database_url)
     of = stored(
         database_url,
-        lambda connection: queues.create(
-            connection, Opening(name="pages", kind=Kind.HAND), created_by="t", now=NOW - timedelta(days=1)
+        lambda connection: queues.create_queue(
+            connection,
+            NewQueue(name="pages", kind=QueueKind.HAND),
+            created_by="t",
+            now=NOW - timedelta(days=1),
         ),
     )
     picked = {each.decision_id: each.decided_at for each in made}
-    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    stored(
+        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
+    )
     visitor.get("/queues")
     first = visitor.post(f"/queues/{of}/next")
     page = visitor.get(path(made[0]))
     listed = visitor.get("/queues")
-    second = send(visitor, made[0], page, verdict="agree")
+    second = send(visitor, made[0], page, ruling="agree")
     item = second.headers["location"].partition("item=")[2]
     renewed = visitor.post(f"/items/{item}/renew", decision=str(made[1].decision_id))
     third = visitor.post(f"/items/{item}/skip")
@@ -182,14 +187,16 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     second, _ = signed_in(visitors, database_url)
     of = stored(
         database_url,
-        lambda connection: queues.create(
-            connection, Opening(name="blind", kind=Kind.HAND, second_share=1.0), created_by="t", now=NOW
+        lambda connection: queues.create_queue(
+            connection, NewQueue(name="blind", kind=QueueKind.HAND, second_share=1.0), created_by="t", now=NOW
         ),
     )
     picked = {decided.decision_id: decided.decided_at}
-    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    stored(
+        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
+    )
     first.post(f"/queues/{of}/next")
-    send(first, decided, first.get(path(decided)), verdict="overturn", reason="OTHER", note="SECRET opinion")
+    send(first, decided, first.get(path(decided)), ruling="overturn", reason="OTHER", note="SECRET opinion")
     readings = rows(database_url, "SELECT id FROM queues WHERE kind = 'second'")[0]["id"]
     second.post(f"/queues/{readings}/next")
     before = second.get(path(decided))
@@ -197,11 +204,11 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
         second.get(f"/decisions?conversation={decided.event.conversation_id}&since=7d{more}").text
         for more in ("", "&review=overturn")
     ]
-    send(second, decided, before, verdict="agree")
+    send(second, decided, before, ruling="agree")
     after = second.get(path(decided))
 
     assert "SECRET" not in before.text
-    assert "is shown after your answer" in before.text
+    assert "are shown after your answer" in before.text
     assert "State: <strong>" not in before.text
     assert str(decided.decision_id) in lists[0]
     assert 'data-label="Review">open<' in lists[0]
@@ -216,7 +223,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
     lead, _ = signed_in(visitors, database_url, Role.LEAD)
     reader, _ = signed_in(visitors, database_url)
     lead.get(path(asked))
-    lead.post(f"/decisions/{asked.decision_id}/known", verdict="agree", note="plain as day", act="mark")
+    lead.post(f"/decisions/{asked.decision_id}/known", ruling="agree", note="plain as day", act="mark")
     lead.get("/queues")
     opened = lead.post("/queues", name="with golden", kind="hand", golden="100")
     of = rows(database_url, "SELECT id FROM queues WHERE name = 'with golden'")[0]["id"]
@@ -224,7 +231,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
     lead.post(f"/decisions/{plain.decision_id}/pick", queue=str(of), login="")
     reader.post(f"/queues/{of}/next")
     before = reader.get(path(asked))
-    answered = send(reader, asked, before, verdict="overturn", reason="OTHER")
+    answered = send(reader, asked, before, ruling="overturn", reason="OTHER")
     after = reader.get(path(asked))
 
     assert opened.status_code == 303
@@ -241,7 +248,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
         ({"kind": "sample", "amount": "5", "how": "each", "per": "colour"}, "per: expected"),
         ({"kind": "heap"}, "kind: expected"),
         ({"kind": "hand", "name": " "}, "name: expected 1 to 100 characters"),
-        ({"kind": "hand", "lease": "5"}, "lease: expected 10 to 86400 s"),
+        ({"kind": "hand", "lease": "5"}, "claim duration: expected 10 to 86400 s"),
     ],
 )
 def test_a_queue_that_cannot_be_opened_says_why(
@@ -284,7 +291,7 @@ def test_a_queue_is_closed_after_a_question_and_that_it_was_is_said(visitors: An
     after = lead.get(lead.post(f"/queues/{of}/close").headers["location"])
 
     assert f'href="/queues/{of}/close"' not in after.text
-    assert "<strong>1</strong> decision waits in it" in asked.text
+    assert "<strong>1</strong> decision waits in the queue" in asked.text
     assert still_open == [{"closed_at": None}]
     assert "<strong>to be closed</strong> is closed." in after.text
     assert lead.get(f"/queues/{of}/close").status_code == 409
@@ -297,9 +304,9 @@ def test_nobody_reviews_what_they_may_not_see(visitors: Any, database_url: str) 
     viewer, _ = signed_in(visitors, database_url, Role.VIEWER)
     foreign = stranger.get(path(decided))
     stranger.get("/queues")
-    tried = stranger.post(path(decided), verdict="agree")
+    tried = stranger.post(path(decided), ruling="agree")
     seen = viewer.get(path(decided))
-    refused = viewer.post(path(decided), verdict="agree")
+    refused = viewer.post(path(decided), ruling="agree")
 
     assert (foreign.status_code, tried.status_code) == (404, 404)
     assert seen.status_code == 200
@@ -324,16 +331,21 @@ def test_the_start_page_says_what_waits_and_what_was_begun(visitors: Any, databa
     visitor, _ = signed_in(visitors, database_url)
     of = stored(
         database_url,
-        lambda connection: queues.create(
-            connection, Opening(name="morning", kind=Kind.HAND), created_by="t", now=NOW - timedelta(days=1)
+        lambda connection: queues.create_queue(
+            connection,
+            NewQueue(name="morning", kind=QueueKind.HAND),
+            created_by="t",
+            now=NOW - timedelta(days=1),
         ),
     )
     picked = {decided.decision_id: decided.decided_at}
-    stored(database_url, lambda connection: queues.pick(connection, of, picked, accounts=None, now=NOW))
+    stored(
+        database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
+    )
     before = visitor.get("/?range=nonsense&since=never")
     visitor.post(f"/queues/{of}/next")
     during = visitor.get("/")
-    send(visitor, decided, visitor.get(path(decided)), verdict="agree")
+    send(visitor, decided, visitor.get(path(decided)), ruling="agree")
     after = visitor.get("/")
 
     assert before.status_code == 200
@@ -348,7 +360,7 @@ def test_the_start_page_of_a_viewer_has_no_queues(visitors: Any, database_url: s
     visitor, _ = signed_in(visitors, database_url, Role.VIEWER, account="nobody-writes-to-it")
     page = visitor.get("/")
 
-    assert "What waits for you" not in page.text
+    assert "Items waiting for you" not in page.text
     assert '<dd class="value"><a href' in page.text
     assert page.text.count(">0<") >= 3
 
@@ -361,13 +373,13 @@ def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) 
     query = "conversation=a-list-of-two&since=all"
     walked = visitor.get(f"/decisions/{decided.decision_id}?{urlencode({'from': query})}")
     sent = {"from": query, "note": ""}
-    wrong = send(visitor, decided, walked, verdict="overturn", **sent)
-    stored_page = visitor.get(send(visitor, decided, walked, verdict="agree", **sent).headers["location"])
+    wrong = send(visitor, decided, walked, ruling="overturn", **sent)
+    stored_page = visitor.get(send(visitor, decided, walked, ruling="agree", **sent).headers["location"])
     undo = re.search(r'action="(/reviews/[^"]+/undo)"', stored_page.text)
     assert undo is not None
     undone = visitor.get(visitor.post(undo[1], **sent).headers["location"])
-    send(other, decided, other.get(path(decided)), verdict="unsure")
-    collided = send(visitor, decided, undone, verdict="agree", **sent)
+    send(other, decided, other.get(path(decided)), ruling="unsure")
+    collided = send(visitor, decided, undone, ruling="agree", **sent)
     pages = (walked, wrong, stored_page, undone, collided)
 
     assert [page.status_code for page in pages] == [200, 400, 200, 200, 409]
@@ -384,7 +396,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
     record(database_url, told)
     rows(database_url, "UPDATE outbox SET delivered_at = now() WHERE decision_id = %s", told.decision_id)
     visitor, _ = signed_in(visitors, database_url)
-    send(visitor, told, visitor.get(path(told)), verdict="overturn", reason="OTHER", remedy="remove")
+    send(visitor, told, visitor.get(path(told)), ruling="overturn", reason="OTHER", remedy="remove")
     page = visitor.get(f"/decisions/{told.decision_id}").text
 
     assert "never sent" not in page
@@ -410,7 +422,7 @@ def test_the_dashboard_says_how_long_queues_have_waited(visitors: Any, database_
     rows(database_url, "UPDATE queues SET filled_to = NULL WHERE kind = 'escalations'")  # others filled it
     reviewer, _ = signed_in(visitors, database_url, account="waits-long")
     viewer, _ = signed_in(visitors, database_url, Role.VIEWER, account="waits-long")
-    reviewer.get("/queues")
+    fill_queues(database_url)
     page = reviewer.get("/dashboard").text
 
     assert re.search(

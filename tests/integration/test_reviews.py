@@ -13,18 +13,27 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db import exchanges, reviewing, reviews
-from db.people import Person, Role
-from db.pool import pool
-from db.remedies import RemedyImpossible, UndoTooLate
+from db.people.records import Person, Role
+from db.pool import create_pool
 from db.review_store import Store
-from db.reviewing import Stale, Stored, Submission
-from db.reviews import Cause, DecisionGone, Effect, Remedy, Reviewer, ReviewRejected, Ruling, Source
-from tasks.deliver import Relay
-from tasks.retract import Retractor
-from tests.integration.audited import blocked, history, ignored, record, replied, rows
-from tests.reviewing import add_person, stored
-from worker.model import Decision, Verdict
+from db.reviews import exchanges, rulings, submission, withdrawal
+from db.reviews.remedies import RemedyImpossible, UndoTooLate
+from db.reviews.rulings import (
+    DecisionGone,
+    Effect,
+    Remedy,
+    Reviewer,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+)
+from db.reviews.submission import StaleReview, StoredReview, Submission
+from tasks.relay import Relay
+from tasks.retractor import Retractor
+from tests.support.audited import blocked, history, ignored, record, replied, rows
+from tests.support.reviewing import add_person, stored
+from worker.model import Decision, DecisionKind
 
 NOW = datetime.fromisoformat("2026-11-22T10:00:00+00:00")
 SOON = NOW + timedelta(seconds=30)
@@ -32,7 +41,7 @@ LATER = NOW + timedelta(seconds=61)
 
 
 def reviewer(url: str) -> Reviewer:
-    """Somebody new who reviews."""
+    """A new reviewer."""
     person: Person = add_person(url, Role.REVIEWER)
     return Reviewer(person_id=person.person_id, login=person.login)
 
@@ -41,23 +50,23 @@ def ruling(decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE, **more:
     """A review of a decision."""
     values: dict[str, Any] = {"decision_id": decided.decision_id, "reviewer": by, "ruling": word}
     if word is Ruling.OVERTURN:
-        values["cause"] = Cause.CONTEXT_MATTERS
+        values["reason"] = RulingReason.CONTEXT_MATTERS
     return Submission(**values | more)
 
 
-def submit(url: str, given: Submission, at: datetime = NOW) -> Stored:
+def submit(url: str, given: Submission, at: datetime = NOW) -> StoredReview:
     """Store a review that has seen everything."""
 
-    async def change(connection: AsyncConnection) -> Stored:
-        seen = given.seen or await reviews.last_seen(connection, given.decision_id)
-        return await reviewing.submit(connection, replace(given, seen=seen), at)
+    async def change(connection: AsyncConnection) -> StoredReview:
+        seen = given.seen or await rulings.last_seen_review(connection, given.decision_id)
+        return await submission.submit_review(connection, replace(given, seen=seen), at)
 
     return stored(url, change)
 
 
-def undo(url: str, review_id: UUID, by: Reviewer, at: datetime = SOON) -> reviews.Review:
+def undo(url: str, review_id: UUID, by: Reviewer, at: datetime = SOON) -> rulings.Review:
     """Take a review back."""
-    return stored(url, lambda connection: reviewing.withdraw(connection, review_id, by, at))
+    return stored(url, lambda connection: withdrawal.withdraw_review(connection, review_id, by, at))
 
 
 def standing(url: str, decided: Decision) -> tuple[str, int]:
@@ -86,9 +95,9 @@ def test_a_second_review_of_the_same_person_withdraws_their_first(database_url: 
     by = reviewer(database_url)
     submit(database_url, ruling(decided, by))
     submit(database_url, ruling(decided, by, Ruling.OVERTURN), LATER)
-    said = stored(database_url, lambda connection: reviews.of_decision(connection, decided.decision_id))
+    said = stored(database_url, lambda connection: rulings.list_reviews(connection, decided.decision_id))
 
-    assert [(each.verdict, each.standing) for each in said] == [
+    assert [(each.ruling, each.standing) for each in said] == [
         ("agree", False),
         ("withdrawn", False),
         ("overturn", True),
@@ -99,12 +108,15 @@ def test_a_second_review_of_the_same_person_withdraws_their_first(database_url: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ruling": Ruling.OVERTURN, "cause": None}, "reason: expected a reason code"),
-        ({"corrected": Verdict.RESPOND}, "corrected decision: expected only with overturn"),
-        ({"ruling": Ruling.OVERTURN, "cause": Cause.OTHER, "corrected": Verdict.IGNORE}, "expected another"),
+        ({"ruling": Ruling.OVERTURN, "reason": None}, "reason: expected a reason code"),
+        ({"corrected": DecisionKind.RESPOND}, "corrected decision: expected only with overturn"),
+        (
+            {"ruling": Ruling.OVERTURN, "reason": RulingReason.OTHER, "corrected": DecisionKind.IGNORE},
+            "expected another",
+        ),
         ({"note": "x" * 4001}, "note: expected at most 4000 characters, got 4001"),
         ({"note": "a\0b"}, "NUL"),
-        ({"ruling": Ruling.WITHDRAWN}, "verdict: expected agree"),
+        ({"ruling": Ruling.WITHDRAWN}, "ruling: expected agree"),
     ],
 )
 def test_what_makes_no_sense_is_refused(database_url: str, change: dict[str, Any], message: str) -> None:
@@ -132,18 +144,18 @@ def test_of_two_who_submit_at_once_one_is_shown_the_other(database_url: str) -> 
     record(database_url, decided)
     people = [reviewer(database_url) for _ in range(6)]
 
-    async def race() -> list[Stored | BaseException]:
+    async def race() -> list[StoredReview | BaseException]:
         async with Store(database_url, size=6) as store:
 
-            async def one(by: Reviewer) -> Stored:
+            async def one(by: Reviewer) -> StoredReview:
                 async with store.writing() as connection:
-                    return await reviewing.submit(connection, ruling(decided, by, note=by.login), NOW)
+                    return await submission.submit_review(connection, ruling(decided, by, note=by.login), NOW)
 
             return await asyncio.gather(*(one(by) for by in people), return_exceptions=True)
 
     ends = asyncio.run(race())
-    won = [end for end in ends if isinstance(end, Stored)]
-    lost = [end for end in ends if isinstance(end, Stale)]
+    won = [end for end in ends if isinstance(end, StoredReview)]
+    lost = [end for end in ends if isinstance(end, StaleReview)]
 
     assert (len(won), len(lost)) == (1, 5)
     assert all([each.note for each in end.reviews] == [won[0].review.note] for end in lost)
@@ -169,15 +181,15 @@ def test_overturning_a_block_restores_the_message_where_it_was_written(database_
 
 
 def test_a_draft_that_was_never_sent_is_left_out_when_asked(database_url: str) -> None:
-    """The prompt would else remember words that nobody was told; the page proposes to leave it sealed."""
+    """A prompt would otherwise contain a reply that was never sent; the page proposes to leave it sealed."""
     sealed = blocked(rejected_draft="Never said.", conversation_id="half")
     record(database_url, sealed)
 
     async def look(connection: AsyncConnection) -> tuple[Remedy, ...]:
-        decided = await exchanges.subject(connection, sealed.decision_id)
+        decided = await exchanges.load_subject(connection, sealed.decision_id)
         assert decided is not None
-        place = await exchanges.exchange(connection, decided, NOW)
-        return exchanges.offered(decided, Ruling.OVERTURN, place)
+        place = await exchanges.load_exchange(connection, decided, NOW)
+        return exchanges.offered_remedies(decided, Ruling.OVERTURN, place)
 
     offers = stored(database_url, look)
     given = ruling(sealed, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.RESTORE_MESSAGE)
@@ -190,7 +202,7 @@ def test_a_draft_that_was_never_sent_is_left_out_when_asked(database_url: str) -
 
 
 def test_an_undone_restore_is_sealed_again_with_its_old_expiry(database_url: str) -> None:
-    """Nothing of the exchange outlives its time because somebody changed their mind."""
+    """An undo does not extend the retention of the exchange."""
     sealed = blocked(conversation_id="undone", rejected_draft="No.")
     record(database_url, sealed)
     query = "SELECT role, text, created_at, expires_at FROM quarantine WHERE decision_id = %s ORDER BY role"
@@ -201,7 +213,7 @@ def test_an_undone_restore_is_sealed_again_with_its_old_expiry(database_url: str
 
     assert rows(database_url, query, sealed.decision_id) == before
     assert history(database_url, "undone") == []
-    assert (back.verdict, back.effect, back.withdraws) == (Ruling.WITHDRAWN, Effect.REMOVED, done.review.id)
+    assert (back.ruling, back.effect, back.withdraws) == (Ruling.WITHDRAWN, Effect.REMOVED, done.review.id)
     assert standing(database_url, sealed) == ("open", 0)
 
 
@@ -220,12 +232,12 @@ def test_an_exchange_that_expired_cannot_be_restored_but_its_decision_can_be_rev
     assert done.review.effect is Effect.NONE
 
 
-def test_a_remedy_that_does_not_follow_from_the_verdict_is_refused(database_url: str) -> None:
+def test_a_remedy_that_does_not_follow_from_the_ruling_is_refused(database_url: str) -> None:
     """Agreeing with a block restores nothing, agreeing with a reply removes nothing."""
-    sealed, told = blocked(), replied()
-    record(database_url, sealed, told)
+    sealed, sent = blocked(), replied()
+    record(database_url, sealed, sent)
     by = reviewer(database_url)
-    for decided, remedy in ((sealed, Remedy.RESTORE), (told, Remedy.REMOVE)):
+    for decided, remedy in ((sealed, Remedy.RESTORE), (sent, Remedy.REMOVE)):
         with pytest.raises(RemedyImpossible):
             submit(database_url, ruling(decided, by, remedy=remedy))
 
@@ -241,7 +253,7 @@ def relayed(url: str, redis_url: str, at: datetime) -> tuple[list[dict[str, Any]
 
     async def run() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         redis = Redis.from_url(redis_url)
-        async with pool(url, size=1, application="test") as source:
+        async with create_pool(url, size=1, application="test") as source:
             await Relay(source, redis, stream="hushgate:replies", now=lambda: at).deliver_batch()
             await Retractor(source, redis, stream="hushgate:retractions", now=lambda: at).deliver_batch()
         found = [await bodies(redis, f"hushgate:{name}") for name in ("replies", "retractions")]
@@ -253,28 +265,28 @@ def relayed(url: str, redis_url: str, at: datetime) -> tuple[list[dict[str, Any]
 
 def test_a_removed_reply_that_is_not_out_yet_never_goes_out(database_url: str, redis_url: str) -> None:
     """It is held back, and the exchange is sealed."""
-    told = replied(conversation_id="held-back")
-    record(database_url, told)
-    given = ruling(told, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    sent = replied(conversation_id="held-back")
+    record(database_url, sent)
+    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
     submit(database_url, given)
     replies, asked = relayed(database_url, redis_url, LATER + timedelta(days=1))
 
-    assert str(told.decision_id) not in {each["decision_id"] for each in replies}
+    assert str(sent.decision_id) not in {each["decision_id"] for each in replies}
     assert asked == []
     assert history(database_url, "held-back") == []
 
 
 def test_an_undone_removal_sends_the_reply_after_all(database_url: str, redis_url: str) -> None:
     """History and outbox are what they were."""
-    told = replied(conversation_id="after-all")
-    record(database_url, told)
+    sent = replied(conversation_id="after-all")
+    record(database_url, sent)
     by = reviewer(database_url)
     remembered = history(database_url, "after-all")
-    done = submit(database_url, ruling(told, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     undo(database_url, done.review.id, by)
     replies, _ = relayed(database_url, redis_url, LATER)
 
-    assert [each["decision_id"] for each in replies].count(str(told.decision_id)) == 1
+    assert [each["decision_id"] for each in replies].count(str(sent.decision_id)) == 1
     assert history(database_url, "after-all") == remembered
     assert len(remembered) == 2
 
@@ -283,10 +295,10 @@ def test_a_delivered_reply_is_retracted_once_and_after_the_undo_window(
     database_url: str, redis_url: str
 ) -> None:
     """Not a second earlier, and not again by a relay that died before it could say so."""
-    told = replied()
-    record(database_url, told)
+    sent = replied()
+    record(database_url, sent)
     relayed(database_url, redis_url, NOW)
-    done = submit(database_url, ruling(told, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    done = submit(database_url, ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE))
     early = relayed(database_url, redis_url, SOON)[1]
     once = relayed(database_url, redis_url, LATER)[1]
     rows(database_url, "UPDATE retractions SET delivered_at = NULL WHERE review_id = %s", done.review.id)
@@ -296,25 +308,25 @@ def test_a_delivered_reply_is_retracted_once_and_after_the_undo_window(
     assert again == once
     assert once == [
         {
-            "event_id": told.event.event_id,
+            "event_id": sent.event.event_id,
             "user_id": "acme",
-            "decision_id": str(told.decision_id),
+            "decision_id": str(sent.decision_id),
             "review_id": str(done.review.id),
-            "conversation_id": told.event.conversation_id,
-            "message_id": told.event.message_id,
+            "conversation_id": sent.event.conversation_id,
+            "message_id": sent.event.message_id,
             "scope": "chat",
             "retracted_at": NOW.isoformat(),
         }
     ]
 
 
-def test_an_undone_removal_of_a_delivered_reply_asks_nobody(database_url: str, redis_url: str) -> None:
-    """The channel never hears of it."""
-    told = replied(conversation_id="never-asked")
-    record(database_url, told)
+def test_an_undone_removal_of_a_delivered_reply_is_not_retracted(database_url: str, redis_url: str) -> None:
+    """The channel gets no request."""
+    sent = replied(conversation_id="never-asked")
+    record(database_url, sent)
     relayed(database_url, redis_url, NOW)
     by = reviewer(database_url)
-    done = submit(database_url, ruling(told, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     undo(database_url, done.review.id, by)
 
     assert relayed(database_url, redis_url, LATER)[1] == []
@@ -323,11 +335,11 @@ def test_an_undone_removal_of_a_delivered_reply_asks_nobody(database_url: str, r
 
 def test_an_undo_comes_too_late_when_the_channel_was_asked(database_url: str, redis_url: str) -> None:
     """A relay with a fast clock was quicker; nothing changes and the message says what is left to do."""
-    told = replied(conversation_id="too-late")
-    record(database_url, told)
+    sent = replied(conversation_id="too-late")
+    record(database_url, sent)
     relayed(database_url, redis_url, NOW)
     by = reviewer(database_url)
-    done = submit(database_url, ruling(told, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    done = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     relayed(database_url, redis_url, LATER)
     with pytest.raises(UndoTooLate, match="new review"):
         undo(database_url, done.review.id, by)
@@ -337,20 +349,23 @@ def test_an_undo_comes_too_late_when_the_channel_was_asked(database_url: str, re
 
 def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str, redis_url: str) -> None:
     """While a relay holds the outbox a removal waits, and then finds the reply delivered."""
-    told = replied()
-    record(database_url, told)
-    given = ruling(told, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    sent = replied()
+    record(database_url, sent)
+    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
 
     async def run() -> None:
         from db import outbox
 
-        async with pool(database_url, size=1, application="test") as source, Store(database_url) as store:
+        async with (
+            create_pool(database_url, size=1, application="test") as source,
+            Store(database_url) as store,
+        ):
 
             async def remove() -> None:
                 async with store.writing() as connection:
-                    await reviewing.submit(connection, given, NOW)
+                    await submission.submit_review(connection, given, NOW)
 
-            async with outbox.waiting(source, 200) as batch:
+            async with outbox.waiting_replies(source, 200, NOW) as batch:
                 assert batch is not None
                 removing = asyncio.create_task(remove())
                 done, _ = await asyncio.wait({removing}, timeout=0.5)
@@ -361,19 +376,19 @@ def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str,
     asyncio.run(run())
     ends = "SELECT delivered_at IS NOT NULL AS out, cancelled_at FROM outbox WHERE decision_id = %s"
 
-    assert rows(database_url, ends, told.decision_id) == [{"out": True, "cancelled_at": None}]
-    asked = rows(database_url, "SELECT 1 FROM retractions WHERE decision_id = %s", told.decision_id)
+    assert rows(database_url, ends, sent.decision_id) == [{"out": True, "cancelled_at": None}]
+    asked = rows(database_url, "SELECT 1 FROM retractions WHERE decision_id = %s", sent.decision_id)
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize(
     ("whose", "at", "message"),
-    [("another", SOON, "your own"), ("mine", LATER, "older; store a new one"), ("mine", SOON, "")],
+    [("another", SOON, "your own"), ("mine", LATER, "got an older one"), ("mine", SOON, "")],
 )
 def test_only_the_author_takes_a_review_back_and_only_for_a_while(
     database_url: str, whose: str, at: datetime, message: str
 ) -> None:
-    """Everybody else, and anybody later, stores a new one."""
+    """Other people, and later the author, store a new review instead."""
     decided = ignored()
     record(database_url, decided)
     by = reviewer(database_url)
@@ -390,18 +405,18 @@ def test_only_the_author_takes_a_review_back_and_only_for_a_while(
 
 def test_a_new_review_reverses_what_an_old_one_did(database_url: str, redis_url: str) -> None:
     """After the window a restored block can be sealed again, and a removed message can come back."""
-    sealed, told = blocked(conversation_id="again"), replied(conversation_id="back")
-    record(database_url, sealed, told)
+    sealed, sent = blocked(conversation_id="again"), replied(conversation_id="back")
+    record(database_url, sealed, sent)
     by, other = reviewer(database_url), reviewer(database_url)
     submit(database_url, ruling(sealed, by, Ruling.OVERTURN, remedy=Remedy.RESTORE))
-    submit(database_url, ruling(told, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
     submit(database_url, ruling(sealed, other, remedy=Remedy.REMOVE), LATER)
-    submit(database_url, ruling(told, other, remedy=Remedy.RESTORE_MESSAGE), LATER)
+    submit(database_url, ruling(sent, other, remedy=Remedy.RESTORE_MESSAGE), LATER)
     replies, _ = relayed(database_url, redis_url, LATER)
 
     assert history(database_url, "again") == []
-    assert history(database_url, "back") == [("user", told.event.text)]
-    assert str(told.decision_id) not in {each["decision_id"] for each in replies}
+    assert history(database_url, "back") == [("user", sent.event.text)]
+    assert str(sent.decision_id) not in {each["decision_id"] for each in replies}
 
 
 def test_the_command_line_s_person_is_known_by_login(database_url: str) -> None:
@@ -410,6 +425,6 @@ def test_the_command_line_s_person_is_known_by_login(database_url: str) -> None:
     record(database_url, decided)
     ann, bob = (Reviewer(person_id=None, login=name) for name in ("ann", "bob"))
     for by in (ann, bob, ann):
-        submit(database_url, ruling(decided, by, source=Source.CLI))
+        submit(database_url, ruling(decided, by, source=ReviewSource.CLI))
 
     assert standing(database_url, decided) == ("agree", 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -12,13 +13,18 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 from uuid_utils.compat import uuid7
 
-from db.people import EVERY_ACCOUNT, Role
-from db.sessions import digest
+from db.people.records import EVERY_ACCOUNT, Role
+from db.people.sessions import token_hash
 from review.access import RIGHTS, Right
+from review.http.visit import (
+    SESSION_COOKIE,
+    PageRoute,
+    Visit,
+    csrf_token,
+)
 from review.routes import PAGES
-from review.web import SESSION_COOKIE, Page, Visit, csrf_token
-from tests.review_world import OF_ACCOUNT, OWN, QUERIES, SAMPLES, SHARED, World
-from tests.reviewing import site
+from tests.support.review_world import OF_ACCOUNT, OWN, QUERIES, SAMPLES, SHARED, World
+from tests.support.reviewing import site
 
 HERE, ELSEWHERE = "acme", "another-shop"
 FOR_EVERYBODY = {
@@ -30,8 +36,12 @@ FOR_EVERYBODY = {
     "sign_in_link_post",
     "oidc_start",
     "oidc_back",
+    "invitation",
+    "invitation_join",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
+ON_EVERY_ACCOUNT = {"person_manage"}
+"""Pages about a thing of one account that ask for the right on every account."""
 WORKED = {200, 202, 204, 303}
 UNUSABLE = {400, 409, 410, 422}
 """What an empty form may get from who is allowed to send it."""
@@ -58,18 +68,33 @@ def walked(database_url: str) -> Iterator[tuple[World, TestClient]]:
         yield world, visitor().client
 
 
-def names(page: Page) -> list[str]:
+async def _handed_out(_: Visit) -> Response:
+    return Response("a text of this account")
+
+
+@pytest.fixture(scope="module")
+def leaking(database_url: str) -> Iterator[tuple[World, TestClient]]:
+    """The same site with pages that check no account."""
+    with (
+        World(database_url, HERE) as world,
+        patch("review.app.PAGES", (*PAGES, *LEAKS)),
+        site(database_url) as visitor,
+    ):
+        yield world, visitor().client
+
+
+def names(page: PageRoute) -> list[str]:
     """The parameters in a page's path."""
     return PARAMETER.findall(page.path)
 
 
-def address(page: Page, world: World, owner: UUID) -> str:
+def address(page: PageRoute, world: World, owner: UUID) -> str:
     """A page's path with things that are there, and the query it cannot do without."""
     path = PARAMETER.sub(lambda found: str(SAMPLES[found[1]](world, owner)), page.path)
     return path + QUERIES.get(page.name, "")
 
 
-def ask(client: TestClient, page: Page, path: str, token: str, **headers: str) -> int:
+def ask(client: TestClient, page: PageRoute, path: str, token: str, **headers: str) -> int:
     """The status for whoever has this session; forms are empty but for the right CSRF token."""
     client.cookies.clear()
     client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
@@ -86,7 +111,7 @@ def holds(grants: Grants, right: Right, account: str) -> bool:
     return any(where in {account, EVERY_ACCOUNT} and right in RIGHTS[role] for where, role in grants)
 
 
-def expected(page: Page, grants: Grants) -> set[int]:
+def expected(page: PageRoute, grants: Grants) -> set[int]:
     """The statuses that a page may answer, from nothing but its line in the route table."""
     right = page.right
     assert right is not None
@@ -101,6 +126,8 @@ def expected(page: Page, grants: Grants) -> set[int]:
         return allowed if holds(grants, right, HERE) else {403} if sees else {404}
     if not somewhere:
         return {403}
+    if page.name in ON_EVERY_ACCOUNT:
+        return allowed if holds(grants, right, EVERY_ACCOUNT) else {403}
     if not set(names(page)) & OF_ACCOUNT.keys() or holds(grants, right, HERE):
         return allowed
     looked_first = {400} if page.methods == ("POST",) and sees else set()
@@ -112,7 +139,7 @@ def test_the_route_table_is_well_formed() -> None:
     unknown = {name for page in PAGES for name in names(page)} - SAMPLES.keys()
     lines = [(page.path, method) for page in PAGES for method in page.methods]
 
-    assert unknown == set(), "add a sample to tests/review_world.py"
+    assert unknown == set(), "add a sample to tests/support/review_world.py"
     assert len({page.name for page in PAGES}) == len(PAGES)
     assert len(set(lines)) == len(lines)
     assert {page.name for page in PAGES if page.right is None} <= FOR_EVERYBODY
@@ -122,7 +149,7 @@ def test_the_route_table_is_well_formed() -> None:
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
-def test_strangers_get_nothing(walked: tuple[World, TestClient], page: Page) -> None:
+def test_strangers_get_nothing(walked: tuple[World, TestClient], page: PageRoute) -> None:
     """Without a session every page asks to sign in, whether its thing exists or not."""
     world, client = walked
 
@@ -130,7 +157,7 @@ def test_strangers_get_nothing(walked: tuple[World, TestClient], page: Page) -> 
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
-def test_every_role_gets_what_its_rights_say(walked: tuple[World, TestClient], page: Page) -> None:
+def test_every_role_gets_what_its_rights_say(walked: tuple[World, TestClient], page: PageRoute) -> None:
     """Exactly: the right on the account of the thing that is asked for, not on any other."""
     world, client = walked
     wrong = {}
@@ -148,17 +175,21 @@ def test_what_belongs_to_somebody_else_is_not_there(walked: tuple[World, TestCli
     """Also for who has every role on every account: a job, an export and a view are their owner's."""
     world, client = walked
     other = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
-    for page in GUARDED:
-        if set(names(page)) & OWN.keys():
-            path = address(page, world, world.person((HERE, "lead")))
-            status = ask(client, page, path, world.session(other))
-            assert status in {400, 403, 404, 409}, page.name  # 400: the form was looked at first
+    owned = [page for page in GUARDED if set(names(page)) & OWN.keys()]
+    for page in owned:
+        path = address(page, world, world.person((HERE, "lead")))
+        status = ask(client, page, path, world.session(other))
+        assert status in {400, 403, 404, 409}, page.name  # 400: the form was looked at first
+
+    assert {name for page in owned for name in names(page)} >= OWN.keys()
 
 
 @pytest.mark.parametrize(
     "page", [page for page in GUARDED if page.methods == ("POST",)], ids=lambda page: page.name
 )
-def test_every_form_needs_its_token_and_our_own_page(walked: tuple[World, TestClient], page: Page) -> None:
+def test_every_form_needs_its_token_and_our_own_page(
+    walked: tuple[World, TestClient], page: PageRoute
+) -> None:
     """A form without the token, with another session's, or from another site changes nothing."""
     world, client = walked
     person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
@@ -173,7 +204,7 @@ def test_every_form_needs_its_token_and_our_own_page(walked: tuple[World, TestCl
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
-def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: Page) -> None:
+def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: PageRoute) -> None:
     """API tokens read what their owner may read there, and are nothing on the pages."""
     world, client = walked
     person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
@@ -199,19 +230,39 @@ def test_things_that_are_not_there_look_like_those_one_may_not_see(
     """Nobody learns from a status which decisions another account has."""
     world, client = walked
     token = world.session(world.person((ELSEWHERE, "viewer")))
-    for page in (page for page in PAGES if page.path == "/decisions/{decision_id}"):
-        unknown = page.path.format(decision_id="01a20038-0a4e-7283-be93-352da35370fd")
-        assert ask(client, page, unknown, token) == 404
-        assert ask(client, page, address(page, world, world.person()), token) == 404
+    page = next(page for page in PAGES if page.path == "/decisions/{decision_id}")
+    unknown = page.path.format(decision_id="01a20038-0a4e-7283-be93-352da35370fd")
+
+    assert ask(client, page, unknown, token) == 404
+    assert ask(client, page, address(page, world, world.person()), token) == 404
 
 
-def test_the_walk_would_notice_a_page_without_an_account_check(walked: tuple[World, TestClient]) -> None:
-    """The expectation for somebody of another account is a refusal, whatever the right."""
-    for right in set(Right) - {Right.SIGNED_IN}:
-        page = Page(path="/x/{decision_id}", name="x", handler=_never, right=right)
-        elsewhere: Grants = tuple((ELSEWHERE, role) for role in Role)
-        assert expected(page, elsewhere) == {404}
-        assert expected(page, ((HERE, Role.VIEWER), *elsewhere)) in ({403, 404}, WORKED)
+LEAKS = tuple(
+    PageRoute(path=f"/leak/{right}/{{decision_id}}", name=f"leak {right}", handler=_handed_out, right=right)
+    for right in Right
+    if right is not Right.SIGNED_IN
+)
+"""Pages that hand out a thing of an account to everybody who has the right on any account."""
+
+
+@pytest.mark.parametrize("page", LEAKS, ids=lambda page: page.name)
+def test_the_walk_notices_a_page_without_an_account_check(
+    leaking: tuple[World, TestClient], page: PageRoute
+) -> None:
+    """A page that does not check its account answers people of other accounts: the walk expects a refusal."""
+    world, client = leaking
+    noticed = []
+    for persona, grants in PERSONAS.items():
+        person_id = world.person(*((account, role.value) for account, role in grants))
+        status = ask(client, page, address(page, world, person_id), world.session(person_id))
+        if status not in expected(page, grants):
+            noticed.append((persona, status))
+
+    assert ("viewer here, everything elsewhere", 200) in noticed or page.right is Right.VIEW
+    assert {persona for persona, status in noticed if status == 200} >= {
+        f"{role.value} elsewhere" for role in Role if page.right in RIGHTS[role]
+    }
+    assert any(status == 200 for _, status in noticed)
 
 
 def add_key(world: World, person_id: UUID, key: str) -> None:
@@ -222,11 +273,7 @@ def add_key(world: World, person_id: UUID, key: str) -> None:
         id=uuid7(),
         person_id=person_id,
         name="k",
-        token_hash=digest(key),
+        token_hash=token_hash(key),
         prefix=key[:9],
         expires_at=until,
     )
-
-
-async def _never(_: Visit) -> Response:
-    raise AssertionError

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from cli.accounts import app as accounts_command
 from db import accounts
-from db.people import Person, Role
-from db.pool import pool
-from tests.reviewing import ADDRESS, Visitor, add_person, site
+from db.people.records import Person, Role
+from db.pool import create_pool
+from tests.support.reviewing import ADDRESS, Visitor, add_person, site
 from worker.model import Account
 
 NUMBERS = count(1)
@@ -33,19 +33,19 @@ def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
 
 @pytest.fixture
 def account() -> str:
-    """An account nobody has touched."""
+    """An account without settings."""
     return f"shop-{next(NUMBERS)}"
 
 
 @pytest.fixture
 def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may set up every account and edit its rules."""
+    """An administrator of every account."""
     return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR, Role.ACCOUNT_ADMIN))
 
 
 @pytest.fixture
 def plain_editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may edit the rules of every account, and no more."""
+    """A rule editor of every account."""
     return signed_in(visitor(), add_person(database_url, Role.RULE_EDITOR))
 
 
@@ -56,17 +56,17 @@ def signed_in(visitor: Visitor, person: Person) -> Visitor:
 
 def store(url: str, user_id: str, **settings: object) -> int:
     async def run() -> int:
-        async with pool(url, size=1, application="test", role=None) as source:
+        async with create_pool(url, size=1, application="test", role=None) as source:
             value = Account(user_id=user_id, version=0, **settings)  # type: ignore[arg-type]
-            return await accounts.store(source, value, changed_by="before")
+            return await accounts.store_account(source, value, changed_by="before")
 
     return asyncio.run(run())
 
 
 def in_force(url: str, user_id: str) -> Account:
     async def run() -> Account:
-        async with pool(url, size=1, application="test", role=None) as source:
-            return await accounts.newest(source, user_id)
+        async with create_pool(url, size=1, application="test", role=None) as source:
+            return await accounts.current_account(source, user_id)
 
     return asyncio.run(run())
 
@@ -93,10 +93,10 @@ def logged(url: str, user_id: str, action: str) -> list[dict[str, object]]:
     return [detail for (detail,) in found]
 
 
-def test_rules_are_saved_as_a_version_of_the_person_who_saved_them(
+def test_saved_rules_are_a_version_with_the_login_of_the_person(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """Lines are rules, empty lines are nothing, and the access log holds counts, never texts."""
+    """Each line is a rule, empty lines are skipped, and the access log has counts without texts."""
     page = editor.get(rules(account))
     done = save(editor, account, 0, flagged_keywords="spam\r\n\r\n  casino ", flagged_phrases="buy now")
     after = editor.get(done.headers["location"])
@@ -115,10 +115,10 @@ def test_rules_are_saved_as_a_version_of_the_person_who_saved_them(
     ]
 
 
-def test_a_broken_rule_refuses_all_and_is_named_at_its_line(
+def test_an_error_blocks_saving_and_is_shown_with_its_line(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """What was typed stays; a warning of another line is shown beside the error."""
+    """The typed text stays; warnings of other lines are shown too."""
     editor.get(rules(account))
     refused = save(editor, account, 0, flagged_keywords="spam\n\n/[/\nspam", flagged_phrases="x" * 300)
 
@@ -126,16 +126,14 @@ def test_a_broken_rule_refuses_all_and_is_named_at_its_line(
     assert "Keywords, line 3</a>:" in refused.text
     assert "Phrases, line 1</a>:" in refused.text
     assert "Keywords, line 4</a>:" in refused.text
-    assert (
-        "the same as &#39;spam&#39; once case, accents and look-alike letters are evened out" in refused.text
-    )
+    assert "the same as &#39;spam&#39; without case, accents and look-alike letters" in refused.text
     assert "Not saved" in refused.text
     assert "/[/" in refused.text
     assert in_force(database_url, account).version == 0
 
 
 def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor, account: str) -> None:
-    """The settings' own limit comes before the matcher is asked."""
+    """The limit of the setting is checked before the rules are compiled."""
     editor.get(rules(account))
     refused = save(editor, account, 0, flagged_keywords="spam", flagged_phrases="fine words\n" + "y" * 1001)
 
@@ -144,19 +142,29 @@ def test_a_rule_too_long_for_the_settings_is_refused_at_its_line(editor: Visitor
 
 
 def test_warnings_are_stored_and_shown(database_url: str, editor: Visitor, account: str) -> None:
-    """One letter is doubtful, not wrong."""
+    """A rule of one letter has a warning and is stored."""
     editor.get(rules(account))
     done = save(editor, account, 0, flagged_keywords="x")
     after = editor.get(done.headers["location"])
 
     assert in_force(database_url, account).flagged_keywords == ("x",)
-    assert "one letter: it fires wherever that letter stands alone" in after.text
+    assert "one letter: it matches wherever that letter is a word" in after.text
 
 
-def test_checking_while_typing_stores_nothing_and_answers_with_a_piece(
+def test_a_literal_regex_has_a_remark_while_typing(editor: Visitor, account: str) -> None:
+    """The remark shows the syntax of a regex."""
+    editor.get(rules(account))
+    fields = {"csrf": editor.csrf, "version": "0", "flagged_keywords": "re:ab+c"}
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS, "HX-Request": "true"}
+    piece = editor.client.post(rules(account, "/check"), data=fields, headers=headers)
+
+    assert "it looks like a regex and is taken literally: write /ab+c/ for a regex" in piece.text
+
+
+def test_checking_while_typing_stores_nothing_and_returns_a_fragment(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """A script gets the remarks alone; without one the button gives the page with what was typed."""
+    """A script gets only the remarks; without JavaScript the button returns the page with the typed text."""
     editor.get(rules(account))
     fields = {"csrf": editor.csrf, "version": "0", "flagged_keywords": "a*"}
     headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
@@ -172,8 +180,8 @@ def test_checking_while_typing_stores_nothing_and_answers_with_a_piece(
     assert in_force(database_url, account).version == 0
 
 
-def test_the_test_box_says_what_matches_where_and_how(editor: Visitor, account: str) -> None:
-    """Numbers tie the marks to the rows; typed rules need not be stored; strict finds more."""
+def test_the_test_box_shows_rule_place_and_kind_of_each_match(editor: Visitor, account: str) -> None:
+    """Highlights have the numbers of the rows; typed rules are tested unstored; strict finds more."""
     editor.get(rules(account))
     typed = {
         "version": "0",
@@ -189,14 +197,14 @@ def test_the_test_box_says_what_matches_where_and_how(editor: Visitor, account: 
     assert "characters 5 to 10" in found.text
     assert "digits or signs for letters (leet)" in found.text
     assert "<sup>2</sup>" not in found.text
-    assert "letters masked (masked)" in strict.text
-    assert "Nothing matches" in stored.text
+    assert "masked letters (masked)" in strict.text
+    assert "No rule matches" in stored.text
 
 
-def test_somebody_who_may_only_look_reads_and_tries_but_changes_nothing(
+def test_a_viewer_reads_and_tests_rules_without_changing_them(
     database_url: str, visitor: Callable[[], Visitor], account: str
 ) -> None:
-    """Every change is refused on the server; another account is not even there."""
+    """The server refuses every change; another account is not found."""
     store(database_url, account, flagged_keywords=("spam",))
     viewer = signed_in(visitor(), add_person(database_url, Role.VIEWER, account=account))
     page = viewer.get(rules(account))
@@ -214,10 +222,10 @@ def test_somebody_who_may_only_look_reads_and_tries_but_changes_nothing(
     assert in_force(database_url, account).version == 1
 
 
-def test_a_stale_save_shows_both_changes_and_can_go_on_top(
+def test_a_stale_save_shows_both_changes_and_can_be_repeated(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """Nothing is stored, nothing typed is lost, and the next save stores it as a new version."""
+    """Nothing is stored, the typed text stays, and the next save stores it as a new version."""
     store(database_url, account, flagged_keywords=("spam",))
     editor.get(rules(account))
     store(database_url, account, flagged_keywords=("spam", "theirs"))
@@ -226,7 +234,7 @@ def test_a_stale_save_shows_both_changes_and_can_go_on_top(
     on_top = save(editor, account, 2, flagged_keywords="spam\nmine")
 
     assert stale.status_code == 409
-    assert "Somebody saved meanwhile" in stale.text
+    assert "Another person saved meanwhile" in stale.text
     assert "theirs" in stale.text
     assert "spam\nmine</textarea>" in stale.text
     assert 'name="version" value="2"' in stale.text
@@ -235,10 +243,10 @@ def test_a_stale_save_shows_both_changes_and_can_go_on_top(
     assert in_force(database_url, account).flagged_keywords == ("spam", "mine")
 
 
-def test_of_two_who_save_at_once_exactly_one_wins(
+def test_of_two_simultaneous_saves_one_is_stored(
     database_url: str, visitor: Callable[[], Visitor], account: str
 ) -> None:
-    """The other gets the page with both versions."""
+    """The other person gets the page with both changes."""
     people = [signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN)) for _ in range(4)]
     for each in people:
         each.get(rules(account))
@@ -257,18 +265,18 @@ def test_of_two_who_save_at_once_exactly_one_wins(
     assert in_force(database_url, account).version == 1
 
 
-def test_command_line_changes_race_without_losing_one_another(
+def test_concurrent_changes_by_command_line_are_all_kept(
     database_url: str, account: str, monkeypatch: pytest.MonkeyPatch, redis_url: str
 ) -> None:
-    """Each names other settings: all are in the last version, whoever came first."""
+    """Each changes another setting: the last version has all of them, in any order."""
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("REDIS_URL", redis_url)
     names = ["ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments"]
 
     async def race() -> None:
-        from cli import saving
+        from cli import store_account
 
-        await asyncio.gather(*(saving.save(account, {name: True}) for name in names))
+        await asyncio.gather(*(store_account.save(account, {name: True}) for name in names))
 
     asyncio.run(race())
     stored = in_force(database_url, account)
@@ -279,10 +287,10 @@ def test_command_line_changes_race_without_losing_one_another(
     assert json.loads(shown.stdout)["version"] == 3
 
 
-def test_history_names_who_changed_what_and_leads_to_the_difference(
+def test_history_lists_person_and_changes_with_a_link_to_the_difference(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """Rules as counts, settings by name, newest first."""
+    """Rules are counted, settings are listed by title, newest first."""
     store(database_url, account, flagged_keywords=("a1", "b2"))
     store(
         database_url, account, flagged_keywords=("b2", "c3", "d4"), prompt="Be kind.", ai_control_enabled=True
@@ -306,10 +314,10 @@ def test_history_names_who_changed_what_and_leads_to_the_difference(
     assert editor.get(rules(account, "/diff?from=x&to=1")).status_code == 404
 
 
-def test_going_back_appends_the_old_rules_and_leaves_the_settings_to_admins(
+def test_restoring_appends_a_version_and_only_admins_restore_settings(
     database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
 ) -> None:
-    """A rule editor gets the rules back; everything needs the right admin."""
+    """A rule editor restores rules; everything needs the right admin."""
     store(database_url, account, flagged_keywords=("old",))
     store(database_url, account, flagged_keywords=("new",), prompt="Be kind.")
     asked = plain_editor.get(rules(account, "/restore/1"))
@@ -329,8 +337,8 @@ def test_going_back_appends_the_old_rules_and_leaves_the_settings_to_admins(
     assert logged(database_url, account, "settings")[0]["restored"] == 1
 
 
-def test_hostile_rules_are_text_on_every_page(database_url: str, editor: Visitor) -> None:
-    """Also as an account's name, which publishers choose."""
+def test_hostile_rules_are_escaped_on_every_page(database_url: str, editor: Visitor) -> None:
+    """Names of accounts, which publishers choose, are escaped too."""
     name = "a/b?c#d<b>é"
     store(database_url, name, flagged_keywords=(HOSTILE,), prompt=HOSTILE, fallback_texts={"en": HOSTILE})
     listed = editor.get("/accounts?q=%3Cb%3E")
@@ -343,10 +351,10 @@ def test_hostile_rules_are_text_on_every_page(database_url: str, editor: Visitor
     assert not any("<script>alert" in page.text or "<b>é" in page.text for page in pages)
 
 
-def test_a_hundred_thousand_rules_are_searched_changed_and_handed_in_as_a_file(
+def test_a_hundred_thousand_rules_are_uploaded_searched_and_changed(
     database_url: str, editor: Visitor, account: str
 ) -> None:
-    """Too many for a text area: a file brings them, search finds them, ticks and added lines change them."""
+    """Too many for a text area: they come from a file; search, ticks and added lines change them."""
     words = [f"word{number:06d}q" for number in range(100_000)]
     form = editor.get(rules(account, "/file"))
     path = rules(account, "/file")
@@ -372,8 +380,8 @@ def test_a_hundred_thousand_rules_are_searched_changed_and_handed_in_as_a_file(
     assert "<sup>2</sup>oneMore" in tried.text
 
 
-def test_a_file_is_checked_before_it_counts(database_url: str, editor: Visitor, account: str) -> None:
-    """Checking stores nothing; a file that is no file of its format is refused with the reason."""
+def test_a_file_is_checked_before_it_is_stored(database_url: str, editor: Visitor, account: str) -> None:
+    """Checking stores nothing; a file of another format is refused with the reason."""
     editor.get(rules(account, "/file"))
     path = rules(account, "/file")
     csv = b"kind,rule\nkeyword,spam\nphrase,buy now\nother,thing\n"
@@ -394,10 +402,10 @@ def test_a_file_is_checked_before_it_counts(database_url: str, editor: Visitor, 
     assert logged(database_url, account, "download")[0]["version"] == 1
 
 
-def test_accounts_are_listed_by_name_page_after_page_to_who_may_see_them(
+def test_accounts_are_listed_by_name_in_pages(
     database_url: str, visitor: Callable[[], Visitor], editor: Visitor
 ) -> None:
-    """Each once, whatever its number of versions; others see theirs alone."""
+    """Each account once, with any number of versions; people see only their own accounts."""
     with psycopg.connect(database_url) as connection:
         connection.execute(
             "INSERT INTO ai_rules (user_id, version) SELECT 'many-' || to_char(n, 'FM000'), v"
@@ -421,10 +429,10 @@ def test_accounts_are_listed_by_name_page_after_page_to_who_may_see_them(
     assert "many-008" not in text
 
 
-def test_an_account_is_set_up_by_its_admin_with_everything_off(
+def test_an_admin_sets_up_an_account_with_every_switch_off(
     database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
 ) -> None:
-    """Others are refused; an account that exists stays as it is."""
+    """Other people are refused; an existing account stays unchanged."""
     admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
     admin.get("/accounts")
     done = admin.post("/accounts", user_id=account)
@@ -437,10 +445,10 @@ def test_an_account_is_set_up_by_its_admin_with_everything_off(
     assert admin.post("/accounts", user_id="*").status_code == 400
 
 
-def test_an_editor_of_every_account_sets_up_none(
+def test_a_rule_editor_cannot_set_up_an_account(
     database_url: str, visitor: Callable[[], Visitor], plain_editor: Visitor, account: str
 ) -> None:
-    """A name nobody has set up is no account; once an administrator did, its rules are theirs to edit."""
+    """After an administrator has set up the account, the editor can edit its rules."""
     editor = plain_editor
     admin = signed_in(visitor(), add_person(database_url, Role.ACCOUNT_ADMIN, account=account))
     page = editor.get(rules(account))

@@ -1,8 +1,11 @@
-"""The runbook's queries, run as they stand."""
+"""Runs the queries of the runbook, and compares its table of log events with the code."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +13,11 @@ import psycopg
 import pytest
 
 RUNBOOK: Final = Path(__file__).resolve().parents[2] / "deploy" / "runbook.md"
+ROOT: Final = RUNBOOK.parents[1]
+LEVELS: Final = ("debug", "info", "warning", "error", "critical", "exception")
+OF_LIBRARIES: Final = {"Exception in ASGI application"}
+"""Events that the runbook explains and libraries log."""
+
 QUERIES: Final = re.findall(r"^ *```sql\n(.*?)^ *```$", RUNBOOK.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -24,5 +32,38 @@ def test_query_of_the_runbook_runs(database_url: str, query: str) -> None:
 
 
 def test_runbook_has_queries() -> None:
-    """The pattern above finds what it looks for."""
+    """The pattern above finds the SQL blocks."""
     assert len(QUERIES) >= 6
+
+
+def logged() -> Iterator[str]:
+    """The names of all events that our code logs."""
+    for package in ("worker", "db", "tasks", "review", "cli", "sandbox"):
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                match node:
+                    case ast.Call(
+                        func=ast.Attribute(value=ast.Name(id="log"), attr=level),
+                        args=[ast.Constant(value=str(name)), *_],
+                    ) if level in LEVELS:
+                        yield name
+
+
+def test_every_log_event_is_explained_once() -> None:
+    """Each logged name has one row, and each row a logged name."""
+    rows = re.findall(rf"^\| `([^`]+)` \| (?:{'|'.join(LEVELS)}) \|", RUNBOOK.read_text(), re.MULTILINE)
+
+    assert [name for name, times in Counter(rows).items() if times > 1] == []
+    assert set(rows) - OF_LIBRARIES == set(logged())
+
+
+def test_messages_that_the_runbook_quotes_are_shown() -> None:
+    """What people see when they cannot sign in stands in the pages in the same words."""
+    section = RUNBOOK.read_text().split("### People cannot sign in\n")[1].split("\n## ")[0]
+    quoted = re.findall(r'^\| [^|]*"([^"|]+?)(?: Wait …)?" ', section, re.MULTILINE)
+    pages = "".join(
+        file.read_text() for suffix in ("py", "html") for file in (ROOT / "review").rglob(f"*.{suffix}")
+    )
+
+    assert len(quoted) >= 4
+    assert [text for text in quoted if text not in pages and text != "Invalid host header"] == []

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, Self
@@ -27,11 +28,11 @@ from celery import Celery
 from redis import Redis
 
 from cli.stack import Stack
-from db.documents import add_text
-from db.pool import pool
+from db.documents.storage import add_text_document
+from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from sandbox.server import start as start_sandbox
-from tasks.publish import publish_many
+from tasks.publish import append, publish_many
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORD: Final = "zqxplanted"
@@ -88,7 +89,7 @@ def event(event_id: str, text: str, conversation: str = "") -> dict[str, Any]:
         "message_id": f"{WORD} message {event_id}",
         "author_id": f"{WORD} author",
         "text": text,
-        "created_at": "2026-11-20T10:00:00Z",
+        "created_at": datetime.now(UTC).isoformat(),
         "language": "en",
         "metadata": {f"{WORD} key": [f"{WORD} value"]},
     }
@@ -262,9 +263,9 @@ def prepare(owner: psycopg.Connection[Any]) -> None:
 
 async def store_documents(database_url: str) -> None:
     """What replies are made of."""
-    async with pool(database_url, size=1, application="test", role=None) as source:
+    async with create_pool(database_url, size=1, application="test", role=None) as source:
         for number, paragraph in enumerate(PARAGRAPHS, 1):
-            await add_text(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
+            await add_text_document(source, ACCOUNT, f"{WORD} title {number}", [paragraph])
 
 
 def environment(scene: Scene, database_url: str, sandbox: SandboxHandle, sink: Sink) -> dict[str, str]:
@@ -296,7 +297,7 @@ def live(scene: Scene) -> None:
     publish_many(scene.redis, [event(reason, text) for reason, text in TEXTS.items()])
     publish_many(scene.redis, [event(VISIBLE, f"this is spam {WORD}")])
     publish_many(scene.redis, [event(name, text, name) for name, text in POISON.items()])
-    publish_many(scene.redis, malformed())
+    append(scene.redis, malformed())
     scene.redis.xadd("hushgate:events", {WORD: WORD})
     send_stray_tasks(scene.redis_url)
     scene.until(lambda: scene.redis.xlen("hushgate:events") == 0)

@@ -1,4 +1,4 @@
-"""The settings of an account as admins change them: checked at the field, looked over, then stored."""
+"""The settings page: errors at their fields, review of the changes, storing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
-from db.people import Role
+from db.people.records import Role
 from review.accounts import settings_form
 from tests.integration.test_rule_pages import in_force, logged, store
-from tests.reviewing import Visitor, add_person, site
+from tests.support.reviewing import Visitor, add_person, site
 from worker.model import Account
 
 NUMBERS = count(1)
@@ -25,28 +25,26 @@ def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
 
 @pytest.fixture
 def account() -> str:
-    """An account nobody has touched."""
+    """An account without settings."""
     return f"set-{next(NUMBERS)}"
 
 
 @pytest.fixture
 def admin(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who may change the settings of every account."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
-    return somebody
+    """An administrator of every account."""
+    person = visitor()
+    person.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
+    return person
 
 
 def form(version: object = 0, **changes: object) -> dict[str, object]:
-    """The form of an untouched account with these fields changed."""
-    typed = settings_form.of(Account(user_id="any", version=0))
+    """The form of an account without settings, with these fields changed."""
+    typed = settings_form.form_of_account(Account(user_id="any", version=0))
     return {"version": str(version)} | dict(typed.fields) | changes
 
 
-def test_changes_are_shown_in_words_before_they_are_stored(
-    database_url: str, admin: Visitor, account: str
-) -> None:
-    """What is dangerous says so; storing takes a second press."""
+def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: Visitor, account: str) -> None:
+    """The review page lists the changes and their risks; a second button stores them."""
     path = f"/accounts/{account}/settings"
     admin.get(path)
     changes = form(
@@ -62,9 +60,9 @@ def test_changes_are_shown_in_words_before_they_are_stored(
     assert shown.status_code == 200
     assert "AI for comments" in shown.text
     assert "AI is switched on where it was off" in shown.text
-    assert "answered without having been moderated" in shown.text
-    assert "hate: only scores from 0.9 on are stopped" in shown.text
-    assert "rudeness: no category of OpenAI" in shown.text
+    assert "answered without moderation" in shown.text
+    assert "hate: only scores of 0.9 or more are stopped" in shown.text
+    assert "rudeness: OpenAI&#39;s moderation model has no such category" in shown.text
     assert "We will be &lt;back&gt; soon." in shown.text
     assert (before.version, done.status_code) == (0, 303)
     assert after.moderation_thresholds == {"hate": 0.9, "rudeness": 0.5}
@@ -91,10 +89,10 @@ def test_changes_are_shown_in_words_before_they_are_stored(
         ("policy_name", "nonsense", "name: expected one of"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(
+def test_an_error_is_shown_at_its_field(
     database_url: str, admin: Visitor, account: str, *, field: str, value: str, said: str
 ) -> None:
-    """Field, expectation, what came; what was typed stays and nothing is stored."""
+    """The error has the expectation and the value; the typed values stay and nothing is stored."""
     path = f"/accounts/{account}/settings"
     admin.get(path)
     answer = admin.post(path, **form(**{"languages": "", field: value}), action="store")
@@ -106,8 +104,8 @@ def test_what_is_wrong_is_said_at_its_field(
     assert in_force(database_url, account).version == 0
 
 
-def test_opening_and_storing_changes_nothing(database_url: str, admin: Visitor, account: str) -> None:
-    """What the form shows is what is stored, numbers and policy included."""
+def test_storing_an_unchanged_form_stores_no_version(database_url: str, admin: Visitor, account: str) -> None:
+    """The form keeps every value exactly, with numbers and policy."""
     policy = {"name": "guardrail", "highThreshold": 0.9}
     store(
         database_url, account, moderation_thresholds={"hate": 0.123456789}, hold_max_s=0.5,
@@ -116,7 +114,7 @@ def test_opening_and_storing_changes_nothing(database_url: str, admin: Visitor, 
     )  # fmt: skip
     path = f"/accounts/{account}/settings"
     page = admin.get(path)
-    typed = settings_form.of(in_force(database_url, account))
+    typed = settings_form.form_of_account(in_force(database_url, account))
     languages, texts = zip(*typed.fallbacks, strict=True)
     same = admin.post(
         path, **{"version": "1"} | typed.fields, fallback_language=languages, fallback_text=texts
@@ -127,31 +125,31 @@ def test_opening_and_storing_changes_nothing(database_url: str, admin: Visitor, 
     assert in_force(database_url, account).version == 1
 
 
-def test_a_stale_form_is_kept_and_shows_what_others_changed(
+def test_a_stale_form_keeps_its_values_and_shows_the_other_changes(
     database_url: str, admin: Visitor, account: str
 ) -> None:
-    """Also when both press the last button."""
+    """A form made from an older version is not stored, also with the action `store`."""
     path = f"/accounts/{account}/settings"
     admin.get(path)
     store(database_url, account, prompt="Theirs.")
     stale = admin.post(path, **form(languages="fr"), action="store")
 
     assert stale.status_code == 409
-    assert "Somebody saved meanwhile" in stale.text
+    assert "Another person saved meanwhile" in stale.text
     assert "Theirs." in stale.text
     assert 'value="fr"' in stale.text
     assert in_force(database_url, account).languages == ()
 
 
-def test_settings_are_read_by_viewers_and_changed_by_admins_alone(
+def test_viewers_read_settings_and_only_admins_change_them(
     database_url: str, visitor: Callable[[], Visitor], account: str
 ) -> None:
-    """A rule editor is no admin."""
+    """Viewers, rule editors and auditors cannot store settings."""
     path = f"/accounts/{account}/settings"
     for role in (Role.VIEWER, Role.RULE_EDITOR, Role.AUDITOR):
-        somebody = visitor()
-        somebody.sign_in(add_person(database_url, role, account=account))
+        person = visitor()
+        person.sign_in(add_person(database_url, role, account=account))
 
-        assert somebody.get(path).status_code == 200
-        assert somebody.post(path, **form(ai_control_enabled="on"), action="store").status_code == 403
+        assert person.get(path).status_code == 200
+        assert person.post(path, **form(ai_control_enabled="on"), action="store").status_code == 403
     assert in_force(database_url, account).version == 0

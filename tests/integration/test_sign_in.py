@@ -8,11 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db import people, people_changes, sessions, sign_ins
-from db.people import Person, Role
-from review.people import passwords
-from review.web import csrf_token
-from tests.reviewing import ADDRESS, PASSWORD, Visitor, add_person, site, stored
+from db.people import (
+    changes,
+    records,
+    sessions,
+    sign_ins,
+)
+from db.people.records import Person, Role
+from review.auth import passwords
+from review.http.visit import csrf_token
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, add_person, site, stored
 
 SESSION = "__Host-hushgate"
 
@@ -24,14 +29,14 @@ def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
         yield running
 
 
-def try_password(somebody: Visitor, login: str, password: str) -> int:
-    """The status of one try."""
-    somebody.get("/sign-in")
-    return int(somebody.post("/sign-in", login=login, password=password, next="/").status_code)
+def try_password(guest: Visitor, login: str, password: str) -> int:
+    """The status of one attempt."""
+    guest.get("/sign-in")
+    return int(guest.post("/sign-in", login=login, password=password, next="/").status_code)
 
 
 def link_for(url: str, person: Person, *, now: datetime | None = None) -> str:
-    """The token of a link made for somebody."""
+    """The token of a new sign-in link of a person."""
     token = f"link of {person.login}"
     stored(url, lambda each: sign_ins.add_link(each, token, person.person_id, now=now or datetime.now(UTC)))
     return token
@@ -40,39 +45,39 @@ def link_for(url: str, person: Person, *, now: datetime | None = None) -> str:
 def test_a_stranger_is_asked_to_sign_in_and_comes_back_to_the_page(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """No page is given to strangers; after signing in they are where they wanted to go."""
+    """Strangers get no page; after the sign-in they land on the page they asked for."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    asked = somebody.get("/?x=1", follow=True)
+    guest = visitor()
+    asked = guest.get("/?x=1", follow=True)
 
     assert 'name="next" value="/?x=1"' in asked.text
 
-    done = somebody.post("/sign-in", login=person.login, password=PASSWORD, next="/?x=1")
+    done = guest.post("/sign-in", login=person.login, password=PASSWORD, next="/?x=1")
 
     assert (done.status_code, done.headers["location"]) == (303, "/?x=1")
-    assert somebody.get("/").status_code == 200
+    assert guest.get("/").status_code == 200
 
 
 def test_signing_out_ends_the_session(database_url: str, visitor: Callable[[], Visitor]) -> None:
-    """The cookie is worth nothing afterwards, also for who kept a copy."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.VIEWER))
-    kept = somebody.client.cookies.get(SESSION)
+    """A copy of the cookie opens no page either."""
+    guest = visitor()
+    guest.sign_in(add_person(database_url, Role.VIEWER))
+    kept = guest.client.cookies.get(SESSION)
 
-    assert somebody.post("/sign-out").status_code == 303
+    assert guest.post("/sign-out").status_code == 303
 
-    somebody.client.cookies.set(SESSION, kept or "", domain="127.0.0.1")
-    assert somebody.get("/").headers["location"] == "/sign-in?next=%2F"
+    guest.client.cookies.set(SESSION, kept or "", domain="127.0.0.1")
+    assert guest.get("/").headers["location"] == "/sign-in?next=%2F"
 
 
 def test_cookies_are_for_this_host_over_https_and_for_no_script(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """Every cookie has the prefix that browsers enforce, and the three attributes."""
-    somebody = visitor()
-    somebody.get("/sign-in")
+    """Every cookie has the __Host- prefix and the three attributes."""
+    guest = visitor()
+    guest.get("/sign-in")
     person = add_person(database_url, Role.VIEWER)
-    done = somebody.post("/sign-in", login=person.login, password=PASSWORD)
+    done = guest.post("/sign-in", login=person.login, password=PASSWORD)
     cookies = done.headers.get_list("set-cookie")
 
     assert len(cookies) == 3
@@ -84,11 +89,11 @@ def test_cookies_are_for_this_host_over_https_and_for_no_script(
 def test_signing_in_makes_a_new_session_and_ends_the_one_before(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """A cookie that somebody planted is not the one that is signed in."""
+    """A cookie planted before the sign-in is not signed in."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.sign_in(person)
-    first = somebody.client.cookies.get(SESSION) or ""
+    guest = visitor()
+    guest.sign_in(person)
+    first = guest.client.cookies.get(SESSION) or ""
     planted = visitor()
     planted.client.cookies.set(SESSION, first, domain="127.0.0.1")
     planted.client.get("/profile")
@@ -97,7 +102,7 @@ def test_signing_in_makes_a_new_session_and_ends_the_one_before(
 
     assert done.status_code == 303
     assert planted.client.cookies.get(SESSION, domain="127.0.0.1") != first
-    assert somebody.get("/profile").status_code == 303
+    assert guest.get("/profile").status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -108,20 +113,20 @@ def test_signing_in_leads_to_no_other_site(
 ) -> None:
     """A link to the sign-in page cannot be used to send people elsewhere."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.get("/sign-in")
-    done = somebody.post("/sign-in", login=person.login, password=PASSWORD, next=target)
+    guest = visitor()
+    guest.get("/sign-in")
+    done = guest.post("/sign-in", login=person.login, password=PASSWORD, next=target)
 
     assert done.headers["location"] == "/"
 
 
-def test_five_wrong_passwords_are_free_and_then_there_is_a_wait(
+def test_after_five_wrong_passwords_there_is_a_wait(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """The right password does not help while the wait lasts; a login that nobody has waits as well."""
+    """The right password is refused during the wait; unknown logins wait as well."""
     person = add_person(database_url, Role.VIEWER)
     stranger = visitor()
-    for login in (person.login, "nobody@example.org"):
+    for login in (person.login, "unknown@example.org"):
         assert [try_password(stranger, login, "wrong") for _ in range(6)] == [401] * 5 + [429]
 
     stranger.get("/sign-in")
@@ -131,10 +136,10 @@ def test_five_wrong_passwords_are_free_and_then_there_is_a_wait(
     assert 25 <= int(waiting.headers["retry-after"]) <= 30
 
 
-def test_strangers_cannot_lock_somebody_out_of_their_own_browser(
+def test_strangers_cannot_lock_a_person_out_of_their_own_browser(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """A browser that was let in before is counted by itself."""
+    """A browser that has signed in before is counted separately."""
     person = add_person(database_url, Role.VIEWER)
     own = visitor()
     own.sign_in(person)
@@ -147,10 +152,10 @@ def test_strangers_cannot_lock_somebody_out_of_their_own_browser(
     assert try_password(own, person.login, PASSWORD) == 303
 
 
-def test_the_mark_of_a_browser_is_worth_nothing_for_another_login(
+def test_a_device_cookie_is_invalid_for_another_login(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """Whoever has an account cannot guess others' passwords without being counted."""
+    """A person's own cookie does not exempt guesses of other logins from counting."""
     own = visitor()
     own.sign_in(add_person(database_url, Role.VIEWER))
     own.post("/sign-out")
@@ -162,7 +167,7 @@ def test_the_mark_of_a_browser_is_worth_nothing_for_another_login(
     assert try_password(visitor(), other.login, PASSWORD) == 429
 
 
-def test_a_first_password_has_to_be_replaced_before_anything_else(
+def test_a_first_password_must_be_replaced_first_of_all(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
     """Every page leads to the form; afterwards the new password works and the old does not."""
@@ -170,26 +175,26 @@ def test_a_first_password_has_to_be_replaced_before_anything_else(
     first = passwords._HASHER.hash(PASSWORD)
     stored(
         database_url,
-        lambda each: people_changes.give_password(each, person, first, given_by=None),
+        lambda each: changes.give_password(each, person, first, given_by=None),
     )
-    somebody = visitor()
-    somebody.get("/sign-in")
-    somebody.post("/sign-in", login=person.login, password=PASSWORD)
+    guest = visitor()
+    guest.get("/sign-in")
+    guest.post("/sign-in", login=person.login, password=PASSWORD)
 
-    assert somebody.get("/").headers["location"] == "/profile/password"
-    somebody.get("/profile/password")
-    assert somebody.post("/profile", name="X").headers["location"] == "/profile/password"
+    assert guest.get("/").headers["location"] == "/profile/password"
+    guest.get("/profile/password")
+    assert guest.post("/profile", name="X").headers["location"] == "/profile/password"
 
     new = "green chairs on the roof"
     for wrong in ("short", PASSWORD, person.login * 3, "abcdefghijklmnop", "Password12345"):
-        refused = somebody.post("/profile/password", current=PASSWORD, new=wrong, again=wrong)
+        refused = guest.post("/profile/password", current=PASSWORD, new=wrong, again=wrong)
         assert (refused.status_code, 'role="alert"' in refused.text) == (400, True), wrong
-    unlike = somebody.post("/profile/password", current=PASSWORD, new=new, again=new + "x")
+    unlike = guest.post("/profile/password", current=PASSWORD, new=new, again=new + "x")
     assert unlike.status_code == 400
-    done = somebody.post("/profile/password", current=PASSWORD, new=new, again=new)
+    done = guest.post("/profile/password", current=PASSWORD, new=new, again=new)
 
     assert done.headers["location"] == "/?saved=password"
-    assert somebody.get("/").status_code == 200
+    assert guest.get("/").status_code == 200
     assert try_password(visitor(), person.login, PASSWORD) == 401
     assert try_password(visitor(), person.login, new) == 303
 
@@ -197,7 +202,7 @@ def test_a_first_password_has_to_be_replaced_before_anything_else(
 def test_replacing_a_password_ends_the_other_sessions(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """Whoever knew the old one is out."""
+    """The session of a person who knew the old one ends."""
     person = add_person(database_url, Role.VIEWER)
     one, other = visitor(), visitor()
     one.sign_in(person)
@@ -210,46 +215,46 @@ def test_replacing_a_password_ends_the_other_sessions(
     assert other.get("/profile").status_code == 303
 
 
-def test_a_link_signs_in_once_and_looking_at_it_does_not_use_it_up(
+def test_a_link_signs_in_once_and_opening_it_does_not_use_it_up(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """A mail scanner opens links; only the button works, and only once."""
+    """Mail scanners open links; only the button signs in, once."""
     person = add_person(database_url, Role.VIEWER)
     token = link_for(database_url, person)
     for _ in range(3):
         page = visitor().get(f"/sign-in/link?token={token}")
     assert (page.status_code, token in page.text) == (200, True)
-    somebody, late = visitor(), visitor()
-    somebody.get(f"/sign-in/link?token={token}")
+    guest, late = visitor(), visitor()
+    guest.get(f"/sign-in/link?token={token}")
     late.get(f"/sign-in/link?token={token}")
 
-    assert somebody.post("/sign-in/link", token=token).status_code == 303
-    assert somebody.get("/").status_code == 200
+    assert guest.post("/sign-in/link", token=token).status_code == 303
+    assert guest.get("/").status_code == 200
     assert late.post("/sign-in/link", token=token).status_code == 410
 
 
-def test_a_link_ends_after_a_quarter_of_an_hour_and_with_the_next_one(
+def test_a_link_ends_after_15_minutes_and_with_the_next_one(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
-    """An old link in a terminal's history opens nothing."""
+    """An old link in a terminal's history does not work."""
     person = add_person(database_url, Role.VIEWER)
     old = link_for(database_url, person, now=datetime.now(UTC) - timedelta(minutes=16))
-    somebody = visitor()
-    somebody.get(f"/sign-in/link?token={old}")
+    guest = visitor()
+    guest.get(f"/sign-in/link?token={old}")
 
-    assert somebody.post("/sign-in/link", token=old).status_code == 410
+    assert guest.post("/sign-in/link", token=old).status_code == 410
 
 
-def test_a_disabled_person_is_out_at_once(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_disabling_a_person_works_at_once(database_url: str, visitor: Callable[[], Visitor]) -> None:
     """Neither the session nor the password nor a link works any more."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.sign_in(person)
+    guest = visitor()
+    guest.sign_in(person)
     token = link_for(database_url, person)
     now = datetime.now(UTC)
-    stored(database_url, lambda each: people_changes.disable(each, person.person_id, now=now))
+    stored(database_url, lambda each: changes.disable_person(each, person.person_id, now=now))
 
-    assert somebody.get("/profile").status_code == 303
+    assert guest.get("/profile").status_code == 303
     assert try_password(visitor(), person.login, PASSWORD) == 401
     late = visitor()
     late.get(f"/sign-in/link?token={token}")
@@ -267,17 +272,17 @@ def test_a_session_ends_after_a_time_and_when_it_is_not_used(
     day = timedelta(days=1)
     stored(
         database_url,
-        lambda each: sessions.begin(each, token, person.person_id, now=begun, lasts=day, address=""),
+        lambda each: sessions.start_session(each, token, person.person_id, now=begun, lasts=day, address=""),
     )
     last = now - timedelta(seconds=unused)
-    stored(database_url, lambda each: sessions.seen(each, token, now=last))
-    somebody = visitor()
-    somebody.client.cookies.set(SESSION, token, domain="127.0.0.1")
+    stored(database_url, lambda each: sessions.mark_seen(each, token, now=last))
+    guest = visitor()
+    guest.client.cookies.set(SESSION, token, domain="127.0.0.1")
 
-    assert somebody.get("/profile").status_code == 303
+    assert guest.get("/profile").status_code == 303
 
 
-def test_a_password_hashed_with_older_parameters_is_hashed_anew(
+def test_a_password_hashed_with_outdated_parameters_is_rehashed(
     database_url: str, visitor: Callable[[], Visitor]
 ) -> None:
     """The sign-in is the only moment at which the password is known."""
@@ -287,14 +292,14 @@ def test_a_password_hashed_with_older_parameters_is_hashed_anew(
     weak = PasswordHasher(time_cost=1, memory_cost=1024).hash(PASSWORD)
     stored(
         database_url,
-        lambda each: people_changes.give_password(each, person, weak, given_by=None),
+        lambda each: changes.give_password(each, person, weak, given_by=None),
     )
 
     assert try_password(visitor(), person.login, PASSWORD) == 303
 
-    found = stored(database_url, lambda each: people.by_login(each, person.login))
+    found = stored(database_url, lambda each: records.get_credentials(each, person.login))
     assert found is not None
-    assert not passwords.outdated(found.password_hash or "")
+    assert not passwords.needs_rehash(found.password_hash or "")
 
 
 def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
@@ -302,12 +307,12 @@ def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
 ) -> None:
     """It is shown again after signing in, can be edited, and is sent by the person with a fresh token."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.sign_in(person)
-    somebody.get("/profile")
-    stored(database_url, lambda each: sessions.end_all(each, person.person_id))
+    guest = visitor()
+    guest.sign_in(person)
+    guest.get("/profile")
+    stored(database_url, lambda each: sessions.end_all_sessions(each, person.person_id))
     note = 'Kim </textarea><script>alert(1)</script> "quoted"'
-    asked = somebody.post("/profile", name=note, keys_on="on")
+    asked = guest.post("/profile", name=note, keys_on="on")
 
     assert asked.status_code == 401
     carried = re.search(r'name="carried" value="([^"]*)"', asked.text)
@@ -315,13 +320,13 @@ def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
 
     import html
 
-    back = somebody.post("/sign-in", login=person.login, password=PASSWORD, carried=html.unescape(carried[1]))
+    back = guest.post("/sign-in", login=person.login, password=PASSWORD, carried=html.unescape(carried[1]))
 
     assert back.status_code == 200
     assert "<script>alert" not in back.text
     assert html.escape(note, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in back.text
-    assert somebody.post("/profile", name="Kim the Second", keys_on="on").status_code == 303
-    assert "Kim the Second" in somebody.get("/profile").text
+    assert guest.post("/profile", name="Kim the Second", keys_on="on").status_code == 303
+    assert "Kim the Second" in guest.get("/profile").text
 
 
 @pytest.mark.parametrize(
@@ -336,28 +341,28 @@ def test_a_note_typed_while_the_session_ended_survives_the_sign_in(
         "no json",
     ],
 )
-def test_a_kept_form_leads_to_forms_of_ours_only(
+def test_a_kept_form_leads_to_forms_of_this_site_only(
     database_url: str, visitor: Callable[[], Visitor], carried: str
 ) -> None:
-    """Whatever else a sign-in form carries is dropped, and the person is signed in."""
+    """Any other carried text is dropped, and the person is signed in."""
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.get("/sign-in")
-    done = somebody.post("/sign-in", login=person.login, password=PASSWORD, carried=carried)
+    guest = visitor()
+    guest.get("/sign-in")
+    done = guest.post("/sign-in", login=person.login, password=PASSWORD, carried=carried)
 
     assert (done.status_code, done.headers["location"]) == (303, "/")
 
 
 def test_a_form_of_another_site_is_refused(database_url: str, visitor: Callable[[], Visitor]) -> None:
     """By where it came from, and by its token where a browser does not say that."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.VIEWER))
-    body = {"csrf": somebody.csrf, "name": "X"}
+    guest = visitor()
+    guest.sign_in(add_person(database_url, Role.VIEWER))
+    body = {"csrf": guest.csrf, "name": "X"}
     same = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
 
     def status(headers: dict[str, str], body: dict[str, str]) -> int:
         return int(
-            somebody.client.post("/profile", data=body, headers=headers, follow_redirects=False).status_code
+            guest.client.post("/profile", data=body, headers=headers, follow_redirects=False).status_code
         )
 
     assert status(same, body) == 303

@@ -1,22 +1,29 @@
-"""Signing in at an identity provider, which is run here over HTTP, and what a lying one gets."""
+"""Sign-in at an identity provider, which runs here over HTTP, honest or lying."""
 
 from __future__ import annotations
 
 import html
 import re
+import secrets
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 import pytest
+import sqlalchemy as sa
 
-from db import sessions
-from db.people import Person, Role
-from tests import identity_provider
-from tests.identity_provider import CLIENT, SECRET, Provider
-from tests.reviewing import Visitor, add_person, site, stored
+from db.people import invitations, records, sessions
+from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.review_tables import people
+from tests.integration.test_invitations import invited
+from tests.integration.test_sign_in import link_for
+from tests.support import identity_provider
+from tests.support.identity_provider import CLIENT, SECRET, Provider
+from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
 
 Visitors = Callable[[], Visitor]
 
@@ -51,24 +58,24 @@ def visitor(database_url: str, served: Provider) -> Iterator[Visitors]:
 
 @pytest.fixture
 def kim(database_url: str, provider: Provider) -> Person:
-    """Somebody an administrator has added, with an e-mail address of their own as login."""
+    """A person whom an administrator added, with their e-mail address as login."""
     person = add_person(database_url, Role.VIEWER, login=f"kim-{time.monotonic_ns()}@example.org")
     provider.email, provider.subject = person.login.upper(), f"subject of {person.login}"
     return person
 
 
-def away(somebody: Visitor, **fields: str) -> str:
-    """Where the site sends the browser."""
-    somebody.get("/sign-in")
-    page = somebody.post("/sign-in/oidc", **fields)
+def away(person: Visitor, **fields: str) -> str:
+    """The URL to which the site sends the browser."""
+    person.get("/sign-in")
+    page = person.post("/sign-in/oidc", **fields)
     assert page.status_code == 200, page.text
     found = re.search(r'content="0;url=([^"]+)"', page.text)
     assert found is not None
     return html.unescape(found[1])
 
 
-def through(somebody: Visitor, url: str) -> str:
-    """What the provider sends the browser back to: path and query."""
+def through(person: Visitor, url: str) -> str:
+    """Path and query to which the provider sends the browser back."""
 
     class Stay(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_: Any) -> None:
@@ -83,27 +90,27 @@ def through(somebody: Visitor, url: str) -> str:
     raise AssertionError(url)
 
 
-def come_back(somebody: Visitor, **fields: str) -> Any:
+def come_back(person: Visitor, **fields: str) -> Any:
     """Go to the provider and come back."""
-    return somebody.get(through(somebody, away(somebody, **fields)))
+    return person.get(through(person, away(person, **fields)))
 
 
-def test_somebody_who_was_added_signs_in_and_is_known_by_their_subject_from_then_on(
+def test_an_added_person_signs_in_and_is_known_by_their_subject_from_then_on(
     visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
-    """The first time by a verified e-mail address, then by what the provider calls them."""
+    """The first time by a verified e-mail address, then by the provider's subject."""
     first = come_back(visitor(), next="/profile")
 
     assert (first.status_code, first.headers["location"]) == (303, "/profile")
 
     provider.email = "renamed@example.org"
-    somebody = visitor()
+    person = visitor()
 
-    assert come_back(somebody).status_code == 303
-    assert kim.login in somebody.get("/profile").text
+    assert come_back(person).status_code == 303
+    assert kim.login in person.get("/profile").text
 
 
-def test_the_way_there_carries_what_protects_the_way_back(visitor: Visitors, kim: Person) -> None:
+def test_the_request_carries_what_protects_the_answer(visitor: Visitors, kim: Person) -> None:
     """PKCE with S256, a state and a nonce, each new every time."""
     one, two = (parse_qs(urlsplit(away(visitor())).query) for _ in range(2))
 
@@ -138,15 +145,15 @@ def test_the_way_there_carries_what_protects_the_way_back(visitor: Visitors, kim
     ],
     ids=str,
 )
-def test_a_token_that_lies_signs_nobody_in(
+def test_an_invalid_token_signs_no_person_in(
     visitor: Visitors, provider: Provider, kim: Person, lies: dict[str, Any]
 ) -> None:
-    """Every claim that says for whom, from whom and when is checked."""
+    """Audience, issuer and time claims are all checked."""
     provider.lies = lies
-    somebody = visitor()
+    person = visitor()
 
-    assert come_back(somebody).status_code == 403
-    assert somebody.get("/profile").status_code == 303
+    assert come_back(person).status_code == 403
+    assert person.get("/profile").status_code == 303
 
 
 @pytest.mark.parametrize("forge", ["none", "hmac", "stranger"])
@@ -169,7 +176,7 @@ def test_a_clock_that_is_a_little_off_is_forgiven(visitor: Visitors, provider: P
 def test_a_state_that_we_did_not_give_to_this_browser_is_refused(
     visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
-    """Neither an invented one nor one that somebody else began with, nor one a second time."""
+    """Neither an invented one nor that of another browser, nor one a second time."""
     attacker, victim = visitor(), visitor()
     back = through(attacker, away(attacker))
     victim.get("/sign-in")
@@ -181,18 +188,18 @@ def test_a_state_that_we_did_not_give_to_this_browser_is_refused(
     assert come_back(visitor()).status_code == 400
 
     provider.answer = {}
-    somebody = visitor()
-    back = through(somebody, away(somebody))
-    assert somebody.get(back).status_code == 303
-    assert somebody.get(back).status_code == 400
+    person = visitor()
+    back = through(person, away(person))
+    assert person.get(back).status_code == 303
+    assert person.get(back).status_code == 400
 
 
 def test_a_code_works_once(visitor: Visitors, provider: Provider, kim: Person) -> None:
     """A code that was used cannot be used with a fresh state either."""
-    somebody = visitor()
-    back = through(somebody, away(somebody))
+    person = visitor()
+    back = through(person, away(person))
     code = parse_qs(urlsplit(back).query)["code"][0]
-    assert somebody.get(back).status_code == 303
+    assert person.get(back).status_code == 303
 
     provider.answer = {"code": code}
     thief = visitor()
@@ -209,10 +216,10 @@ def test_an_answer_of_another_provider_is_refused(visitor: Visitors, provider: P
 
 @pytest.mark.parametrize("in_userinfo", [False, True])
 @pytest.mark.parametrize("verified", [False, "true", 1, None])
-def test_an_address_that_the_provider_does_not_vouch_for_links_nobody(
+def test_an_unverified_address_links_no_person(
     visitor: Visitors, provider: Provider, kim: Person, verified: Any, in_userinfo: bool
 ) -> None:
-    """Anybody can type somebody's address into a profile; also where the address comes separately."""
+    """A profile can hold any address; also when the userinfo endpoint gives it."""
     provider.verified, provider.in_userinfo = verified, in_userinfo
 
     assert come_back(visitor()).status_code == 403
@@ -221,7 +228,7 @@ def test_an_address_that_the_provider_does_not_vouch_for_links_nobody(
 def test_an_address_from_the_userinfo_endpoint_is_as_good(
     visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
-    """Unless it speaks of somebody else."""
+    """Unless it names another subject."""
     provider.in_userinfo = True
     assert come_back(visitor()).status_code == 303
 
@@ -231,19 +238,137 @@ def test_an_address_from_the_userinfo_endpoint_is_as_good(
 
 
 def test_strangers_are_not_added(visitor: Visitors, provider: Provider) -> None:
-    """Whoever the provider knows, an administrator adds."""
+    """A person known to the provider only is refused."""
     provider.email, provider.subject = "stranger@example.org", "stranger"
     refused = come_back(visitor())
 
     assert refused.status_code == 403
-    assert "has to add you first" in refused.text
+    assert "must add you first" in refused.text
+
+
+def invitation_to(url: str, login: str) -> str:
+    """The path of a new invitation's link."""
+    admin = add_person(url, Role.ACCOUNT_ADMIN, account="north")
+    token, wanted = secrets.token_urlsafe(32), RoleGrant(user_id="north", role=Role.LEAD)
+    stored(
+        url,
+        lambda each: invitations.add_invitation(
+            each, token, login=login, wanted=wanted, invited_by=admin.person_id, now=datetime.now(UTC)
+        ),
+    )
+    return f"/invitation/{token}"
+
+
+def grants_of(url: str, login: str) -> tuple[RoleGrant, ...] | None:
+    """The roles of a person, or None without such a person."""
+    found = stored(url, lambda each: records.get_credentials(each, login))
+    return found.person.grants if found else None
+
+
+def test_an_invited_new_person_is_created_by_the_verified_address(
+    database_url: str, visitor: Visitors, provider: Provider
+) -> None:
+    """With the role and without a password; the link ends, and the next sign-in needs none."""
+    login = f"invited-{time.monotonic_ns()}@example.org"
+    path = invitation_to(database_url, login)
+    provider.email, provider.subject = login.upper(), f"subject of {login}"
+    first = come_back(visitor(), next=path)
+
+    assert (first.status_code, first.headers["location"]) == (303, "/")
+    assert grants_of(database_url, login) == (RoleGrant(user_id="north", role=Role.LEAD),)
+    assert visitor().get(path).status_code == 410
+    assert come_back(visitor()).status_code == 303
+
+
+def test_an_invitation_of_another_address_creates_no_person(
+    database_url: str, visitor: Visitors, provider: Provider
+) -> None:
+    """Nor one whose address the provider has not verified; the link works on."""
+    login = f"invited-{time.monotonic_ns()}@example.org"
+    path = invitation_to(database_url, login)
+    for email, verified in (("thief@example.org", True), (login, False)):
+        provider.email, provider.verified, provider.subject = email, verified, f"{email} {login}"
+        assert come_back(visitor(), next=path).status_code == 403
+
+    assert (grants_of(database_url, login), grants_of(database_url, "thief@example.org")) == (None, None)
+    assert visitor().get(path).status_code == 200
+
+
+def test_an_existing_person_of_the_provider_comes_back_to_the_invitation(
+    database_url: str, visitor: Visitors, kim: Person
+) -> None:
+    """And accepts there."""
+    path = invitation_to(database_url, kim.login)
+    person = visitor()
+    back = come_back(person, next=path)
+    person.get(path)
+    accepted = person.post(f"{path}/accept")
+
+    assert (back.headers["location"], accepted.status_code) == (path, 303)
+    assert RoleGrant(user_id="north", role=Role.LEAD) in (grants_of(database_url, kim.login) or ())
+
+
+def test_the_first_sign_in_at_the_provider_ends_a_password_that_its_giver_may_know(
+    database_url: str, visitor: Visitors, kim: Person
+) -> None:
+    """With the sessions, API tokens, sign-in links and invitations of the thief; every account has a line."""
+    giver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
+    wanted = RoleGrant(user_id="north", role=Role.ACCOUNT_ADMIN)
+
+    async def squat(connection: Any) -> None:
+        await records.grant_role(connection, kim.person_id, wanted, granted_by=giver.login)
+        given = sa.update(people).where(people.c.id == kim.person_id)
+        await connection.execute(given.values(password_given_by=giver.person_id))
+
+    stored(database_url, squat)
+    thief = visitor()
+    thief.sign_in(kim)
+    thief.get("/profile/tokens")
+    token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="9").text)
+    assert token is not None
+    planted = invited(thief, f"planted-{kim.login}", "north")
+    link = link_for(database_url, kim)
+    owner = visitor()
+    assert come_back(owner).status_code == 303
+    late = visitor()
+    late.get(f"/sign-in/link?token={link}")
+    again = visitor()
+    again.get("/sign-in")
+    reads = visitor().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token[0]}"})
+    with psycopg.connect(database_url) as connection:
+        lines = connection.execute(
+            "SELECT user_id, person, (detail ->> 'sessions_ended')::int, (detail ->> 'keys_revoked')::int,"
+            " (detail ->> 'links_ended')::int, (detail ->> 'invitations_ended')::int FROM access_log"
+            " WHERE detail ->> 'changed' = 'password ended at the identity provider'"
+            " AND detail ->> 'login' = %s ORDER BY user_id",
+            (kim.login,),
+        ).fetchall()
+
+    assert again.post("/sign-in", login=kim.login, password=PASSWORD).status_code == 401
+    assert (thief.get("/profile").status_code, owner.get("/profile").status_code) == (303, 200)
+    assert (reads.status_code, late.post("/sign-in/link", token=link).status_code) == (401, 410)
+    assert visitor().get(planted).status_code == 410
+    assert lines == [(user_id, kim.login, 1, 1, 1, 1) for user_id in (EVERY_ACCOUNT, "north")]
+    assert come_back(visitor()).status_code == 303
+
+
+def test_the_first_sign_in_at_the_provider_keeps_a_password_that_no_giver_knows(
+    visitor: Visitors, kim: Person
+) -> None:
+    """Nor does it end a session."""
+    earlier = visitor()
+    earlier.sign_in(kim)
+
+    assert come_back(visitor()).status_code == 303
+    assert earlier.get("/profile").status_code == 200
+    visitor().sign_in(kim)
 
 
 def test_a_new_key_of_the_provider_is_fetched(
     visitor: Visitors, provider: Provider, kim: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Providers change keys without a word; a token with an unknown key makes us look."""
-    from worker.adapters import openid_provider
+    """Providers change keys unannounced; a token with an unknown key makes the server fetch keys."""
+    from review.auth import openid_provider
 
     monkeypatch.setattr(openid_provider, "FETCH_KEYS_EVERY_S", 0.0)
     provider.rotate()
@@ -251,15 +376,15 @@ def test_a_new_key_of_the_provider_is_fetched(
     assert come_back(visitor()).status_code == 303
 
 
-def test_an_outage_of_the_provider_is_said_plainly(
+def test_an_outage_of_the_provider_is_named(
     database_url: str, visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
-    """Before the way there where nothing is known yet, and on the way back."""
-    somebody = visitor()
-    back = through(somebody, away(somebody))
+    """Before the redirect, when nothing is discovered yet, and at the answer."""
+    person = visitor()
+    back = through(person, away(person))
     provider.down = True
 
-    assert somebody.get(back).status_code == 503
+    assert person.get(back).status_code == 503
 
     settings = {
         "HUSHGATE_REVIEW_OIDC_ISSUER": provider.issuer,
@@ -274,36 +399,36 @@ def test_an_outage_of_the_provider_is_said_plainly(
     assert "does not answer" in page.text
 
 
-def test_a_note_survives_the_way_to_the_provider(
+def test_a_note_survives_the_sign_in_at_the_provider(
     database_url: str, visitor: Visitors, provider: Provider, kim: Person
 ) -> None:
-    """It waits here, not there, and is shown on the way back."""
-    somebody = visitor()
-    assert come_back(somebody).status_code == 303
-    somebody.get("/profile")
-    stored(database_url, lambda each: sessions.end_all(each, kim.person_id))
-    asked = somebody.post("/profile", name="Kim who typed this")
+    """It is kept on this server and shown after the sign-in."""
+    person = visitor()
+    assert come_back(person).status_code == 303
+    person.get("/profile")
+    stored(database_url, lambda each: sessions.end_all_sessions(each, kim.person_id))
+    asked = person.post("/profile", name="Kim who typed this")
     kept = re.search(r'name="carried" value="([^"]*)"', asked.text)
     assert kept is not None
-    there = somebody.post("/sign-in/oidc", carried=html.unescape(kept[1]))
+    there = person.post("/sign-in/oidc", carried=html.unescape(kept[1]))
     url = re.search(r'content="0;url=([^"]+)"', there.text)
     assert url is not None
-    back = somebody.get(through(somebody, html.unescape(url[1])))
+    back = person.get(through(person, html.unescape(url[1])))
 
     assert back.status_code == 200
     assert "Kim who typed this" in back.text
-    assert somebody.post("/profile", name="Kim who sent this").status_code == 303
+    assert person.post("/profile", name="Kim who sent this").status_code == 303
 
 
 def test_passwords_can_be_switched_off(database_url: str, provider: Provider) -> None:
-    """Then there is no form for one, and none is judged."""
+    """Then there is no password form, and no password is checked."""
     settings = {
         "HUSHGATE_REVIEW_OIDC_ISSUER": provider.issuer,
         "HUSHGATE_REVIEW_OIDC_CLIENT_ID": CLIENT,
         "HUSHGATE_REVIEW_PASSWORDS": "false",
     }
     with site(database_url, **settings) as fresh:
-        somebody = fresh()
+        person = fresh()
 
-        assert 'type="password"' not in somebody.get("/sign-in").text
-        assert somebody.post("/sign-in", login="kim", password="x").status_code == 404
+        assert 'type="password"' not in person.get("/sign-in").text
+        assert person.post("/sign-in", login="kim", password="x").status_code == 404

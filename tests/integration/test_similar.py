@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from db import similar
-from tests.integration.audited import NOW, blocked, ignored, record
-from tests.reviewing import stored
+from db.audit import similar
+from tests.support.audited import NOW, blocked, ignored, record
+from tests.support.reviewing import stored
 
 
 def test_near_texts_of_the_same_rule_come_nearest_first(database_url: str) -> None:
@@ -26,7 +26,7 @@ def test_near_texts_of_the_same_rule_come_nearest_first(database_url: str) -> No
     found = stored(database_url, lambda connection: similar.similar_to(connection, asked.decision_id))
 
     assert [each.row["id"] for each in found] == [same.decision_id, near.decision_id]
-    assert found[0].nearness > found[1].nearness > 0.3
+    assert found[0].similarity > found[1].similarity > 0.3
     assert {each.state for each in found} == {"open"}
 
 

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from cli.stack import Stack
-from db.people import Role
+from db.people.records import Role
 from review.routes import PAGES
 from tasks.logs import secret_values
 from tests.conftest import create_database, database_at
-from tests.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
+from tests.support.reviewing import ADDRESS, PASSWORD, Visitor, add_person, settings_at, site
 
 Visitors = Callable[[], Visitor]
 ALWAYS = {

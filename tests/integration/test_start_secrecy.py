@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from psycopg_pool import PoolTimeout
 
-from db.pool import pool
+from db.pool import create_pool
 from tasks import logs
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def test_refused_settings_are_not_quoted(name: str, value: str) -> None:
 async def test_refused_connection_is_not_quoted(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Libpq quotes what it cannot read of a URL; the pool's warning leaves that out."""
     logs.configure("INFO")
-    source = pool(url, size=2, application="test")
+    source = create_pool(url, size=2, application="test")
     with contextlib.suppress(PoolTimeout):
         await source.open(wait=True, timeout=0.5)
     await source.close()

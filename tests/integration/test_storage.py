@@ -5,23 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import cast
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from db import decisions
+from db import decisions, outbox
 from db.decisions import Recorded
-from db.pool import Pool, pool
-from tasks.deliver import Relay
+from db.pool import Pool, create_pool
+from db.reviews import remedies
+from tasks import once_stream
+from tasks.relay import Relay
 from tasks.stream import connect
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
-from worker.model import Decision, Event, Scope, Verdict
+from worker.model import (
+    Decision,
+    DecisionKind,
+    Event,
+    Scope,
+    Source,
+)
 
 NUMBERS = count(1)
 REPLIES = "test:replies"
@@ -31,7 +41,7 @@ CLOCK = SystemClock()
 @pytest.fixture
 async def source(database_url: str) -> AsyncIterator[Pool]:
     """The hot path's connections, four at most."""
-    async with pool(database_url, size=4, application="test") as opened:
+    async with create_pool(database_url, size=4, application="test") as opened:
         yield opened
 
 
@@ -61,7 +71,7 @@ def decision(*, at: datetime | None = None, reply: str | None = "a reply") -> De
         decision_id=CLOCK.new_id(decided_at),
         decided_at=decided_at,
         event=event,
-        verdict=Verdict.RESPOND,
+        kind=DecisionKind.RESPOND,
         reason_code="REPLIED",
         reason="every check passed",
         confidence=1.0,
@@ -94,7 +104,7 @@ async def test_a_commit_whose_answer_was_lost_may_be_repeated(source: Pool, data
     """The same entry again changes nothing, even when another run decided differently."""
     first = decision()
     again = replace(first, decision_id=CLOCK.new_id(CLOCK.now()), reply="another reply")
-    outcomes = [await decisions.record(source, each) for each in (first, first, again)]
+    outcomes = [await decisions.record_decision(source, each) for each in (first, first, again)]
 
     assert outcomes == [Recorded.NEW, Recorded.ALREADY, Recorded.ALREADY]
     assert [rows(database_url, table, first.event.event_id) for table in ("ai_decisions", "outbox")] == [1, 1]
@@ -104,7 +114,7 @@ async def test_two_runs_of_one_entry_commit_once(source: Pool, database_url: str
     """A revived worker and its heir race; one of them wins."""
     first = decision()
     rival = replace(first, decision_id=CLOCK.new_id(CLOCK.now()))
-    outcomes = await asyncio.gather(*(decisions.record(source, each) for each in (first, rival)))
+    outcomes = await asyncio.gather(*(decisions.record_decision(source, each) for each in (first, rival)))
 
     assert sorted(outcomes) == [Recorded.ALREADY, Recorded.NEW]
     assert rows(database_url, "ai_decisions", first.event.event_id) == 1
@@ -117,8 +127,11 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     first = decision()
     event = replace(first.event, entry_id=f"{first.event.entry_id}1")
     repeated = replace(first, event=event, decision_id=CLOCK.new_id(CLOCK.now()))
-    await decisions.record(source, first)
-    outcomes = [await decisions.record(source, repeated), await decisions.already(source, event)]
+    await decisions.record_decision(source, first)
+    outcomes = [
+        await decisions.record_decision(source, repeated),
+        await decisions.find_outcome(source, event),
+    ]
 
     assert outcomes == [Recorded.DUPLICATE, Recorded.DUPLICATE]
     counts = [rows(database_url, table, event.event_id) for table in ("ai_decisions", "outbox", "duplicates")]
@@ -130,7 +143,7 @@ async def test_a_month_without_partition_gets_one(source: Pool, database_url: st
     late = decision(at=datetime(2031, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC))
     outcomes = await asyncio.gather(
         *(
-            decisions.record(source, each)
+            decisions.record_decision(source, each)
             for each in (late, decision(at=late.decided_at + timedelta(days=70)))
         )
     )
@@ -148,17 +161,17 @@ async def test_a_right_that_is_missing_is_an_outage_and_no_fault_of_the_event(
         owner.execute("REVOKE INSERT ON ai_decisions FROM hushgate_worker")
         try:
             with pytest.raises(StorageUnavailable, match="permission denied"):
-                await decisions.record(source, waiting)
+                await decisions.record_decision(source, waiting)
         finally:
             owner.execute("GRANT INSERT ON ai_decisions TO hushgate_worker")
 
-    assert await decisions.record(source, waiting) is Recorded.NEW
+    assert await decisions.record_decision(source, waiting) is Recorded.NEW
 
 
 async def test_more_callers_than_connections_only_wait(source: Pool) -> None:
     """A full pool is no outage."""
     fresh = [decision(reply=None) for _ in range(200)]
-    outcomes = await asyncio.gather(*(decisions.record(source, each) for each in fresh))
+    outcomes = await asyncio.gather(*(decisions.record_decision(source, each) for each in fresh))
 
     assert set(outcomes) == {Recorded.NEW}
 
@@ -171,7 +184,7 @@ async def test_rival_relays_send_every_reply_once_and_in_order(source: Pool, red
     for _ in range(30):
         approved = decision()
         expected.append(approved.event.event_id)
-        await decisions.record(source, approved)
+        await decisions.record_decision(source, approved)
     await asyncio.gather(*(relay(source, redis).drain() for _ in range(3)))
 
     assert await sent(redis) == expected
@@ -184,11 +197,12 @@ async def test_a_relay_that_dies_before_it_can_say_so_sends_nothing_twice(
     await relay(source, redis).drain()
     await redis.delete(REPLIES)
     approved = decision()
-    await decisions.record(source, approved)
+    await decisions.record_decision(source, approved)
     dying = relay(source, redis)
     with monkeypatch.context() as patch:
         patch.setattr(
-            "db.outbox.MARK", "SELECT 1 / 0 WHERE %s::timestamptz IS NOT NULL AND %s::bigint[] IS NOT NULL"
+            "db.outbox.SET_DELIVERED",
+            "SELECT 1 / 0 WHERE %s::timestamptz IS NOT NULL AND %s::bigint[] IS NOT NULL",
         )
         with pytest.raises(psycopg.errors.DivisionByZero):
             await dying.deliver_batch()
@@ -197,3 +211,149 @@ async def test_a_relay_that_dies_before_it_can_say_so_sends_nothing_twice(
 
     assert before == [approved.event.event_id]
     assert await sent(redis) == before
+
+
+async def test_a_reply_goes_out_with_its_sources(source: Pool, redis: Redis) -> None:
+    """The stream's readers get the text without marks and the passages that it rests on."""
+    cited = Source(number=2, passage_id="7#3", title="Opening hours")
+    marked = replace(decision(reply="At nine."), draft="At nine [2].", sources=(cited,))
+    await decisions.record_decision(source, marked)
+    await relay(source, redis).drain()
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(REPLIES))
+    bodies = [json.loads(fields[b"data"]) for _, fields in entries]
+    mine = [each for each in bodies if each["event_id"] == marked.event.event_id]
+
+    assert [(each["text"], each["sources"]) for each in mine] == [
+        (
+            "At nine.",
+            [{"number": 2, "document_id": "7", "passage_id": "7#3", "title": "Opening hours"}],
+        )
+    ]
+
+
+async def test_a_reply_that_waited_too_long_is_held_back(
+    source: Pool, redis: Redis, database_url: str
+) -> None:
+    """It is never sent, and the next prompt does not claim that it was given."""
+    late = replace(decision(), send_before=CLOCK.now() - timedelta(seconds=1))
+    fresh = replace(decision(), send_before=CLOCK.now() + timedelta(hours=1))
+    for each in (late, fresh):
+        await decisions.record_decision(source, each)
+    await relay(source, redis).drain()
+    lines = "SELECT role FROM messages WHERE decision_id = %s ORDER BY id"
+    with psycopg.connect(database_url) as connection:
+        left = [row[0] for row in connection.execute(lines, (late.decision_id,))]
+
+    assert fresh.event.event_id in await sent(redis)
+    assert late.event.event_id not in await sent(redis)
+    assert left == ["user"]
+
+
+@dataclass(kw_only=True)
+class Freezer:
+    """Stands between a client and Redis; from a request that contains ``at`` on it passes nothing on."""
+
+    at: bytes = b""
+    frozen: asyncio.Event = field(default_factory=asyncio.Event)
+    thawed: asyncio.Event = field(default_factory=asyncio.Event)
+    port: int = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, url: str) -> None:
+        """Pass requests and replies of one connection on."""
+        place = urlsplit(url)
+        to_server = await asyncio.open_connection(place.hostname, place.port)
+        both = (self._requests(reader, to_server[1]), self._replies(to_server[0], writer))
+        try:
+            await asyncio.gather(*both)
+        finally:
+            writer.close()
+            to_server[1].close()
+
+    async def _requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while body := await reader.read(65_536):
+            if self.at and self.at in body:
+                self.frozen.set()
+                await self.thawed.wait()
+            writer.write(body)
+        writer.close()
+
+    async def _replies(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while body := await reader.read(65_536):
+            writer.write(body)
+
+
+@asynccontextmanager
+async def freezer(url: str) -> AsyncIterator[tuple[Freezer, Redis]]:
+    """A client that waits as long as it takes, behind a freezer; as a stopped process its call never ends."""
+    freezing = Freezer()
+    server = await asyncio.start_server(
+        lambda reader, writer: freezing.serve(reader, writer, url), "127.0.0.1", 0
+    )
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        place = urlsplit(url)
+        behind = place._replace(netloc=f"{place.username}:{place.password}@127.0.0.1:{port}").geturl()
+        async with connect(behind, timeout_s=None) as client:
+            yield freezing, client
+        freezing.thawed.set()
+
+
+@pytest.mark.parametrize("marks", ["there", "expired"])
+async def test_a_frozen_relay_stops_no_other_and_sends_nothing_when_it_wakes_up(
+    source: Pool, redis: Redis, redis_url: str, marks: str
+) -> None:
+    """Its right to send ends while it is frozen, however long the others' marks have been gone by then."""
+    await relay(source, redis).drain()
+    await redis.delete(REPLIES)
+    first, second = decision(), decision()
+    await decisions.record_decision(source, first)
+    async with freezer(redis_url) as (freezing, behind):
+        freezing.at = str(first.decision_id).encode()
+        frozen = asyncio.create_task(relay(source, behind).deliver_batch())
+        await freezing.frozen.wait()
+        await decisions.record_decision(source, second)
+        async with asyncio.timeout(outbox.HOLD_S + 10):  # two seconds, and the rest for a busy machine
+            await relay(source, redis).drain()
+        expected = [first.event.event_id, second.event.event_id]
+        assert await sent(redis) == expected
+        if marks == "expired":
+            await redis.delete(*[key async for key in redis.scan_iter(f"{{{REPLIES}}}:sent:*")])
+        freezing.thawed.set()
+        await asyncio.gather(frozen, return_exceptions=True)
+
+    assert await sent(redis) == expected
+
+
+async def test_a_relay_that_lost_its_right_to_send_leaves_its_replies_to_the_next(
+    source: Pool, redis: Redis
+) -> None:
+    """Nothing is sent, and nothing is marked as delivered."""
+    stream = once_stream.OnceStream(redis, REPLIES)
+    async with stream.lease() as lease:
+        assert lease is not None
+        await redis.delete(stream.lease_key)
+        entry = once_stream.Outgoing(mark="m", key="k", body={})
+
+        assert await lease.put([entry, entry]) == 0
+    assert await redis.xlen(REPLIES) == 0
+
+
+async def test_a_review_server_that_freezes_while_it_holds_the_relays_does_not_stop_them(
+    source: Pool, redis: Redis, database_url: str
+) -> None:
+    """Its transaction is ended, and with it its lock."""
+    await relay(source, redis).drain()
+    await redis.delete(REPLIES)
+    approved = decision()
+    await decisions.record_decision(source, approved)
+    with closing(psycopg.connect(database_url)) as frozen:
+        frozen.execute(str(remedies.BLOCK_RELAYS).encode())
+        async with asyncio.timeout(outbox.HOLD_S + 10):
+            await relay(source, redis).drain()
+
+    assert await sent(redis) == [approved.event.event_id]
+
+
+def test_the_right_to_send_ends_before_the_lock() -> None:
+    """Else a frozen relay could send after a reviewer, who waits for the lock, took the reply back."""
+    assert once_stream.LEASE_S < outbox.HOLD_S

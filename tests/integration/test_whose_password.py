@@ -1,4 +1,4 @@
-"""A password that somebody gave opens no account that they do not administer."""
+"""A password opens no account that its giver does not administer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from db import people
-from db.people import EVERY_ACCOUNT, Person, Role
-from tests.reviewing import PASSWORD, Visitor, add_person, site, stored
+from db.people import records
+from db.people.records import EVERY_ACCOUNT, Person, Role
+from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
 
 Visitors = Callable[[], Visitor]
 CHOSEN = "seven quiet herons at noon"
 FIRST = re.compile(r"<code>([\w-]{16})</code>")
+LINK = re.compile(r"https://127\.0\.0\.1(/invitation/[\w-]{43})")
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def at_work(visitors: Visitors, url: str, *roles: Role, account: str) -> Visitor:
-    """Somebody signed in."""
+    """A new person, signed in."""
     visitor = visitors()
     visitor.sign_in(add_person(url, *roles, account=account))
     visitor.get("/profile")
@@ -56,13 +57,13 @@ def at_work(visitors: Visitors, url: str, *roles: Role, account: str) -> Visitor
 
 def by_login(url: str, login: str) -> Person:
     """A person as they are stored now."""
-    found = stored(url, lambda each: people.by_login(each, login))
+    found = stored(url, lambda each: records.get_credentials(each, login))
     assert found is not None
     return found.person
 
 
 def enters(visitor: Visitor, login: str, password: str) -> bool:
-    """Whether a password lets somebody in."""
+    """Whether a login and a password give a session."""
     visitor.get("/sign-in")
     return visitor.post("/sign-in", login=login, password=password).status_code == 303
 
@@ -74,25 +75,39 @@ def first_of(response: Any) -> str:
     return found[1]
 
 
+def joined(visitors: Visitors, admin: Visitor, login: str, account: str, role: str = "viewer") -> Visitor:
+    """A visitor who uses the invitation of a new login, which the administrator has, too."""
+    admin.get("/people")
+    link = LINK.search(admin.post("/people", login=login, role=role, account=account).text)
+    assert link is not None
+    visitor = visitors()
+    visitor.get(link[1])
+    assert visitor.post(f"{link[1]}/join", new=CHOSEN, again=CHOSEN).status_code == 303
+    assert enters(visitor, login, CHOSEN)
+    visitor.get(link[1])
+    assert visitor.post(f"{link[1]}/accept").status_code == 303
+    return visitor
+
+
 def taken_over(visitors: Visitors, admin: Visitor, login: str, account: str) -> tuple[Visitor, str]:
-    """Somebody added by a hostile administrator, who then signs in as them and makes a key."""
-    first = first_of(admin.post("/people", login=login, role="viewer", account=account))
-    thief = visitors()
-    assert enters(thief, login, first)
-    thief.get("/profile/password")
-    assert thief.post("/profile/password", current=first, new=CHOSEN, again=CHOSEN).status_code == 303
+    """A hostile administrator who uses their own invitation and makes an API token."""
+    return with_token(joined(visitors, admin, login, account))
+
+
+def with_token(thief: Visitor) -> tuple[Visitor, str]:
+    """The visitor, and an API token that the visitor made."""
     thief.get("/profile/tokens")
-    key = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="365").text)
-    assert key is not None
-    return thief, key[0]
+    token = re.search(r"hg_[\w-]{40,}", thief.post("/profile/tokens", name="mine", days="365").text)
+    assert token is not None
+    return thief, token[0]
 
 
-def ways_in(visitors: Visitors, thief: Visitor, key: str, login: str) -> list[str]:
-    """Which of the thief's ways in still work."""
-    headers = {"Authorization": f"Bearer {key}"}
+def ways_in(visitors: Visitors, thief: Visitor, token: str, login: str) -> list[str]:
+    """Which of session, API token and password still work for the thief."""
+    headers = {"Authorization": f"Bearer {token}"}
     found = {
         "session": thief.get("/profile").status_code == 200,
-        "key": visitors().get("/api/v1/decisions", headers=headers).status_code == 200,
+        "API token": visitors().get("/api/v1/decisions", headers=headers).status_code == 200,
         "password": enters(visitors(), login, CHOSEN),
     }
     return [name for name, works in found.items() if works]
@@ -100,20 +115,20 @@ def ways_in(visitors: Visitors, thief: Visitor, key: str, login: str) -> list[st
 
 @pytest.mark.parametrize("account", ["south", EVERY_ACCOUNT])
 @pytest.mark.parametrize("page", ["add", "grant"])
-def test_who_gave_a_password_does_not_come_along_to_another_account(
+def test_the_giver_of_a_password_gets_no_access_to_another_account(
     visitors: Visitors, database_url: str, account: str, page: str
 ) -> None:
-    """Neither with the first password, nor with what they made of it, nor with a session or a key."""
+    """Neither with the password, nor with a session or an API token."""
     admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     login = f"{page}-{'all' if account == EVERY_ACCOUNT else account}@example.org"
-    thief, key = taken_over(visitors, admin, login, "north")
-    assert ways_in(visitors, thief, key, login) == ["session", "key", "password"]
+    thief, token = taken_over(visitors, admin, login, "north")
+    assert ways_in(visitors, thief, token, login) == ["session", "API token", "password"]
     person, wanted = by_login(database_url, login), {"role": "account_admin", "account": account}
     to = "/people" if page == "add" else f"/people/{person.person_id}/grant"
     given = boss.post(to, **({"login": login} if page == "add" else {}), **wanted)
 
-    assert ways_in(visitors, thief, key, login) == []
+    assert ways_in(visitors, thief, token, login) == []
     owner = visitors()
     assert enters(owner, login, first_of(given))
     assert owner.get("/").headers["location"] == "/profile/password"
@@ -123,120 +138,80 @@ def test_who_gave_a_password_does_not_come_along_to_another_account(
 def test_the_command_line_gives_a_new_password_with_the_role_too(
     visitors: Visitors, database_url: str, run: Any, command: str
 ) -> None:
-    """It prints it, once, and the old one is worth nothing."""
+    """It prints the new password once, and the old one ends."""
     admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
     login = f"cli-{command}@example.org"
-    thief, key = taken_over(visitors, admin, login, "north")
+    thief, token = taken_over(visitors, admin, login, "north")
     row = run(command, login, "--role", "lead", "--account", "south")
 
-    assert ways_in(visitors, thief, key, login) == []
+    assert ways_in(visitors, thief, token, login) == []
     assert enters(visitors(), login, row["first_password"])
     assert "first_password" not in run(command, login, "--role", "auditor", "--account", "east")
 
 
-def test_roles_where_the_giver_administers_change_no_password(visitors: Visitors, database_url: str) -> None:
-    """On their own account, and anywhere when they administer every account: nobody is signed out."""
+def test_roles_where_the_inviter_administers_change_no_password(
+    visitors: Visitors, database_url: str
+) -> None:
+    """The session, the API token and the password work on."""
     admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
-    for giver, account in ((admin, "north"), (boss, "south")):
-        login = f"kept-{account}@example.org"
-        somebody, key = taken_over(visitors, giver, login, "north")
-        person = by_login(database_url, login)
-        given = boss.post(f"/people/{person.person_id}/grant", role="lead", account=account)
+    visitor, token = taken_over(visitors, admin, "kept@example.org", "north")
+    person = by_login(database_url, "kept@example.org")
+    given = boss.post(f"/people/{person.person_id}/grant", role="lead", account="north")
 
-        assert given.status_code == 303
-        assert ways_in(visitors, somebody, key, login) == ["session", "key", "password"]
+    assert given.status_code == 303
+    assert ways_in(visitors, visitor, token, "kept@example.org") == ["session", "API token", "password"]
 
 
 def test_a_giver_who_was_disabled_since_administers_nothing(visitors: Visitors, database_url: str) -> None:
-    """Whoever left the house still knows the passwords they gave."""
-    leaver = add_person(database_url, Role.ACCOUNT_ADMIN)
+    """A person who left still knows the passwords they gave."""
+    leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
     admin = visitors()
     admin.sign_in(leaver)
     admin.get("/profile")
-    thief, key = taken_over(visitors, admin, "left@example.org", "north")
+    thief, token = taken_over(visitors, admin, "left@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     boss.post(f"/people/{leaver.person_id}/manage", what="disable")
     person = by_login(database_url, "left@example.org")
     boss.post(f"/people/{person.person_id}/grant", role="viewer", account="south")
 
-    assert ways_in(visitors, thief, key, "left@example.org") == []
+    assert ways_in(visitors, thief, token, "left@example.org") == []
 
 
-def test_a_giver_s_own_giver_is_asked_about_too(visitors: Visitors, database_url: str) -> None:
-    """A thief who gave passwords as somebody else does not know them rightfully once that person rises."""
+def test_passwords_given_by_a_puppet_count_as_the_puppeteer_s(visitors: Visitors, database_url: str) -> None:
+    """When a person's password is replaced, passwords they gave are re-attributed to its giver."""
     admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
-    first = first_of(admin.post("/people", login="puppet@a.org", role="account_admin", account="north"))
-    puppet = visitors()
-    enters(puppet, "puppet@a.org", first)
-    puppet.get("/profile/password")
-    puppet.post("/profile/password", current=first, new=CHOSEN, again=CHOSEN)
-    puppet.get("/profile")
-    thief, key = taken_over(visitors, puppet, "second@a.org", "north")
+    puppet = joined(visitors, admin, "puppet@a.org", "north", "account_admin")
+    thief, token = taken_over(visitors, puppet, "second@a.org", "north")
     for login, role in (("puppet@a.org", "account_admin"), ("second@a.org", "viewer")):
         boss.post("/people", login=login, role=role, account=EVERY_ACCOUNT)
 
-    assert ways_in(visitors, thief, key, "second@a.org") == []
+    assert ways_in(visitors, thief, token, "second@a.org") == []
 
 
-def test_a_new_password_is_shown_only_to_who_may_give_one(visitors: Visitors, database_url: str) -> None:
-    """Else a role on one's own account would open the accounts that the person has already."""
-    north = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
-    south = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="south")
-    thief, key = taken_over(visitors, north, "lured@example.org", "north")
-    refused = south.post("/people", login="lured@example.org", role="viewer", account="south")
-
-    assert refused.status_code == 403
-    assert FIRST.search(refused.text) is None
-    assert ways_in(visitors, thief, key, "lured@example.org") == ["session", "key", "password"]
-    assert [each.user_id for each in by_login(database_url, "lured@example.org").grants] == ["north"]
-
-
-def test_who_signs_in_elsewhere_loses_a_password_that_was_given(
+def test_a_person_of_the_identity_provider_loses_a_password_that_was_given(
     visitors: Visitors, database_url: str
 ) -> None:
-    """They need none; and who never had one is left alone."""
+    """No first password takes its place."""
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
-    thief, key = taken_over(visitors, admin, "linked@example.org", "north")
-    admin.post("/people", login="never@example.org", role="viewer", account="north", no_password="on")
+    thief, token = taken_over(visitors, admin, "linked@example.org", "north")
     with psycopg.connect(database_url) as connection:
         connection.execute(
-            "UPDATE people SET oidc_issuer = 'i', oidc_subject = login WHERE login ~ '@example'"
+            "UPDATE people SET oidc_issuer = 'i', oidc_subject = login WHERE login ~ 'linked@example'"
         )
-    given = [
-        boss.post("/people", login=login, role="lead", account="south")
-        for login in ("linked@example.org", "never@example.org")
-    ]
+    given = boss.post("/people", login="linked@example.org", role="lead", account="south")
 
-    assert [FIRST.search(each.text) for each in given] == [None, None]
-    assert ways_in(visitors, thief, key, "linked@example.org") == []
-    for login in ("linked@example.org", "never@example.org"):
-        assert not by_login(database_url, login).has_password
-        assert not by_login(database_url, login).must_change_password
-
-
-def test_disabling_and_enabling_keeps_no_way_in(visitors: Visitors, database_url: str) -> None:
-    """Nor does a second first password, given before the role; afterwards the person is not theirs."""
-    admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
-    boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
-    person = add_person(database_url, Role.VIEWER, account="north")
-    path = f"/people/{person.person_id}"
-    first = first_of(admin.post(f"{path}/manage", what="password"))
-    admin.post(f"{path}/manage", what="disable")
-    boss.post(f"{path}/grant", role="lead", account="south")
-    refused = [admin.post(f"{path}/manage", what=what).status_code for what in ("enable", "password")]
-    boss.post(f"{path}/manage", what="enable")
-
-    assert refused == [403, 403]
-    assert not enters(visitors(), person.login, first)
-    assert not enters(visitors(), person.login, PASSWORD)
+    assert FIRST.search(given.text) is None
+    assert ways_in(visitors, thief, token, "linked@example.org") == []
+    assert not by_login(database_url, "linked@example.org").has_password
+    assert not by_login(database_url, "linked@example.org").must_change_password
 
 
 @contextmanager
 def meanwhile(url: str, statement: str, *values: object) -> Iterator[Callable[[], None]]:
-    """Something that is changed and not committed yet; what is given waits until somebody waits for it."""
+    """An uncommitted change; call the value to wait until another transaction is blocked by it."""
     with psycopg.connect(url) as connection, psycopg.connect(url, autocommit=True) as watch:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('hushgate people'))")
         connection.execute(statement, values)
@@ -250,26 +225,7 @@ def meanwhile(url: str, statement: str, *values: object) -> Iterator[Callable[[]
         yield until_waited_for
 
 
-def test_a_password_given_while_somebody_else_gives_a_role_is_refused(
-    visitors: Visitors, database_url: str
-) -> None:
-    """Of two changes at once, the second one sees what the first one made of the person."""
-    admin = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account="north")
-    person = add_person(database_url, Role.VIEWER, account="north")
-    role = "INSERT INTO person_roles (person_id, user_id, role, granted_by) VALUES (%s, '*', 'lead', 'boss')"
-    path = f"/people/{person.person_id}/manage"
-    with ThreadPoolExecutor(1) as other:
-        with meanwhile(database_url, role, person.person_id) as until_waited_for:
-            asked = other.submit(admin.post, path, what="password")
-            until_waited_for()
-
-        assert asked.result().status_code == 403
-    assert enters(visitors(), person.login, PASSWORD)
-
-
-def test_a_sign_in_under_way_ends_with_the_password_it_was_judged_by(
-    visitors: Visitors, database_url: str
-) -> None:
+def test_a_sign_in_in_progress_ends_with_its_password(visitors: Visitors, database_url: str) -> None:
     """Else its session would begin just after all sessions were ended."""
     person = add_person(database_url, Role.VIEWER, account="north")
     thief = visitors()
@@ -284,8 +240,8 @@ def test_a_sign_in_under_way_ends_with_the_password_it_was_judged_by(
     assert thief.get("/profile").status_code == 303
 
 
-def test_a_key_under_way_ends_with_the_session(visitors: Visitors, database_url: str) -> None:
-    """Else it would be made just after all keys were ended."""
+def test_an_api_token_in_progress_ends_with_the_session(visitors: Visitors, database_url: str) -> None:
+    """Else it would be made just after all API tokens were revoked."""
     person = add_person(database_url, Role.VIEWER, account="north")
     thief = visitors()
     thief.sign_in(person)
@@ -346,8 +302,7 @@ def test_administrators_see_whose_password_a_leaver_may_still_know(
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
     admin = visitors()
     admin.sign_in(leaver)
-    admin.get("/people")
-    admin.post("/people", login="stays@example.org", role="viewer", account="north")
+    joined(visitors, admin, "stays@example.org", "north")
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     path = f"/people/{by_login(database_url, 'stays@example.org').person_id}"
     seen = [boss.get(path).text]
@@ -356,19 +311,18 @@ def test_administrators_see_whose_password_a_leaver_may_still_know(
     boss.post(f"{path}/manage", what="password")
     seen.append(boss.get(path).text)
 
-    assert ["may still know it" in each for each in seen] == [False, True, False]
+    assert ["may still know the password" in each for each in seen] == [False, True, False]
 
 
-def test_whoever_disables_somebody_is_told_whose_passwords_they_gave(
+def test_disabling_a_person_names_whose_passwords_they_may_know(
     visitors: Visitors, database_url: str, run: Any
 ) -> None:
-    """Else a leaver would come in as one of them."""
+    """Else a leaver could sign in as one of them."""
     boss = at_work(visitors, database_url, Role.ACCOUNT_ADMIN, account=EVERY_ACCOUNT)
     leaver = add_person(database_url, Role.ACCOUNT_ADMIN, account="north")
     admin = visitors()
     admin.sign_in(leaver)
-    admin.get("/people")
-    admin.post("/people", login="puppet@example.org", role="account_admin", account="north")
+    joined(visitors, admin, "puppet@example.org", "north", "account_admin")
     path = f"/people/{leaver.person_id}"
     before = boss.get(path).text
     boss.post(f"{path}/manage", what="disable")

@@ -1,19 +1,19 @@
-"""What differs between two versions of an account, and what of it is dangerous."""
+"""Differences between two versions of an account, and their risks."""
 
 from __future__ import annotations
 
 import pytest
 
-from review.accounts.account_changes import dangers, difference
-from review.accounts.rule_texts import Draft
-from review.accounts.rule_trial import pieces
-from tests.unit.samples import account
+from review.accounts.account_changes import change_warnings, difference
+from review.accounts.rule_texts import RuleEdit
+from review.accounts.rule_trial import hit_runs
+from tests.support.samples import account
 from worker.model import FailurePolicy
 from worker.rules import Level, compile_rules, validate_rules
 
 
 def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
-    """A rule that moved is no change of rules; a mapping says which of its entries changed."""
+    """A moved rule is no change; of a mapping, the changed entries are listed."""
     before = account(flagged_keywords=("a", "b", "b"), moderation_thresholds={"hate": 0.5, "sexual": 0.2})
     after = account(flagged_keywords=("b", "a", "c"), moderation_thresholds={"hate": 0.5, "violence": 1.0})
     found = difference(before, after)
@@ -26,15 +26,15 @@ def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
     assert (found.added, found.removed) == (1, 1)
 
 
-def test_an_order_that_changed_is_named_without_rules() -> None:
-    """Nothing was added or removed, and yet the versions differ."""
+def test_a_changed_order_lists_no_rules() -> None:
+    """The versions differ, with nothing added and nothing removed."""
     found = difference(account(flagged_phrases=("x", "y")), account(flagged_phrases=("y", "x")))
 
     assert [(each.title, each.added_count, each.removed_count) for each in found.rules] == [("Phrases", 0, 0)]
 
 
 def test_instructions_are_compared_line_by_line() -> None:
-    """With the lines around."""
+    """The difference includes the lines around a changed line."""
     found = difference(account(prompt="one\ntwo\nthree"), account(prompt="one\n2\nthree"))
 
     assert found.settings[0].lines[1:] == ((" ", "one"), ("-", "two"), ("+", "2"), (" ", "three"))
@@ -44,28 +44,30 @@ def test_instructions_are_compared_line_by_line() -> None:
     ("before", "after", "said"),
     [
         ({}, {"ai_enabled_for_comments": True}, "AI is switched on"),
-        ({}, {"moderation_failure": FailurePolicy.ALLOW}, "without having been moderated"),
-        ({}, {"moderation_thresholds": {"hate": 0.9}}, "more gets through"),
-        ({}, {"moderation_thresholds": {"hate": 0.1}}, "more messages stay silent"),
-        ({"moderation_thresholds": {"hate": 0.1}}, {}, "the API's own flag counts"),
-        ({"rules_on_reply": True}, {"rules_on_reply": False}, "not tested by the account's rules"),
-        ({}, {"assessment_policy": {"enabled": False}}, "without being assessed"),
+        ({}, {"moderation_failure": FailurePolicy.ALLOW}, "answered without moderation"),
+        ({}, {"moderation_thresholds": {"hate": 0.9}}, "more messages pass"),
+        ({}, {"moderation_thresholds": {"hate": 0.1}}, "more messages get no reply"),
+        ({"moderation_thresholds": {"hate": 0.1}}, {}, "the API's own flag decides"),
+        ({"rules_on_reply": True}, {"rules_on_reply": False}, "no longer test replies"),
+        ({}, {"assessment_policy": {"enabled": False}}, "without an assessment"),
     ],
 )
-def test_what_is_dangerous_is_said(before: dict[str, object], after: dict[str, object], said: str) -> None:
-    """In a sentence; the way back says nothing of the kind."""
+def test_a_riskier_value_has_one_warning(
+    before: dict[str, object], after: dict[str, object], said: str
+) -> None:
+    """Each change that adds a risk gives one sentence."""
     off = {"ai_enabled_for_comments": False}
-    found = dangers(account(**off | before), account(**off | after))
+    found = change_warnings(account(**off | before), account(**off | after))
 
     assert [each for each in found if said in each] == list(found)
     assert len(found) == 1
 
 
-def test_overlapping_hits_are_cut_so_that_every_mark_has_its_numbers() -> None:
-    """The pieces are the text again."""
+def test_overlapping_hits_are_split_into_pieces_with_their_numbers() -> None:
+    """The pieces joined are the text."""
     text = "please buy viagra now"
     hits = compile_rules(["viagra"], ["buy viagra"], version=1, level=Level.DEFAULT).match(text)
-    found = pieces(text, hits)
+    found = hit_runs(text, hits)
 
     assert "".join(piece.text for piece in found) == text
     assert [(piece.text, len(piece.numbers)) for piece in found] == [
@@ -76,10 +78,10 @@ def test_overlapping_hits_are_cut_so_that_every_mark_has_its_numbers() -> None:
     ]
 
 
-def test_a_problem_stands_at_the_line_of_its_rule_among_empty_lines() -> None:
-    """Also the second of two equal rules, and one of another list."""
+def test_a_problem_has_the_line_of_its_rule_with_empty_lines_counted() -> None:
+    """The second of two equal rules and a rule of another list have their own lines."""
     texts = {"flagged_keywords": "\nspam\r\n\r\nspam", "flagged_phrases": " \nok then\n/[/", "allowed": "x"}
-    draft = Draft(version=1, texts=texts)
+    draft = RuleEdit(version=1, texts=texts)
     lists = draft.changes(account())
     problems = validate_rules(lists["flagged_keywords"], lists["flagged_phrases"], allow=lists["allowed"])
     found = draft.remarks(account(), problems)
@@ -91,10 +93,10 @@ def test_a_problem_stands_at_the_line_of_its_rule_among_empty_lines() -> None:
     ]
 
 
-def test_added_lines_and_ticks_change_a_long_list() -> None:
-    """Removed by text, so that they mean the same on another version; added at the end."""
+def test_added_lines_and_ticked_rules_change_a_long_list() -> None:
+    """A ticked rule is removed by its text, in whichever version; new lines are added at the end."""
     stored = account(flagged_keywords=("a1", "b2", "c3"))
-    draft = Draft(
+    draft = RuleEdit(
         version=1,
         whole=False,
         texts={"flagged_keywords": "d4\n/[/", "flagged_phrases": "", "allowed": ""},

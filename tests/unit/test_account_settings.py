@@ -1,19 +1,26 @@
-"""The edge where people change an account, and what its settings page tells."""
+"""The declarations of the account settings, the checks of a change, and the form and list made from them."""
 
 from __future__ import annotations
 
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli import setting_list
 from review.accounts import settings_form
-from tests.unit.samples import account
-from worker.account_settings import AccountRejected, changed
-from worker.model import FailurePolicy
+from tests.support.samples import account
+from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
+from worker.assessment.policies.designs import DESIGNS
+from worker.model import Account, FailurePolicy
+from worker.setting import SettingKind
+
+ROOT = Path(__file__).parents[2]
 
 
-def test_what_is_not_named_stays() -> None:
-    """And the version is still the one it came from."""
+def test_a_setting_that_is_not_changed_stays() -> None:
+    """The changed account has the version of the account it was made from."""
     before = account(flagged_keywords=("spam",), fallback_texts={"en": "Soon."})
     after = changed(before, {"moderation_failure": "allow", "moderation_thresholds": {"hate": 1}})
 
@@ -24,8 +31,15 @@ def test_what_is_not_named_stays() -> None:
     assert (after.version, after.user_id) == (3, "acme")
 
 
-def test_no_change_is_the_same_account() -> None:
-    """So that setting things up twice stores nothing new."""
+@pytest.mark.parametrize("name", ["*", ".", " ", "acme ", "ac\nme", "", "a" * 256])
+def test_an_impossible_account_name_is_rejected(name: str) -> None:
+    """`*`, which means every account, is no name of an account."""
+    with pytest.raises(AccountRejected, match=r"user_id: expected an account's name"):
+        changed(account(user_id=name), {})
+
+
+def test_no_change_gives_an_equal_account() -> None:
+    """A set-up that runs twice stores one version."""
     assert changed(account(languages=("en",)), {}) == account(languages=("en",))
 
 
@@ -62,16 +76,16 @@ def test_no_change_is_the_same_account() -> None:
         ({"assessment_policy": {"name": "guardrail", "fallbackMessage": "a\x00"}}, "assessment_policy: "),
     ],
 )
-def test_a_bad_value_is_named_with_what_came(changes: dict[str, Any], said: str) -> None:
-    """Nothing of it is stored."""
+def test_a_bad_value_is_rejected_with_its_place_and_expectation(changes: dict[str, Any], said: str) -> None:
+    """The message has the place, the expectation and the value."""
     with pytest.raises(AccountRejected) as caught:
         changed(account(), changes)
 
     assert said in str(caught.value)
 
 
-def test_all_problems_are_named_at_once() -> None:
-    """One line each."""
+def test_all_problems_are_reported_together() -> None:
+    """Each problem has one line."""
     with pytest.raises(AccountRejected) as caught:
         changed(account(), {"hold_max_s": -1, "prompt": 7, "colour": "red"})
 
@@ -82,18 +96,51 @@ def test_all_problems_are_named_at_once() -> None:
     }
 
 
-def test_a_backslash_before_u0000_is_no_nul() -> None:
-    """Only the character itself is refused."""
+def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
+    """Only the NUL character is rejected."""
     policy = {"name": "guardrail", "fallbackMessage": r"C:\u0000"}
 
     assert changed(account(), {"assessment_policy": policy}).assessment_policy == policy
 
 
-def test_what_is_in_force_tells_thresholds_and_no_coefficients() -> None:
-    """Of the built-in model an account's owner sees which one it is and where its thresholds lie."""
-    names = [name for name, _ in settings_form.effective(account())]
+def test_the_policy_in_force_lists_thresholds_without_coefficients() -> None:
+    """Of the built-in model, version and thresholds are listed."""
+    names = [name for name, _ in settings_form.effective_settings(account())]
 
     assert {"model.version", "model.kinds.question.send_at", "low_action"} <= set(names)
     assert not [
         name for name in names if "weights" in name or "intercept" in name or name.startswith("model.record")
     ]
+
+
+def test_the_declarations_are_the_fields_of_an_account() -> None:
+    """Every field of `Account` but name and version is a setting, in the same order."""
+    names = [each.name for each in fields(Account)]
+
+    assert ["user_id", "version", *SETTINGS] == names
+
+
+def test_every_mapping_has_its_own_form_fields() -> None:
+    """The form renders the other kinds from the declaration; a new mapping needs a widget."""
+    mappings = {name for name in SETTINGS if kind_of(name) is SettingKind.MAPPING}
+
+    assert mappings == {"moderation_thresholds", "assessment_policy", "fallback_texts"}
+
+
+def test_every_choice_is_explained() -> None:
+    """A setting with a closed set of values has a meaning for each value."""
+    known = {"moderation_failure": list(FailurePolicy)}
+    explained = {name: list(each.choices) for name, each in SETTINGS.items() if each.choices}
+
+    assert explained == known
+    assert set(known) == {name for name in SETTINGS if kind_of(name) is SettingKind.CHOICE}
+
+
+def test_every_policy_is_explained_on_the_form() -> None:
+    """The form offers each design of a confidence policy."""
+    assert set(settings_form.DESIGNS) == set(DESIGNS)
+
+
+def test_the_page_of_settings_is_current() -> None:
+    """`make schema` writes docs/settings.md."""
+    assert (ROOT / "docs" / "settings.md").read_text() == setting_list.as_markdown()

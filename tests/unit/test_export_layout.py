@@ -30,7 +30,7 @@ SITE = "https://review.example"
     ["=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠", " =", "\t=", "\n@", "\u00a0="],
 )
 def test_a_cell_that_begins_like_a_formula_is_text(begins: str) -> None:
-    """An apostrophe before it; spaces before such a beginning do not hide it."""
+    """The cell gets an apostrophe, also with spaces before the beginning of a formula."""
     assert safe_cell(f"{begins}cmd|' /C calc'!A0") == f"'{begins}cmd|' /C calc'!A0"
 
 
@@ -48,13 +48,13 @@ def test_a_cell_that_begins_like_a_formula_is_text(begins: str) -> None:
         ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
     ],
 )
-def test_other_cells_are_as_they_are(value: object, cell: str) -> None:
-    """Numbers of ours may begin with a minus sign."""
+def test_other_cells_are_unchanged(value: object, cell: str) -> None:
+    """Numbers may begin with a minus sign."""
     assert safe_cell(value) == cell
 
 
 @pytest.mark.parametrize("text", ['a "quoted", cell', "two\nlines", "semi;colon", "', =1", "\u2028x", "🙂"])
-def test_csv_is_read_back_as_it_was(text: str) -> None:
+def test_csv_is_read_back_unchanged(text: str) -> None:
     """Separators, quotes and line ends in a text stay in its cell."""
     layout = Layout(form=Form.CSV, site=SITE)
     written = layout.head() + layout.lines([{**ROW, "message_text": text}])
@@ -65,15 +65,15 @@ def test_csv_is_read_back_as_it_was(text: str) -> None:
     assert list(row) == list(COLUMNS)
 
 
-def test_a_byte_order_mark_stands_at_the_start_of_csv_only() -> None:
-    """And only when asked for."""
+def test_only_csv_begins_with_a_byte_order_mark() -> None:
+    """The option adds it to CSV and not to NDJSON."""
     heads = [Layout(form=form, bom=bom).head()[:1] for form in Form for bom in (False, True)]
 
     assert heads == ['"', "\ufeff", "", ""]
 
 
-def test_ndjson_keeps_every_value_as_it_is() -> None:
-    """No apostrophes: programs run no cells."""
+def test_ndjson_keeps_every_value_unchanged() -> None:
+    """NDJSON gets no apostrophes."""
     written = Layout(form=Form.NDJSON, site=SITE).lines([{**ROW, "message_text": '=1+1\n"'}] * 2)
     rows = [json.loads(line) for line in written.splitlines()]
 
@@ -83,5 +83,5 @@ def test_ndjson_keeps_every_value_as_it_is() -> None:
 
 
 def test_without_a_site_there_are_no_permalinks() -> None:
-    """The command line may not know the address of the pages."""
+    """Without the address of the pages, lines have no link."""
     assert "permalink" not in Layout(form=Form.CSV).head()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.demo.fleet import completed
+from cli.demo.environment import completed
 
 
 def test_openais_key_alone_serves_the_model_too() -> None:
@@ -22,7 +22,7 @@ def test_openrouters_key_alone_switches_moderation_off() -> None:
 
 
 def test_two_keys_change_nothing() -> None:
-    """Whoever set both knows what they want."""
+    """Two keys are a complete configuration."""
     both = {"OPENROUTER_API_KEY": "a", "OPENAI_API_KEY": "b"}
 
     assert completed(both) == both

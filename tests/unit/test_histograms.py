@@ -8,7 +8,13 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.histograms import ERROR, PER_DOUBLING, TOP, middle_ms, percentile_ms
+from db.figures.histograms import (
+    ERROR,
+    PER_DOUBLING,
+    TOP,
+    middle_ms,
+    percentile_ms,
+)
 
 
 def bin_of(ms: float) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from db.access_log import Action
-from review.lists import log_words
+from db.access_log import LoggedAction
+from review.access_log import wording
 
 
 def test_every_action_has_words_of_its_own() -> None:
     """Total over the codes, and no two read alike."""
-    assert set(log_words.ACTIONS) == set(Action)
-    assert len(set(log_words.ACTIONS.values())) == len(Action)
-    assert log_words.action("of_another_release") == "of_another_release"
+    assert set(wording.ACTIONS) == set(LoggedAction)
+    assert len(set(wording.ACTIONS.values())) == len(LoggedAction)
+    assert wording.action_wording("of_another_release") == "of_another_release"
 
 
 def test_a_detail_is_shown_as_names_and_values() -> None:
@@ -24,7 +24,7 @@ def test_a_detail_is_shown_as_names_and_values() -> None:
         "by_rule": {"a": 1},
     }
 
-    assert log_words.detail(values) == (
+    assert wording.detail_wording(values) == (
         ("live", "no"),
         ("rows", "3"),
         ("decisions", "a, b"),

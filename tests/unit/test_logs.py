@@ -100,7 +100,7 @@ def test_uncaught_error_is_logged_without_its_message(capsys: pytest.CaptureFixt
 
 
 async def test_forgotten_task_is_logged_without_what_it_held(capsys: pytest.CaptureFixture[str]) -> None:
-    """What asyncio's own handler says of an exception nobody awaited is cut before the data."""
+    """What asyncio's own handler logs about an unawaited exception is cut before the data."""
     logs.configure("INFO")
     loop = asyncio.get_running_loop()
     context = {"message": "Task exception was never retrieved", "exception": ValueError(SAID), "text": SAID}
@@ -124,7 +124,7 @@ def test_secrets_are_masked_wherever_they_stand(capsys: pytest.CaptureFixture[st
 
 
 def test_secret_values_are_keys_and_the_passwords_inside_urls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Percent-encoded passwords count as written and as meant; short keys of tests do not count."""
+    """Percent-encoded passwords count encoded and decoded; short keys of tests do not count."""
     for name, value in {
         "DATABASE_URL": "postgresql://hush:pa%24%24word@db/hushgate",
         "REDIS_URL": "redis://:redis-pass@host:6379/0",

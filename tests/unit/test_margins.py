@@ -1,4 +1,4 @@
-"""How near a decision came to ending otherwise."""
+"""How close a decision was to another outcome."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from review.story import margins
-from review.story.margins import Margin
-from worker.assessment.policies import DESIGNS
+from review.decision import margins
+from review.decision.margins import Margin
+from worker.assessment.policies.designs import DESIGNS
+from worker.snapshot import Snapshot
 
 
 def margin(score: float, threshold: float | None) -> Margin:
@@ -16,14 +17,15 @@ def margin(score: float, threshold: float | None) -> Margin:
     return Margin(subject="draft", measure="confidence", score=score, threshold=threshold, effect="sent")
 
 
-def assessed(policy: str, confidence: float = 0.5, **more: Any) -> dict[str, Any]:
+def assessed(policy: str, confidence: float = 0.5, **more: Any) -> Snapshot:
     """A snapshot with an assessment."""
     known = {"policy": f"{policy}@1", "confidence": confidence, "signals": {}, "diagnostics": {}}
-    return {"assessment": known | more, "passages": [{"similarity": 0.4, "percentile": 0.31}]}
+    passages = [{"similarity": 0.4, "percentile": 0.31}]
+    return Snapshot.from_json({"assessment": known | more, "passages": passages})
 
 
 @pytest.mark.parametrize(
-    ("score", "threshold", "told"),
+    ("score", "threshold", "expected"),
     [
         (0.62, 0.7, "0.62 of 0.70, 0.08 short"),
         (0.93, 0.7, "0.93 of 0.70, 0.23 over"),
@@ -33,12 +35,12 @@ def assessed(policy: str, confidence: float = 0.5, **more: Any) -> dict[str, Any
         (0.4, None, "0.40"),
     ],
 )
-def test_a_margin_is_told_in_figures_that_add_up(score: float, threshold: float | None, told: str) -> None:
+def test_a_margin_has_figures_that_add_up(score: float, threshold: float | None, expected: str) -> None:
     """A near miss is never rounded into a hit."""
-    assert margin(score, threshold).told() == told
+    assert margin(score, threshold).comparison() == expected
 
 
-def test_moderation_scores_stand_nearest_to_their_threshold_first() -> None:
+def test_moderation_scores_are_sorted_by_distance_to_their_threshold() -> None:
     """Those without one come last, highest first."""
     highest = {
         "hate": {"score": 0.1, "threshold": 0.9},
@@ -51,7 +53,7 @@ def test_moderation_scores_stand_nearest_to_their_threshold_first() -> None:
         {"stage": "moderation", "detail": {"highest": highest}},
         {"stage": "moderation_reply", "detail": {"moderated": False}},
     ]
-    found = margins.of_moderation({"stages": stages})
+    found = margins.moderation_margins(Snapshot.from_json({"stages": stages}))
 
     assert [each.measure for each in found] == ["violence", "hate", "harassment", "sexual"]
     assert [each.subject for each in found] == ["message"] * 4
@@ -59,7 +61,7 @@ def test_moderation_scores_stand_nearest_to_their_threshold_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "snapshot", "told"),
+    ("settings", "snapshot", "expected"),
     [
         (
             {"name": "guardrail", "highThreshold": 0.9},
@@ -99,11 +101,11 @@ def test_moderation_scores_stand_nearest_to_their_threshold_first() -> None:
         ),
     ],
 )
-def test_each_policy_tells_its_own_thresholds(
-    settings: dict[str, Any], snapshot: dict[str, Any], told: list[str]
+def test_each_policy_shows_its_own_thresholds(
+    settings: dict[str, Any], snapshot: Snapshot, expected: list[str]
 ) -> None:
     """Of the version the decision used, and as the trace noted them where it did."""
-    assert told == [each.told() for each in margins.of_assessment(snapshot, settings)]
+    assert expected == [each.comparison() for each in margins.assessment_margins(snapshot, settings)]
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -111,7 +113,7 @@ def test_an_assessment_of_another_policy_has_no_margins(design: str) -> None:
     """Nothing is compared with a threshold that was not in force."""
     other = next(name for name in DESIGNS if name != design)
 
-    assert margins.of_assessment(assessed(other), {"name": design}) == ()
-    assert margins.of_assessment(assessed(design), None) == ()
-    assert margins.of_assessment(assessed(design), {"name": "of a later release"}) == ()
-    assert margins.of_assessment({"assessment": None}, {"name": design}) == ()
+    assert margins.assessment_margins(assessed(other), {"name": design}) == ()
+    assert margins.assessment_margins(assessed(design), None) == ()
+    assert margins.assessment_margins(assessed(design), {"name": "of a later release"}) == ()
+    assert margins.assessment_margins(Snapshot(), {"name": design}) == ()

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.figures.measures import Z, kappa, weighted, wilson
+from review.dashboard.measures import (
+    Z,
+    kappa,
+    weighted,
+    wilson,
+)
 
 NEAR = Fraction(1, 10**9)
 VERDICTS = ("agree", "overturn", "unsure")

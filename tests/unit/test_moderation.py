@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.samples import account, scores
+from tests.support.samples import account, scores
 from worker import moderation
-from worker.model import FailurePolicy, ModerationScores
+from worker.model import FailurePolicy, ModerationScores, Stage
 
 
 @pytest.mark.parametrize(
-    ("verdict", "thresholds", "rule"),
+    ("scores", "thresholds", "rule"),
     [
         (scores(violence=0.2), {}, None),
         (scores(violence=0.99), {}, None),
@@ -26,18 +26,20 @@ from worker.model import FailurePolicy, ModerationScores
     ],
 )
 def test_a_threshold_replaces_the_api_s_own_flag(
-    verdict: ModerationScores, thresholds: dict[str, float], rule: str | None
+    scores: ModerationScores, thresholds: dict[str, float], rule: str | None
 ) -> None:
-    """The worst category counts; where the account sets nothing the API's flag does."""
-    found = moderation.finding(verdict, account(moderation_thresholds=thresholds), stage="moderation")
+    """The worst category counts; without a threshold of the account, the API's flag decides."""
+    found = moderation.finding(scores, account(moderation_thresholds=thresholds), stage=Stage.MODERATION)
 
     assert (found.matched_rule if found else None) == rule
 
 
 def test_the_evidence_names_score_and_ground() -> None:
-    """A reviewer sees what decided."""
-    by_api = moderation.finding(scores(("hate",), hate=0.5), account(), stage="m")
-    by_us = moderation.finding(scores(hate=0.5), account(moderation_thresholds={"hate": 0.4}), stage="m")
+    """A reviewer sees the score and the threshold or the API as its source."""
+    by_api = moderation.finding(scores(("hate",), hate=0.5), account(), stage=Stage.MODERATION)
+    by_us = moderation.finding(
+        scores(hate=0.5), account(moderation_thresholds={"hate": 0.4}), stage=Stage.MODERATION
+    )
 
     assert by_api is not None
     assert by_us is not None
@@ -60,7 +62,7 @@ def test_near_misses_stay_visible() -> None:
 
 
 def test_scores_from_a_half_on_are_all_kept() -> None:
-    """A text of four categories is covered for whoever covers any of them."""
+    """Reviewers who cover any of four categories do not see such a text."""
     shown = moderation.margins(scores(a=0.9, b=0.8, c=0.7, d=0.5, e=0.49), account())
 
     assert set(shown) == {"a", "b", "c", "d"}
@@ -101,7 +103,7 @@ def test_the_pause_follows_the_account_s_policy(
 
 @given(st.floats(0, 7200), st.integers(1, 2000), st.none() | st.floats(0, 1e9))
 def test_a_hold_never_sleeps_past_its_end(age_s: float, attempt: int, retry_after_s: float | None) -> None:
-    """However long the API asks to be left alone."""
+    """A long Retry-After does not extend a hold."""
     pause_s = moderation.pause_s(account(hold_max_s=3600.0), attempt, age_s, retry_after_s)
 
     assert (pause_s is None) == (age_s >= 3600)

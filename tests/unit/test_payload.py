@@ -47,7 +47,7 @@ def read(payload: bytes, *, size: int | None = None) -> Event:
 
 
 def body(**changes: Any) -> bytes:
-    """A good event with these fields changed; ``...`` takes a field away."""
+    """A valid event with these fields changed; ``...`` removes a field."""
     changed = {name: value for name, value in (EVENT | changes).items() if value is not ...}
     return json.dumps(changed).encode()
 
@@ -60,7 +60,7 @@ def refusal(payload: bytes, *, size: int | None = None) -> PayloadRejected:
 
 
 def test_a_whole_event_keeps_every_field() -> None:
-    """Times become UTC, lists tuples."""
+    """Times become UTC, and lists become tuples."""
     event = read(body(language="en-GB", attachments=["https://x.example/a.png"], metadata={"a": [1, None]}))
 
     assert event == Event(
@@ -110,7 +110,7 @@ NOT_EVENTS = (
 def test_what_is_no_json_object_is_refused_in_plain_words(
     payload: bytes, code: str, field: str, expected: str, got: str
 ) -> None:
-    """Code, field, expectation and what came."""
+    """The error has code, field, expectation and value."""
     why = refusal(payload)
 
     assert (why.code, why.field, why.expected, why.got) == (code, field, expected, got)
@@ -138,6 +138,13 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"user_id": 7}, "user_id", "a valid string", "7"),
     ({"user_id": None}, "user_id", "a valid string", "null"),
     ({"user_id": ""}, "user_id", "a String to have at least 1 character", '""'),
+    ({"user_id": "*"}, "user_id", "not *", '"*"'),
+    ({"user_id": ".."}, "user_id", "not *, . or ..", '".."'),
+    ({"user_id": " "}, "user_id", "without a space at either end", '" "'),
+    ({"user_id": "acme "}, "user_id", "without a space at either end", '"acme "'),
+    ({"user_id": "ac\nme"}, "user_id", "printable characters", r'"ac\nme"'),
+    ({"user_id": "ac\u202eme"}, "user_id", "printable characters", r'"ac\u202eme"'),
+    ({"user_id": "a\x00"}, "user_id", "printable characters", r'"a\u0000"'),
     ({"conversation_id": "c" * 1_000}, "conversation_id", "at most 255 characters", "1000 characters"),
     ({"conversation_id": "c\x00"}, "conversation_id", "match pattern", r'"c\u0000"'),
     ({"event_id": "e\x00"}, "event_id", "match pattern", r'"e\u0000"'),
@@ -172,7 +179,7 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 def test_a_bad_field_is_named_with_what_came(
     changes: dict[str, Any], field: str, expected: str, got: str
 ) -> None:
-    """The first bad field, what it must be, what it was."""
+    """The error names the first bad field, its expectation and its value."""
     why = refusal(body(**changes))
 
     assert (why.code, why.field) == ("invalid", field)
@@ -182,21 +189,21 @@ def test_a_bad_field_is_named_with_what_came(
 
 @pytest.mark.parametrize("number", [b"1e999", b"-1e999"])
 def test_a_number_no_double_holds_is_refused(number: bytes) -> None:
-    """It would come back from the audit as null."""
+    """The audit would store it as null."""
     why = refusal(body(metadata={"n": "N"}).replace(b'"N"', number))
 
     assert (why.field, why.expected) == ("metadata", "numbers that a double can hold")
 
 
 def test_an_integer_of_ten_thousand_digits_is_refused() -> None:
-    """Python itself refuses to read it, which is an answer too."""
+    """Python itself refuses to parse it, and the payload is rejected."""
     assert refusal(body(metadata={"n": "N"}).replace(b'"N"', b"9" * 10_000)).code == "not_json"
 
 
 @pytest.mark.parametrize("field", ["text", "user_id", "conversation_id", "unknown", "metadata"])
 @pytest.mark.parametrize("half", [r"\ud800", r"\udfff", r"\udc00\ud800"])
-def test_half_a_character_is_refused_wherever_it_hides(field: str, half: str) -> None:
-    """Neither Postgres nor the JSON parser inside Redis takes it, not even in a field we ignore."""
+def test_a_lone_surrogate_is_refused_in_every_field(field: str, half: str) -> None:
+    """Neither Postgres nor the JSON parser inside Redis accepts it, even in an ignored field."""
     value: Any = {"deep": ["HALF"]} if field == "metadata" else "HALF"
     why = refusal(body(**{field: value}).replace(b"HALF", half.encode()))
 
@@ -204,7 +211,7 @@ def test_half_a_character_is_refused_wherever_it_hides(field: str, half: str) ->
 
 
 def test_a_whole_pair_of_surrogates_is_a_character() -> None:
-    """JSON writes what lies beyond U+FFFF in two halves."""
+    """JSON writes characters beyond U+FFFF as two surrogates."""
     assert read(body(text="HALF").replace(b"HALF", rb"\ud83d\ude00")).text == "😀"
 
 
@@ -216,12 +223,12 @@ def test_the_last_of_duplicate_keys_counts() -> None:
 
 
 def test_unknown_fields_are_ignored() -> None:
-    """A publisher may send more than we read, even what we could not store."""
+    """A publisher may send further fields, even with values that cannot be stored."""
     assert read(body(unknown={"n": 2**80, "text": "\x00"})).user_id == "acme"
 
 
 def cloud(envelope: dict[str, Any], **changes: Any) -> bytes:
-    """An event in an envelope; ``...`` takes a field of the event away."""
+    """An event in an envelope; ``...`` removes a field of the event."""
     inner = {name: value for name, value in (EVENT | changes).items() if value is not ...}
     return json.dumps({**ENVELOPE, "data": inner, **envelope}).encode()
 
@@ -236,7 +243,7 @@ def test_two_sources_may_use_one_cloud_id() -> None:
 
 @pytest.mark.parametrize("absent", [..., None])
 def test_the_envelope_fills_what_the_event_leaves_out(absent: object) -> None:
-    """CloudEvents' id and time stand in where the event has none, null counting as none."""
+    """CloudEvents' id and time are the defaults of missing or null fields."""
     event = read(cloud({}, event_id=absent, created_at=absent))
 
     assert (event.event_id, event.created_at) == ("/shop#cloud-1", datetime(2026, 11, 21, 9, tzinfo=UTC))
@@ -263,7 +270,7 @@ def test_the_event_s_own_id_and_time_win() -> None:
     ],
 )
 def test_a_bad_envelope_is_named(envelope: dict[str, Any], field: str, expected: str, got: str) -> None:
-    """As any other field."""
+    """Envelope fields are named like event fields."""
     why = refusal(cloud(envelope))
 
     assert (why.code, why.field, why.expected, why.got) == ("invalid", field, expected, got)
@@ -271,7 +278,7 @@ def test_a_bad_envelope_is_named(envelope: dict[str, Any], field: str, expected:
 
 @given(st.binary())
 def test_bytes_are_an_event_or_refused(payload: bytes) -> None:
-    """Whatever comes, nothing else is raised."""
+    """No bytes raise another error."""
     assert refusal(payload).code in {"not_json", "not_utf8", "not_object", "invalid"}
 
 
@@ -293,7 +300,7 @@ def outcome(payload: bytes, arrival: Arrival) -> Event | PayloadRejected:
 
 @given(st.dictionaries(FIELDS, json_values | st.just(...), max_size=5))
 def test_any_json_is_an_event_or_refused(changes: dict[str, Any]) -> None:
-    """What is refused is refused in words that can be stored; what is not can be stored itself."""
+    """The error text of a refused payload and an accepted event can both be stored."""
     arrival = Arrival(entry_id="1-0", size_bytes=1, received_at=ARRIVED)
     ended = outcome(body(**changes), arrival)
     if isinstance(ended, Event):
@@ -307,8 +314,8 @@ def test_any_json_is_an_event_or_refused(changes: dict[str, Any]) -> None:
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
-def test_any_entry_id_has_a_time_that_can_be_compared(milliseconds: int, sequence: int) -> None:
-    """Publishers may choose ids that are no time at all."""
+def test_every_entry_id_gives_a_comparable_time(milliseconds: int, sequence: int) -> None:
+    """Publishers may choose ids that hold no time."""
     entry_id = f"{milliseconds}-{sequence}"
     at = received_at(entry_id)
     ended = outcome(body(), Arrival(entry_id=entry_id, size_bytes=1, received_at=at))
@@ -321,7 +328,7 @@ def test_any_entry_id_has_a_time_that_can_be_compared(milliseconds: int, sequenc
     "changes", [bad[0] for bad in BAD_FIELDS if not {"metadata", "created_at"} & set(bad[0])]
 )
 def test_the_schema_refuses_what_the_parser_refuses(changes: dict[str, Any]) -> None:
-    """A publisher that checks by the schema is not surprised."""
+    """The schema is as strict as the parser on these payloads."""
     assert not Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
 
 
@@ -336,14 +343,14 @@ def test_the_schema_refuses_what_the_parser_refuses(changes: dict[str, Any]) -> 
     ],
 )
 def test_the_schema_accepts_what_the_parser_accepts(changes: dict[str, Any]) -> None:
-    """And the other way round."""
+    """The schema is no stricter than the parser on these payloads."""
     read(body(**changes))
 
     assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
 
 
 def test_the_stored_schema_is_the_generated_one() -> None:
-    """docs/event.schema.json and the model cannot drift apart; `make schema` writes it anew."""
+    """docs/event.schema.json and the model are equal; `make schema` writes it."""
     generated = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | EventPayload.model_json_schema()
 
     assert generated == SCHEMA

@@ -1,13 +1,14 @@
-"""The pipeline with ports that do as they are told and a clock that never waits."""
+"""The pipeline with scripted ports and a clock that never waits."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.unit.fakes import (
+from tests.support.fakes import (
     CLEAN,
     FakeClock,
     FakeConversations,
@@ -16,9 +17,10 @@ from tests.unit.fakes import (
     FakeModerator,
     FakeRetriever,
 )
-from tests.unit.samples import NOW, account, event, passage, scores
+from tests.support.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_policy
 from worker.errors import (
+    EndpointMisconfigured,
     ModelRejected,
     ModelUnavailable,
     ModerationRejected,
@@ -26,32 +28,44 @@ from worker.errors import (
     RetrievalUnavailable,
     StorageUnavailable,
 )
-from worker.generation import RetryPolicy
-from worker.model import Account, Completion, Decision, Event, Message, Tokens, ToolCall
+from worker.generation import TOOLS
+from worker.model import (
+    Account,
+    Completion,
+    Decision,
+    Event,
+    FailurePolicy,
+    Message,
+    Source,
+    Tokens,
+    ToolCall,
+)
 from worker.pipeline import decide
-from worker.policy import Reason
-from worker.ports import Ports
+from worker.ports import ModelLimits, Ports
+from worker.reasons import Reason
 from worker.rules import compile_rules
-from worker.snapshot import snapshot
-from worker.steps.run import Case
+from worker.snapshot import snapshot_json
+from worker.steps.run import EventCase
 
 ANSWER = Completion(
     text="We are open from nine to six on weekdays [1].", model="m", tokens=Tokens(prompt=7, completion=3)
 )
 OTHER = Completion(text="From nine to six on weekdays, we are open [1].", model="m")
+SENT = "We are open from nine to six on weekdays."
+OTHER_SENT = "From nine to six on weekdays, we are open."
 SEARCH = Completion(
     text="", model="m", tool_calls=(ToolCall(call_id="t", name="search_documents", arguments={"query": "h"}),)
 )
 ESCALATE = Completion(
     text="", model="m", tool_calls=(ToolCall(call_id="t", name="escalate", arguments={"reason": "angry"}),)
 )
-DOWN = ModerationUnavailable("no verdict", kind="server_error")
+DOWN = ModerationUnavailable("no result", kind="server_error")
 BUSY = ModelUnavailable("try later", kind="server_error")
 GUARDRAIL = {"name": "guardrail"}
 
 
 class World:
-    """Everything outside, and what became of it."""
+    """Scripted ports, which record their calls."""
 
     def __init__(
         self,
@@ -70,16 +84,15 @@ class World:
         self.judge = FakeJudge(judge) if judge else None
 
     async def decide(
-        self, asked: Event | None = None, owner: Account | None = None, **retry: Any
+        self, asked: Event | None = None, owner: Account | None = None, **limits: Any
     ) -> Decision:
         """Run the pipeline once."""
         owner = owner or account()
-        case = Case(
+        case = EventCase(
             event=asked or event(),
             account=owner,
             rules=compile_rules(owner.flagged_keywords, owner.flagged_phrases, version=owner.version),
             policy=parse_policy(dict(owner.assessment_policy)),
-            retry=RetryPolicy(**retry),
         )
         ports = Ports(
             clock=self.clock,
@@ -88,6 +101,7 @@ class World:
             retriever=self.retriever,
             conversations=self.conversations,
             judge=self.judge,
+            limits=ModelLimits(**limits),
         )
         return await decide(case, ports)
 
@@ -118,7 +132,7 @@ async def test_a_clean_message_runs_every_stage_in_order() -> None:
         "moderation_reply",
         "assessment",
     ]
-    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, ANSWER.text)
+    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, SENT)
     assert (decision.tokens, decision.models["completion"]) == (ANSWER.tokens, "m")
     assert decision.remember
     assert world.calls == (2, 1, 1, 1)
@@ -147,29 +161,29 @@ async def test_on_a_block_nothing_later_runs(
 
 
 async def test_the_images_are_moderated_with_the_message_and_not_with_the_reply() -> None:
-    """What the author attached is no part of ours."""
+    """The author's images belong to the message only."""
     world = World()
     await world.decide(event(attachments=("https://x.example/a.png",)))
 
     assert world.moderator.asked == [
         ("When are you open?", ("https://x.example/a.png",)),
-        (ANSWER.text, ()),
+        (SENT, ()),
     ]
 
 
 async def test_the_waits_between_attempts_are_two_and_four_seconds() -> None:
-    """Each attempt is in the decision with what it waited."""
+    """The decision holds each attempt with its wait."""
     world = World(model=[BUSY, BUSY, ANSWER])
     decision = await world.decide()
     noted = [(a.number, a.outcome, a.waited_s) for a in decision.attempts]
 
     assert world.clock.slept == [2.0, 4.0]
     assert noted == [(1, "server_error", 2.0), (2, "server_error", 4.0), (3, "completed", 0.0)]
-    assert decision.reply == ANSWER.text
+    assert decision.reply == SENT
 
 
 async def test_a_retry_after_is_obeyed() -> None:
-    """The longer of the two waits."""
+    """The longer of the two waits counts."""
     world = World(model=[ModelUnavailable("busy", kind="rate_limited", retry_after_s=9.0), ANSWER])
     await world.decide()
 
@@ -188,7 +202,7 @@ async def test_a_retry_after_is_obeyed() -> None:
 async def test_after_the_last_attempt_there_is_silence(
     errors: list[Completion | Exception], calls: int, reason: Reason
 ) -> None:
-    """Degraded, remembered without a reply, with confidence 0."""
+    """The decision is degraded, remembered without a reply and has confidence 0."""
     world = World(model=errors)
     decision = await world.decide()
 
@@ -197,18 +211,18 @@ async def test_after_the_last_attempt_there_is_silence(
     assert (decision.confidence, decision.remember) == (0.0, True)
 
 
-async def test_a_hold_goes_on_until_moderation_is_back() -> None:
-    """Pauses double from half a second; nothing else runs meanwhile."""
+async def test_a_hold_waits_until_moderation_answers() -> None:
+    """Pauses double from half a second, and no other stage runs meanwhile."""
     world = World(moderation=[DOWN, DOWN, DOWN, CLEAN])
     decision = await world.decide()
 
     assert world.clock.slept == [0.5, 1.0, 2.0]
-    assert decision.reply == ANSWER.text
+    assert decision.reply == SENT
     assert not decision.degraded
 
 
 async def test_a_hold_ends_when_the_event_is_too_old() -> None:
-    """Exactly at ``hold_max_s``: silent, degraded, with a reason of its own."""
+    """It ends exactly at ``hold_max_s``, silent and degraded, with its own reason code."""
     world = World(moderation=[DOWN])
     decision = await world.decide(owner=account(hold_max_s=60.0))
 
@@ -217,8 +231,8 @@ async def test_a_hold_ends_when_the_event_is_too_old() -> None:
     assert world.calls[1:] == (0, 0, 0)
 
 
-async def test_a_long_hold_leaves_room_for_what_comes_after_it() -> None:
-    """Its first tries and its last are kept, and every attempt of the model."""
+async def test_a_long_hold_leaves_room_for_later_attempts() -> None:
+    """Its first attempts and its last are kept, and every attempt of the model."""
     world = World(moderation=[*[DOWN] * 300, CLEAN], model=[BUSY, ANSWER])
     decision = await world.decide()
     held = [a.number for a in decision.attempts if a.stage == "moderation"]
@@ -227,15 +241,46 @@ async def test_a_long_hold_leaves_room_for_what_comes_after_it() -> None:
     assert [a.outcome for a in decision.attempts if a.stage == "generation"] == ["server_error", "completed"]
 
 
-async def test_block_is_silent_and_allow_goes_on_after_three_tries() -> None:
-    """Neither invents a score; allow says that nobody moderated."""
+async def test_block_is_silent_and_allow_continues_after_three_attempts() -> None:
+    """Neither invents a score; allow records that the text was not moderated."""
     blocked = await World(moderation=[DOWN]).decide(owner=account(moderation_failure="block"))
     allowed = await World(moderation=[DOWN]).decide(owner=account(moderation_failure="allow"))
 
     assert (blocked.reason_code, blocked.reply) == (Reason.MODERATION_UNAVAILABLE, None)
     assert [a.number for a in blocked.attempts] == [1, 2, 3]
-    assert (allowed.reply, allowed.degraded) == (ANSWER.text, True)
+    assert (allowed.reply, allowed.degraded) == (SENT, True)
     assert "moderation" not in allowed.models
+
+
+@pytest.mark.parametrize("failure", ["allow", "block", "hold"])
+@pytest.mark.parametrize("cause", ["key", "quota", "model", "address"])
+async def test_misconfigured_moderation_lets_nothing_pass(failure: str, cause: str) -> None:
+    """A revoked key is no outage: `allow` is silent at once, and a hold retries until its end."""
+    revoked = EndpointMisconfigured("no", cause=cause, status=401)
+    world = World(moderation=[revoked])
+    decision = await world.decide(owner=account(moderation_failure=FailurePolicy(failure), hold_max_s=1.0))
+    asked = {"hold": 3}.get(failure, 1)
+
+    assert (decision.reason_code, decision.reply) == (Reason.MODERATION_MISCONFIGURED, None)
+    assert (decision.degraded, decision.confidence) == (True, 0.0)
+    assert [attempt.outcome for attempt in decision.attempts] == ["misconfigured"] * asked
+    assert world.calls == (asked, 0, 0, 0)
+
+
+async def test_a_draft_is_not_sent_once_moderation_is_misconfigured() -> None:
+    """The key may be revoked between message and draft."""
+    revoked = EndpointMisconfigured("no", cause="key", status=401)
+    decision = await World(moderation=[CLEAN, revoked]).decide(owner=account(moderation_failure="allow"))
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLY_MODERATION_MISCONFIGURED, None)
+
+
+async def test_a_hold_continues_with_a_corrected_key() -> None:
+    """A held event is answered after the correction."""
+    revoked = EndpointMisconfigured("no", cause="key", status=401)
+    decision = await World(moderation=[revoked, CLEAN]).decide()
+
+    assert decision.reason_code == Reason.REPLIED
 
 
 async def test_cancelled_while_holding_nothing_later_has_run() -> None:
@@ -264,7 +309,7 @@ async def test_cancelled_while_the_model_is_asked_it_is_not_asked_again() -> Non
 
 
 async def test_history_that_cannot_be_read_rises() -> None:
-    """Nothing was decided; the queue repeats it."""
+    """Nothing was decided, and the queue retries the event."""
     world = World()
     world.conversations.error = StorageUnavailable("away")
     with pytest.raises(StorageUnavailable):
@@ -274,36 +319,36 @@ async def test_history_that_cannot_be_read_rises() -> None:
 
 
 async def test_a_bug_rises() -> None:
-    """It is no ending."""
+    """A bug is no ending."""
     with pytest.raises(ZeroDivisionError):
         await World(model=[ZeroDivisionError()]).decide()
 
 
-async def test_a_search_that_failed_is_told_to_the_audit() -> None:
-    """Degraded, and no reply is made up without evidence."""
+async def test_a_failed_search_is_recorded() -> None:
+    """The decision is degraded, and no reply is invented without evidence."""
     decision = await World(found=[RetrievalUnavailable("away", kind="timeout")]).decide()
 
     assert (decision.degraded, decision.reply) == (True, None)
     assert [s.detail for s in decision.stages if s.stage == "retrieval"] == [{"error": "timeout"}]
 
 
-async def test_a_search_that_was_less_than_it_should_be_is_told_too() -> None:
-    """The reply goes out, marked."""
+async def test_an_incomplete_search_is_recorded() -> None:
+    """The reply is sent, and the decision is degraded."""
     world = World()
     world.retriever.degraded = "timeout"
     decision = await world.decide()
 
-    assert (decision.degraded, decision.reply) == (True, ANSWER.text)
+    assert (decision.degraded, decision.reply) == (True, SENT)
 
 
 @pytest.mark.parametrize(("rounds", "asked"), [(0, 1), (2, 3)])
 async def test_rounds_of_tools_are_bounded(rounds: int, asked: int) -> None:
-    """On the last round the model has no tools, and asking for them still is the end."""
+    """On the last round the model has no tools, and a further tool call ends the event."""
     world = World(model=[SEARCH])
     decision = await world.decide(tool_rounds=rounds)
 
     assert (decision.reason_code, len(world.model.asked)) == (Reason.TOOL_LOOP, asked)
-    assert [prompt.tools_allowed for prompt in world.model.asked] == [*[True] * rounds, False]
+    assert [prompt.tools for prompt in world.model.asked] == [*[TOOLS] * rounds, ()]
     assert len(world.retriever.asked) == 1 + asked
 
 
@@ -311,14 +356,20 @@ async def test_passages_of_a_tool_are_numbered_on_and_counted_once() -> None:
     """Those already known are not shown twice."""
     world = World(model=[SEARCH, ANSWER], found=[(passage(1),), (passage(1), passage(2))])
     decision = await world.decide()
-    shown = world.model.asked[1].tool_rounds[0].results[0].content
+    first, second = world.model.asked
+    shown = second.tool_rounds[0].results[0].content
+    opening, line, closing = shown.splitlines()
 
-    assert shown.startswith("[2] ")
+    assert line.startswith("[2] ")
+    assert (opening, closing) == (first.passages.splitlines()[0], first.passages.splitlines()[-1])
+    assert opening in second.system
+    assert closing in second.system
+    assert "those that search_documents finds" in second.system
     assert [each.passage_id for each in decision.passages] == ["1#1", "2#1"]
     assert world.retriever.asked[1] == ("acme", "h", 5)
 
 
-async def test_the_model_s_wish_for_a_person_is_an_escalation() -> None:
+async def test_a_call_of_the_escalate_tool_is_an_escalation() -> None:
     """Nothing is sent."""
     decision = await World(model=[ESCALATE]).decide()
 
@@ -329,16 +380,16 @@ async def test_the_model_s_wish_for_a_person_is_an_escalation() -> None:
 
 
 async def test_a_flagged_draft_is_sealed_with_its_message() -> None:
-    """Neither enters the history."""
+    """Neither of them enters the history."""
     flagged = scores(("hate",), hate=0.8)
     decision = await World(moderation=[CLEAN, flagged]).decide()
 
-    assert (decision.quarantine, decision.rejected_draft, decision.remember) == (True, ANSWER.text, False)
+    assert (decision.quarantine, decision.rejected_draft, decision.remember) == (True, SENT, False)
     assert (decision.reply, decision.confidence) == (None, 0.8)
 
 
-async def test_rules_leave_the_draft_alone_where_the_account_says_so() -> None:
-    """`rules_on_reply` false: keywords are for authors only."""
+async def test_rules_on_reply_false_exempts_the_draft() -> None:
+    """Keywords and phrases then apply to authors only."""
     words = {"flagged_keywords": ("weekdays",)}
     held = await World().decide(owner=account(**words))
     sent = await World().decide(owner=account(**words, rules_on_reply=False))
@@ -347,25 +398,71 @@ async def test_rules_leave_the_draft_alone_where_the_account_says_so() -> None:
 
 
 async def test_an_answer_that_took_too_long_is_not_sent() -> None:
-    """The age counts at the end as at the start."""
+    """The age is checked at the end as at the start."""
     world = World(model=[BUSY, ANSWER])
     decision = await world.decide(owner=account(reply_max_age_s=1.0))
 
     assert (decision.reason_code, decision.reply) == (Reason.TOO_LATE, None)
 
 
+async def test_a_message_too_old_after_a_hold_costs_no_model_call() -> None:
+    """The age is checked again before the model is called."""
+    world = World(moderation=[DOWN, DOWN, DOWN, CLEAN])
+    decision = await world.decide(owner=account(reply_max_age_s=2.0))
+
+    assert decision.reason_code == Reason.TOO_LATE
+    assert world.calls == (4, 0, 0, 0)
+
+
+async def test_a_reply_is_sent_without_citation_marks() -> None:
+    """The draft keeps the marks for the audit, and the cited passages are sent with the text."""
+    decision = await World().decide()
+
+    assert (decision.reply, decision.draft) == (SENT, ANSWER.text)
+    assert decision.sources == (Source(number=1, passage_id="1#1", title="Opening hours"),)
+    assert decision.send_before == NOW + timedelta(days=1)
+
+
+async def test_guards_read_the_reply_as_it_is_sent() -> None:
+    """A mark inside a word hides nothing from rules and moderation."""
+    hidden = Completion(text="We are op[1]en from nine to six on weekdays.", model="m")
+    world = World(model=[hidden])
+    held = await world.decide(owner=account(flagged_phrases=("op en",)))
+
+    assert held.reason_code == Reason.REPLY_FLAGGED_RULE
+    assert held.rejected_draft == "We are op en from nine to six on weekdays."
+
+
+async def test_a_draft_of_citation_marks_only_is_no_answer() -> None:
+    """Without the marks there is no text to send."""
+    decision = await World(model=[Completion(text="[1]", model="m")]).decide()
+
+    assert (decision.reason_code, decision.reply) == (Reason.NO_ANSWER, None)
+
+
+async def test_a_fallback_is_sent_as_the_account_wrote_it() -> None:
+    """A bracketed number in a fallback text is no citation."""
+    texts, policy = {"en": "Ask at desk [1]."}, {"name": "failsafe"}
+    decision = await World(found=[RetrievalUnavailable("away", kind="timeout")]).decide(
+        owner=account(fallback_texts=texts, assessment_policy=policy)
+    )
+
+    assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, "Ask at desk [1].")
+    assert (decision.draft, decision.sources) == (None, ())
+
+
 @pytest.mark.parametrize(
     ("drafts", "judged", "sent", "confidences"),
     [
-        ([ANSWER, OTHER], [0.5, 0.9, 1.0, 1.0], OTHER.text, "better"),
-        ([ANSWER, OTHER], [0.5, 0.9, 0.1, 0.1], ANSWER.text, "worse"),
-        ([ANSWER, ModelRejected("no", status=400)], [0.5, 0.9], ANSWER.text, "none"),
+        ([ANSWER, OTHER], [0.5, 0.9, 1.0, 1.0], OTHER_SENT, "better"),
+        ([ANSWER, OTHER], [0.5, 0.9, 0.1, 0.1], SENT, "worse"),
+        ([ANSWER, ModelRejected("no", status=400)], [0.5, 0.9], SENT, "none"),
     ],
 )
 async def test_a_medium_draft_is_made_once_more_and_the_better_one_stands(
     drafts: list[Completion | Exception], judged: list[float], sent: str, confidences: str
 ) -> None:
-    """Ten passages down to 0.3 (seed 001); a medium draft that did not improve goes out as it was."""
+    """Ten passages down to 0.3 (Guardrail); a medium draft that did not improve is sent."""
     world = World(
         model=drafts,
         judge=judged,
@@ -385,8 +482,20 @@ async def test_a_medium_draft_is_made_once_more_and_the_better_one_stands(
     assert [each.passage_id for each in decision.passages] == shown
 
 
-async def test_a_second_draft_that_is_flagged_gives_way_to_the_first() -> None:
-    """Its finding stays in the audit; its words are sealed nowhere and sent nowhere."""
+async def test_the_model_s_own_searches_of_a_recheck_are_as_wide_as_its_first() -> None:
+    """Ten passages down to 0.3 for both (Confidence Guardrail), five down to 0.4 before."""
+    world = World(model=[SEARCH, ANSWER, SEARCH, OTHER], judge=[0.5, 0.9, 1.0, 1.0])
+    decision = await world.decide(owner=account(assessment_policy=GUARDRAIL))
+
+    assert [(query, limit) for _, query, limit in world.retriever.asked] == [
+        (event().text, 5), ("h", 5), (event().text, 10), ("h", 10),
+    ]  # fmt: skip
+    assert world.retriever.least == [0.4, 0.4, 0.3, 0.3]
+    assert decision.rechecked is not None
+
+
+async def test_a_flagged_second_draft_is_dropped_for_the_first() -> None:
+    """Its finding stays in the audit; its text is neither sealed nor sent."""
     world = World(
         model=[ANSWER, OTHER],
         judge=[0.5, 0.9],
@@ -394,12 +503,12 @@ async def test_a_second_draft_that_is_flagged_gives_way_to_the_first() -> None:
     )
     decision = await world.decide(owner=account(assessment_policy=GUARDRAIL))
 
-    assert (decision.reply, decision.quarantine) == (ANSWER.text, False)
+    assert (decision.reply, decision.quarantine) == (SENT, False)
     assert [finding.matched_rule for finding in decision.findings] == ["openai_moderation:hate"]
 
 
 async def test_the_prompt_s_hash_is_that_of_the_reply() -> None:
-    """A recheck that did not help leaves no trace in it."""
+    """A recheck without improvement does not change the hash."""
     plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
     world = World(
         model=[ANSWER, OTHER], judge=[0.5, 0.9, 0.1, 0.1], found=[(passage(1),), (passage(1), passage(2))]
@@ -410,8 +519,30 @@ async def test_the_prompt_s_hash_is_that_of_the_reply() -> None:
     assert worse.prompt_hash == plain.prompt_hash
 
 
+async def test_the_prompt_s_hash_covers_the_results_of_tools() -> None:
+    """The hash is of the prompt which the draft answers, not of the first prompt."""
+    found = [(passage(1),), (passage(2, text="We are open on Sundays."),)]
+    others = [(passage(1),), (passage(2, text="We are closed on Sundays."),)]
+    one, other = [await World(model=[SEARCH, ANSWER], found=list(each)).decide() for each in (found, others)]
+
+    assert one.prompt_hash != other.prompt_hash
+
+
+async def test_a_better_draft_of_the_same_words_keeps_its_own_prompt_s_hash() -> None:
+    """A recheck is recognised by its number, not by its text."""
+    plain = await World(judge=[1.0]).decide(owner=account(assessment_policy=GUARDRAIL))
+    world = World(
+        model=[ANSWER, ANSWER], judge=[0.5, 0.9, 1.0, 1.0], found=[(passage(1),), (passage(1), passage(2))]
+    )
+    better = await world.decide(owner=account(assessment_policy=GUARDRAIL))
+
+    assert better.rechecked is not None
+    assert better.prompt_hash != plain.prompt_hash
+    assert [each.passage_id for each in better.passages] == ["1#1", "2#1"]
+
+
 @pytest.mark.parametrize("judge", [None, [BUSY], [ModelRejected("no", status=403)]])
-async def test_a_judge_that_is_not_there_is_no_score(judge: list[Any] | None) -> None:
+async def test_a_missing_judge_is_no_score(judge: list[Any] | None) -> None:
     """The policy's low action decides; the confidence claims no grounding."""
     decision = await World(judge=judge).decide(owner=account(assessment_policy=GUARDRAIL))
 
@@ -421,8 +552,8 @@ async def test_a_judge_that_is_not_there_is_no_score(judge: list[Any] | None) ->
     assert "grounding" not in decision.assessment.signals
 
 
-async def test_a_fallback_goes_out_in_place_of_the_draft() -> None:
-    """The account's own text."""
+async def test_a_fallback_is_sent_in_place_of_the_draft() -> None:
+    """The fallback is the account's own text."""
     policy = {"name": "guardrail", "enable_escalation": False}
     owner = account(assessment_policy=policy, fallback_texts={"en": "A colleague will answer."})
     decision = await World(judge=[0.0]).decide(owner=owner)
@@ -446,7 +577,7 @@ TEXTS = {"en": "A colleague will answer.", "vi": "Đồng nghiệp sẽ trả l�
 async def test_a_fallback_speaks_the_author_s_language(
     changes: dict[str, Any], languages: tuple[str, ...], reply: str
 ) -> None:
-    """As the publisher gave it, else told from the message."""
+    """The publisher's language tag counts; without one the language is detected."""
     policy = {"name": "guardrail", "enable_escalation": False}
     owner = account(assessment_policy=policy, fallback_texts=TEXTS, languages=languages)
     decision = await World(judge=[0.0]).decide(event(**changes), owner)
@@ -459,10 +590,10 @@ async def test_a_fallback_speaks_the_author_s_language(
     [("timeout", "TIMEOUT"), ("server_error", "TOOL_FAILURE"), ("rejected", "TOOL_FAILURE")],
 )
 @pytest.mark.parametrize("found", [True, False])
-async def test_a_search_that_failed_gives_the_category_of_seed_000(
+async def test_a_failed_search_gives_the_category_of_failsafe_node(
     failed: str, category: str, *, found: bool
 ) -> None:
-    """TIMEOUT and TOOL_FAILURE are known from typed errors, unless words alone found something."""
+    """TIMEOUT and TOOL_FAILURE are known from typed errors, unless the search by words found something."""
     world = World(found=[(passage(),) if found else ()])
     world.retriever.degraded = failed
     decision = await world.decide(owner=account(assessment_policy={"name": "failsafe"}))
@@ -470,11 +601,11 @@ async def test_a_search_that_failed_gives_the_category_of_seed_000(
 
     assert decision.assessment.category == ("" if found else category)
     assert decision.degraded
-    assert (decision.reply == ANSWER.text) is found
+    assert (decision.reply == SENT) is found
 
 
-async def test_a_search_that_is_away_gives_the_category_too() -> None:
-    """The retriever itself timed out."""
+async def test_a_retriever_timeout_gives_the_category_too() -> None:
+    """A timeout of the retriever counts like a degraded search."""
     world = World(found=[RetrievalUnavailable("away", kind="timeout")])
     decision = await world.decide(owner=account(assessment_policy={"name": "failsafe"}))
 
@@ -482,13 +613,13 @@ async def test_a_search_that_is_away_gives_the_category_too() -> None:
     assert decision.assessment.category == "TIMEOUT"
 
 
-async def test_the_record_of_seed_000_is_stored_with_its_time() -> None:
-    """Metadata PASSED and FAILSAFE_TRIGGERED, each with a timestamp."""
+async def test_the_record_of_failsafe_node_is_stored_with_its_time() -> None:
+    """PASSED and FAILSAFE_TRIGGERED each have a timestamp."""
     owner = account(assessment_policy={"name": "failsafe"})
-    passed = snapshot(await World().decide(owner=owner))["assessment"]["diagnostics"]
+    passed = snapshot_json(await World().decide(owner=owner))["assessment"]["diagnostics"]
     doubt = Completion(text="I'm not sure, maybe; I think we might possibly be open.", model="m")
     world = World(model=[doubt], judge=[0.2])
-    stopped = snapshot(await world.decide(owner=owner))["assessment"]["diagnostics"]
+    stopped = snapshot_json(await world.decide(owner=owner))["assessment"]["diagnostics"]
 
     assert (passed["assessment"], passed["timestamp"]) == ("PASSED", NOW.isoformat())
     assert stopped == {
@@ -500,10 +631,10 @@ async def test_the_record_of_seed_000_is_stored_with_its_time() -> None:
     }
 
 
-async def test_the_confidence_log_of_seed_001_is_stored_with_its_times() -> None:
+async def test_the_confidence_log_of_confidence_guardrail_is_stored_with_its_times() -> None:
     """One entry a draft, before and after the recheck; the message says that it was rechecked."""
     world = World(model=[ANSWER, OTHER], judge=[0.5, 0.9, 0.1, 0.1])
-    kept = snapshot(await world.decide(owner=account(assessment_policy=GUARDRAIL)))
+    kept = snapshot_json(await world.decide(owner=account(assessment_policy=GUARDRAIL)))
     metadata, log = kept["assessment"]["diagnostics"], kept["confidenceLog"]
 
     assert [(entry["recheckAttempted"], entry["recheckCount"]) for entry in log] == [(False, 0), (True, 1)]
@@ -536,4 +667,4 @@ async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
     world = World(model=[Completion(text="I don't know.", model="m")])
     decision = await world.decide(owner=owner)
 
-    assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 1.0)
+    assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 0.0)

@@ -1,4 +1,4 @@
-"""Plots: well-formed, legible without colour, and nobody's text is markup."""
+"""Plots: well-formed, legible without colour, and user text is never markup."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from review.figures.measures import wilson
-from review.figures.plots import Series, Sheet, lines, stacked
-from review.figures.scales import compact, duration, log_ticks, ticks, time_marks
-from review.figures.sparks import interval, spark
-from review.figures.svg import PATTERNS, tag
+from review.dashboard.measures import wilson
+from review.dashboard.plots import (
+    PlotData,
+    Series,
+    lines,
+    stacked,
+)
+from review.dashboard.scales import (
+    compact,
+    duration,
+    log_ticks,
+    ticks,
+    time_marks,
+)
+from review.dashboard.sparks import interval, spark
+from review.dashboard.svg import PATTERNS, tag
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 
 
-def sheet(*series: Series, names: tuple[str, ...] = ("a", "b", "c")) -> Sheet:
+def sheet(*series: Series, names: tuple[str, ...] = ("a", "b", "c")) -> PlotData:
     """Three steps, the last of them not over."""
-    return Sheet(
+    return PlotData(
         key="test",
         title="Decisions",
         text="What was decided",
@@ -62,7 +73,7 @@ def test_a_hostile_name_is_shown_as_it_is() -> None:
 
 
 def test_a_plot_has_a_name_and_a_description() -> None:
-    """For whoever does not see it: role, title and text that it refers to."""
+    """For screen readers: role, title and text that it refers to."""
     area = tree(stacked(sheet(Series(name="Replied", values=(1, 2, 3)))).area)
     names = (area.get("aria-labelledby") or "").split()
     found = {each.get("id"): each.text for each in area.iter() if each.get("id") in names}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.figures.ranges import BadRange, range_of
+from review.dashboard.ranges import BadRange, range_of
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
 HOUR = timedelta(hours=1)

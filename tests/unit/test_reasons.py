@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from review.lists import reasons
-from worker.policy import Reason
+from cli.config import REASONS_HEAD
+from review import reason_labels, wording
+from worker.reasons import reasons_table
 
 
-def test_every_reason_has_words_of_its_own() -> None:
-    """Two endings that read alike could not be told apart in a list."""
-    assert set(reasons.WORDS) == set(Reason)
-    assert len({reasons.said(name) for name in reasons.NAMES}) == len(reasons.NAMES)
+def test_every_reason_has_a_label_of_its_own() -> None:
+    """Two reasons with one label could not be distinguished in a list."""
+    assert len({wording.reason_label(name) for name in reason_labels.NAMES}) == len(reason_labels.NAMES)
 
 
 def test_a_code_of_another_release_is_said_as_it_is() -> None:
     """Rather than hidden."""
-    assert reasons.said("NEVER_HEARD_OF") == "NEVER_HEARD_OF"
+    assert wording.reason_label("NEVER_HEARD_OF") == "NEVER_HEARD_OF"
 
 
 def test_a_list_names_each_reason_once() -> None:
     """In any case, with spaces and empty parts."""
-    assert reasons.names_in(" failed ,FAILED,, llm_error") == ("failed", "LLM_ERROR")
-    assert reasons.codes_of(("TOO_LATE", "failed"))[0] == "TOO_LATE"
-    assert reasons.codes_of(("failed", "TOO_LATE")).count("TOO_LATE") == 1
+    assert reason_labels.parse_names(" failed ,FAILED,, llm_error") == ("failed", "LLM_ERROR")
+    assert reason_labels.reason_codes(("TOO_LATE", "failed"))[0] == "TOO_LATE"
+    assert reason_labels.reason_codes(("failed", "TOO_LATE")).count("TOO_LATE") == 1
 
 
 @pytest.mark.parametrize(("text", "unknown"), [("REPLIED,who", "who"), (",", ","), ("", "")])
 def test_what_is_no_reason_is_named(text: str, unknown: str) -> None:
     """So that a long list can be put right."""
-    with pytest.raises(reasons.UnknownReason, match=f"^{unknown}$"):
-        reasons.names_in(text)
+    with pytest.raises(reason_labels.UnknownReason, match=f"^{unknown}$"):
+        reason_labels.parse_names(text)
+
+
+def test_the_stored_table_of_reasons_is_the_generated_one() -> None:
+    """docs/reasons.md equals the output of `hushgate schema reasons`; `make schema` writes it."""
+    stored = (Path(__file__).parents[2] / "docs" / "reasons.md").read_text()
+
+    assert stored == REASONS_HEAD + reasons_table() + "\n"

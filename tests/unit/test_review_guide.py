@@ -1,13 +1,13 @@
-"""docs/review.md says what the pages do."""
+"""docs/review.md describes the review pages as they are."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from db.people import Role
+from db.people.records import Role
 from review.access import RIGHTS, Right
-from review.templating import STATIC
+from review.http.templating import STATIC
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ def _rows(header: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_its_keys_are_those_of_the_help() -> None:
+def test_the_guide_lists_the_shortcuts_of_the_help() -> None:
     """Word for word, in the same order."""
     table = re.search(
         r"const KEYS = \[(.*?)\n  \];", (STATIC / "keys.js").read_text(encoding="utf-8"), re.DOTALL
@@ -31,8 +31,8 @@ def test_its_keys_are_those_of_the_help() -> None:
     ]
 
 
-def test_its_roles_are_those_of_the_server() -> None:
-    """Every role with every right it has, and no other."""
+def test_the_guide_lists_every_role_with_its_rights() -> None:
+    """Each role of the server with every right it has, and no other."""
     rights = [right for right in Right if right is not Right.SIGNED_IN]
     wanted = [
         [role.value.replace("_", " "), *("yes" if right in RIGHTS[role] else "" for right in rights)]
@@ -42,8 +42,8 @@ def test_its_roles_are_those_of_the_server() -> None:
     assert _rows("| role |") == wanted
 
 
-def test_its_pictures_are_there_and_small() -> None:
-    """Made by ``make screenshots``."""
+def test_every_picture_of_the_guide_exists_and_is_small() -> None:
+    """Each file of docs/images is used; ``make screenshots`` makes them."""
     named = set(re.findall(r"\(images/([\w-]+\.png)\)", GUIDE))
     sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").glob("*.png")}
 

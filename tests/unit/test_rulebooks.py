@@ -6,18 +6,19 @@ import asyncio
 from collections.abc import Collection
 
 import pytest
+import structlog
 
 from tasks import accounts
 from tasks.accounts import Rulebooks
-from tests.unit.samples import account
+from tests.support.samples import account
 from worker.assessment import default_policy
 from worker.errors import StorageUnavailable
-from worker.model import Account
-from worker.rules.screening import findings
+from worker.model import Account, Stage
+from worker.rules.screening import rule_findings
 
 
 class Store:
-    """What is stored, and how often it was asked for."""
+    """Stored accounts and a count of the loads."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, Account] = {}
@@ -26,7 +27,7 @@ class Store:
         self.asked: list[set[str]] = []
 
     async def load(self, user_id: str) -> Account:
-        """The newest version; version 0 of an account nobody stored."""
+        """The newest version; version 0 of an unknown account."""
         self.loads.append(user_id)
         await asyncio.sleep(0)
         if self.errors:
@@ -59,7 +60,9 @@ async def test_many_ask_and_one_loads(store: Store, books: Rulebooks) -> None:
 
     assert store.loads == ["acme"]
     assert {id(book) for book in got} == {id(got[0])}
-    assert findings(got[0].rules, "cheap spam", stage="rules")[0].matched_rule == "flagged_keyword:spam"
+    assert (
+        rule_findings(got[0].rules, "cheap spam", stage=Stage.RULES)[0].matched_rule == "flagged_keyword:spam"
+    )
 
 
 async def test_one_that_gives_up_does_not_stop_the_others(store: Store, books: Rulebooks) -> None:
@@ -73,8 +76,8 @@ async def test_one_that_gives_up_does_not_stop_the_others(store: Store, books: R
     assert store.loads == ["acme"]
 
 
-async def test_a_failed_load_is_told_and_tried_again(store: Store, books: Rulebooks) -> None:
-    """The failure is not kept."""
+async def test_a_failed_load_rises_and_is_retried(store: Store, books: Rulebooks) -> None:
+    """The failure is not cached."""
     store.errors = [StorageUnavailable("away")]
     with pytest.raises(StorageUnavailable):
         await books.get("acme")
@@ -83,10 +86,10 @@ async def test_a_failed_load_is_told_and_tried_again(store: Store, books: Rulebo
     assert store.loads == ["acme", "acme"]
 
 
-async def test_the_least_recently_used_makes_room(
+async def test_the_least_recently_used_rulebook_is_dropped(
     store: Store, books: Rulebooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory is bounded, however many accounts write."""
+    """Memory is bounded for any number of accounts."""
     monkeypatch.setattr(accounts, "MOST_ACCOUNTS", 2)
     for user_id in ("a", "b", "a", "c", "a", "b"):
         await books.get(user_id)
@@ -94,8 +97,8 @@ async def test_the_least_recently_used_makes_room(
     assert store.loads == ["a", "b", "c", "b"]
 
 
-async def test_a_newer_version_takes_the_older_one_s_place(store: Store, books: Rulebooks) -> None:
-    """The old one serves until the new one is compiled; what did not change is not loaded again."""
+async def test_a_newer_version_replaces_the_older_one(store: Store, books: Rulebooks) -> None:
+    """The old version stays in use until the new one is compiled; unchanged accounts are not loaded again."""
     before = await books.get("acme")
     await books.get("other")
     store.accounts["acme"] = account(version=4, flagged_keywords=("scam",))
@@ -103,7 +106,7 @@ async def test_a_newer_version_takes_the_older_one_s_place(store: Store, books: 
     after = await books.get("acme")
 
     assert (before.account.version, after.account.version) == (3, 4)
-    assert [found.matched_rule for found in findings(after.rules, "spam scam", stage="rules")] == [
+    assert [found.matched_rule for found in rule_findings(after.rules, "spam scam", stage=Stage.RULES)] == [
         "flagged_keyword:scam"
     ]
     assert store.loads == ["acme", "other", "acme"]
@@ -117,8 +120,19 @@ async def test_nothing_in_memory_asks_nothing(store: Store, books: Rulebooks) ->
     assert store.asked == []
 
 
-async def test_a_policy_nobody_can_read_gives_way_to_the_default(store: Store, books: Rulebooks) -> None:
-    """Somebody wrote SQL; the account is still moderated and answered carefully."""
+async def test_an_invalid_policy_falls_back_to_the_default(store: Store, books: Rulebooks) -> None:
+    """The account is still moderated and assessed when its stored policy is invalid."""
     store.accounts["acme"] = account(assessment_policy={"name": "astrology"})
 
     assert (await books.get("acme")).policy == default_policy("calibrated")
+
+
+async def test_every_problem_of_an_invalid_policy_is_counted(store: Store, books: Rulebooks) -> None:
+    """The log line holds the number of wrong fields."""
+    store.accounts["acme"] = account(
+        assessment_policy={"name": "calibrated", "low_action": "dance", "unknown": 1}
+    )
+    with structlog.testing.capture_logs() as lines:
+        await books.get("acme")
+
+    assert [line["problems"] for line in lines if line["event"] == "policy_unusable"] == [2]

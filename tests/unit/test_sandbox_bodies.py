@@ -1,4 +1,4 @@
-"""Whatever JSON comes in, the sandbox answers it or calls it a bad request."""
+"""The sandbox answers any JSON body or rejects it as a bad request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.answers import answer
+from sandbox.answers import chat_answer
 from sandbox.chat_request import parse_chat
 from sandbox.completions import completion_body
 from sandbox.embeddings import embedding_texts, embeddings_body
@@ -50,9 +50,9 @@ PARTS = st.lists(
 INPUT = st.fixed_dictionaries({"input": PARTS | JSON}, optional={"dimensions": JSON, "encoding_format": JSON})
 
 
-def chat_answer(body: Mapping[str, object]) -> object:
+def answer_choices(body: Mapping[str, object]) -> object:
     request = parse_chat(body)
-    return completion_body(request, answer(request, None), 1)["choices"]
+    return completion_body(request, chat_answer(request, None), 1)["choices"]
 
 
 def moderation_answer(body: Mapping[str, object]) -> object:
@@ -76,7 +76,7 @@ def answered_or_refused(
 @given(body=CHAT)
 def test_any_chat_body_is_answered_or_refused(body: Mapping[str, object]) -> None:
     """No chat request breaks the sandbox."""
-    assert answered_or_refused(chat_answer, body)
+    assert answered_or_refused(answer_choices, body)
 
 
 @given(body=INPUT)

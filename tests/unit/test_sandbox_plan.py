@@ -7,16 +7,27 @@ import statistics
 
 import pytest
 
-from sandbox.faults import Facts, Fault, Kind, Plan, Rules, plan, spent, without_markers
-from sandbox.latency import Fixed, Lognormal, Uniform, latency_json, parse_latency_option, seconds
+from sandbox.faults import (
+    CallFacts,
+    CallPlan,
+    FaultKind,
+    FaultRules,
+    SandboxFault,
+    call_plan,
+    rules_after_hit,
+    without_markers,
+)
+from sandbox.latency import Fixed, Lognormal, Uniform, drawn_seconds, latency_json, parse_latency_option
 from sandbox.routes import BadRequest, Route
 from sandbox.scenario import parse_rules, parse_scenario, rule_json
 
-TOO_MANY = Fault(kind=Kind.STATUS, status=429, retry_after_s=2.0)
+TOO_MANY = SandboxFault(kind=FaultKind.STATUS, status=429, retry_after_s=2.0)
 
 
-def planned(text: str, *, route: Route = Route.CHAT, seen: int = 0, rules: Rules | None = None) -> Plan:
-    return plan(Facts(route=route, text=text, seen=seen), rules or Rules(), random.Random(1))
+def planned(
+    text: str, *, route: Route = Route.CHAT, seen: int = 0, rules: FaultRules | None = None
+) -> CallPlan:
+    return call_plan(CallFacts(route=route, text=text, seen=seen), rules or FaultRules(), random.Random(1))
 
 
 def outcomes(text: str, calls: int, route: Route = Route.CHAT) -> list[str]:
@@ -28,24 +39,24 @@ def outcomes(text: str, calls: int, route: Route = Route.CHAT) -> list[str]:
     ("marker", "fault"),
     [
         ("llm=429", TOO_MANY),
-        ("llm=429=0.5", Fault(kind=Kind.STATUS, status=429, retry_after_s=0.5)),
-        ("llm=503=7", Fault(kind=Kind.STATUS, status=503, retry_after_s=7.0)),
-        ("llm=500", Fault(kind=Kind.STATUS, status=500)),
-        ("chat=401", Fault(kind=Kind.STATUS, status=401)),
-        ("llm=timeout", Fault(kind=Kind.HANG)),
-        ("llm=hang", Fault(kind=Kind.HANG)),
-        ("llm=reset", Fault(kind=Kind.RESET)),
-        ("llm=malformed", Fault(kind=Kind.MALFORMED)),
-        ("llm=empty", Fault(kind=Kind.EMPTY)),
-        ("llm=bad_tool", Fault(kind=Kind.BAD_TOOL)),
-        ("llm=tool_loop", Fault(kind=Kind.TOOL_LOOP)),
-        ("llm=refusal", Fault(kind=Kind.REFUSAL)),
-        ("llm=flagged", Fault(kind=Kind.FLAGGED)),
-        ("llm=keyword=FREE MONEY", Fault(kind=Kind.KEYWORD, value="FREE MONEY")),
-        ("llm=ungrounded", Fault(kind=Kind.UNGROUNDED)),
+        ("llm=429=0.5", SandboxFault(kind=FaultKind.STATUS, status=429, retry_after_s=0.5)),
+        ("llm=503=7", SandboxFault(kind=FaultKind.STATUS, status=503, retry_after_s=7.0)),
+        ("llm=500", SandboxFault(kind=FaultKind.STATUS, status=500)),
+        ("chat=401", SandboxFault(kind=FaultKind.STATUS, status=401)),
+        ("llm=timeout", SandboxFault(kind=FaultKind.HANG)),
+        ("llm=hang", SandboxFault(kind=FaultKind.HANG)),
+        ("llm=reset", SandboxFault(kind=FaultKind.RESET)),
+        ("llm=malformed", SandboxFault(kind=FaultKind.MALFORMED)),
+        ("llm=empty", SandboxFault(kind=FaultKind.EMPTY)),
+        ("llm=bad_tool", SandboxFault(kind=FaultKind.BAD_TOOL)),
+        ("llm=tool_loop", SandboxFault(kind=FaultKind.TOOL_LOOP)),
+        ("llm=refusal", SandboxFault(kind=FaultKind.REFUSAL)),
+        ("llm=flagged", SandboxFault(kind=FaultKind.FLAGGED)),
+        ("llm=keyword=FREE MONEY", SandboxFault(kind=FaultKind.KEYWORD, value="FREE MONEY")),
+        ("llm=ungrounded", SandboxFault(kind=FaultKind.UNGROUNDED)),
     ],
 )
-def test_a_marker_names_a_fault(marker: str, fault: Fault) -> None:
+def test_a_marker_names_a_fault(marker: str, fault: SandboxFault) -> None:
     """Each word of a marker means one fault."""
     assert planned(f"hello [[sandbox:{marker}]]").fault == fault
 
@@ -68,7 +79,7 @@ def test_markers_of_one_route_take_their_calls_in_turn() -> None:
 
 
 def test_a_marker_concerns_its_own_route_only() -> None:
-    """A moderation marker leaves chat calls alone, and the other way round."""
+    """A moderation marker does not affect chat calls, and vice versa."""
     text = "hi [[sandbox:mod=500:1]] [[sandbox:llm=429:1]]"
 
     assert (outcomes(text, 2, Route.MODERATIONS), outcomes(text, 2)) == (["500", "ok"], ["429", "ok"])
@@ -103,14 +114,14 @@ def test_a_text_without_its_markers_is_what_the_author_meant() -> None:
 
 def test_a_delay_marker_replaces_the_latency_of_the_route() -> None:
     """``delay`` is for this text only, and takes the place of what the route would wait."""
-    rules = Rules(latency={Route.CHAT: Fixed(seconds=9.0)})
+    rules = FaultRules(latency={Route.CHAT: Fixed(seconds=9.0)})
 
     assert planned("hi [[sandbox:llm=delay=0.25]]", rules=rules).delay_s == 0.25
 
 
 def test_the_first_rule_that_applies_wins() -> None:
     """Rules are read in order; route and text must both fit."""
-    rules = Rules(
+    rules = FaultRules(
         faults=parse_rules(
             [
                 {"route": "mod", "fault": "500"},
@@ -127,26 +138,28 @@ def test_the_first_rule_that_applies_wins() -> None:
 
 def test_a_marker_comes_before_a_rule() -> None:
     """What a text asks for itself is nearer than what all calls get, and spends no rule."""
-    rules = Rules(faults=parse_rules({"route": "llm", "fault": "500"}, prefix="r", first=1))
+    rules = FaultRules(faults=parse_rules({"route": "llm", "fault": "500"}, prefix="r", first=1))
 
-    assert planned("[[sandbox:llm=429]]", rules=rules) == Plan(fault=TOO_MANY)
+    assert planned("[[sandbox:llm=429]]", rules=rules) == CallPlan(fault=TOO_MANY)
 
 
 def test_a_counted_rule_is_gone_when_it_is_spent() -> None:
     """Each hit takes one from ``times``; the last takes the rule."""
-    rules = Rules(faults=parse_rules({"route": "llm", "fault": "500", "times": 2}, prefix="r", first=1))
-    once = spent(rules, "r1")
+    rules = FaultRules(faults=parse_rules({"route": "llm", "fault": "500", "times": 2}, prefix="r", first=1))
+    once = rules_after_hit(rules, "r1")
 
-    assert ([rule.times for rule in once.faults], spent(once, "r1").faults) == ([1], ())
+    assert ([rule.times for rule in once.faults], rules_after_hit(once, "r1").faults) == ([1], ())
 
 
 def test_a_rule_hits_its_share_of_the_calls() -> None:
     """``probability`` 0.25 hits about a quarter of 4,000 calls, the same ones for the same seed."""
-    rules = Rules(
+    rules = FaultRules(
         faults=parse_rules({"route": "llm", "fault": "500", "probability": 0.25}, prefix="r", first=1)
     )
     rng = random.Random(7)
-    hits = sum(plan(Facts(route=Route.CHAT, text=""), rules, rng).fault is not None for _ in range(4000))
+    hits = sum(
+        call_plan(CallFacts(route=Route.CHAT, text=""), rules, rng).fault is not None for _ in range(4000)
+    )
 
     assert 900 < hits < 1100
 
@@ -154,7 +167,7 @@ def test_a_rule_hits_its_share_of_the_calls() -> None:
 def test_a_lognormal_latency_has_the_median_and_p95_it_names() -> None:
     """Over 20,000 draws both stay within 5 % of what was asked."""
     rng = random.Random(3)
-    draws = sorted(seconds(Lognormal(median_s=1.0, p95_s=2.5), rng) for _ in range(20_000))
+    draws = sorted(drawn_seconds(Lognormal(median_s=1.0, p95_s=2.5), rng) for _ in range(20_000))
 
     assert [statistics.median(draws), draws[19_000]] == pytest.approx([1.0, 2.5], rel=0.05)
 

@@ -1,4 +1,4 @@
-"""Every ending is told in plain words, with the facts that decided."""
+"""Every reason is explained in one sentence, with the facts that decided."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from review.story import wording
-from review.story.margins import Margin
-from review.story.remarks import remarks
-from review.story.sentences import SENTENCES, Facts, sentence
-from worker.model import FailurePolicy
-from worker.policy import Reason
-from worker.rules.model import How
+from review import wording
+from review.decision.explanation import SENTENCES, ExplanationFacts, explain, notices
+from review.decision.margins import Margin
+from worker.model import AttemptOutcome, FailurePolicy
+from worker.reasons import Reason
+from worker.rules.model import MatchMethod
+from worker.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 BEGINNINGS = ("Nothing was sent: ", "A reply was sent: ", "A prepared text was sent", "Handed to a person: ")
@@ -22,7 +22,8 @@ BEGINNINGS = ("Nothing was sent: ", "A reply was sent: ", "A prepared text was s
 def row(reason: str = "REPLIED", **more: Any) -> dict[str, Any]:
     """A decision's row with an empty trace; further values go to the row or, known there, to the trace."""
     snapshot: dict[str, Any] = {
-        "received_at": (NOW - timedelta(hours=25)).isoformat(),
+        "received_at": (NOW - timedelta(hours=1)).isoformat(),
+        "created_at": (NOW - timedelta(hours=25)).isoformat(),
         "stages": [],
         "findings": [],
         "attempts": [],
@@ -38,7 +39,7 @@ def row(reason: str = "REPLIED", **more: Any) -> dict[str, Any]:
         "confidence": 0.5,
         "created_at": NOW,
     }
-    known = {name: more.pop(name) for name in list(more) if name in snapshot}
+    known = {name: more.pop(name) for name in list(more) if name in snapshot and name not in given}
     return given | more | {"snapshot_json": snapshot | known}
 
 
@@ -58,33 +59,39 @@ def rule(written: str, how: str, kind: str = "keyword") -> dict[str, Any]:
     return {"matched_rule": label, "findings": [{"matched_rule": label, "how": how}]}
 
 
-def test_every_reason_has_a_sentence() -> None:
-    """A new ending without one fails here."""
-    assert set(SENTENCES) == set(Reason)
+def facts(decision: dict[str, Any], **more: Any) -> ExplanationFacts:
+    """Its facts."""
+    return ExplanationFacts(row=decision, snapshot=Snapshot.from_json(decision["snapshot_json"]), **more)
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_one_sentence(reason: Reason) -> None:
+    """Either declared with the reason or made from the decision's data, never both."""
+    assert (reason in SENTENCES) != bool(reason.spec.explanation)
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
     """Also where the trace is as bare as can be."""
-    told = sentence(Facts(row=row(reason)))
+    expected = explain(facts(row(reason)))
 
-    assert told.startswith(BEGINNINGS)
-    assert told.endswith(".")
-    assert reason not in told
+    assert expected.startswith(BEGINNINGS)
+    assert expected.endswith(".")
+    assert reason not in expected
 
 
 @pytest.mark.parametrize(
-    ("decision", "told"),
+    ("decision", "expected"),
     [
         (
             row("FLAGGED_RULE", **rule("spam", "leet+separated")),
-            "Nothing was sent: the message contains the account's blocked word “spam”, with digits or signs"
-            " for letters, with its letters set apart.",
+            "Nothing was sent: the message contains the account's blocked word “spam” (digits or signs for"
+            " letters, separated letters).",
         ),
         (
             row("REPLY_FLAGGED_RULE", **rule("buy now", "exact", "phrase")),
             "Nothing was sent: the drafted reply was stopped, as it contains the account's blocked phrase"
-            " “buy now”, written exactly so.",
+            " “buy now” (exact match).",
         ),
         (
             row(
@@ -92,7 +99,7 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
                 matched_rule="openai_moderation:hate",
                 stages=[stage("moderation", highest={"hate": {"score": 0.93, "threshold": 0.7}})],
             ),
-            "Nothing was sent: the moderation model found hate (score 0.93, this account stops it from 0.70)"
+            "Nothing was sent: the moderation model found hate (score 0.93, this account's threshold is 0.70)"
             " in the message.",
         ),
         (
@@ -104,8 +111,8 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
                     attempt("moderation", 3, "timeout"),
                 ],
             ),
-            "Nothing was sent: moderation gave no verdict on the message in 3 attempts (timed out, server"
-            " error), and this account wants silence while it is away.",
+            "Nothing was sent: moderation gave no result for the message in 3 attempts (timed out, server"
+            " error), and this account is set to block while moderation is unavailable.",
         ),
         (
             row("LLM_ERROR", attempts=[attempt("generation", 1, "rate_limited")]),
@@ -129,13 +136,12 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
                 assessment={"failed_checks": ["invalid_citation"], "category": "invalid_citation"},
                 stages=[stage("generation")],
             ),
-            "Nothing was sent: a reply was drafted but not trusted; its confidence is 0.50: it cites a"
-            " passage that does not exist.",
+            "Nothing was sent: a reply was drafted but not trusted; it cites a passage that does not exist.",
         ),
         (
             row("NO_EVIDENCE", passages=[{}, {}]),
-            "Nothing was sent: none of the 2 passages found is near enough to the message to answer from, so"
-            " no reply was drafted.",
+            "Nothing was sent: none of the 2 passages found is similar enough to the message to answer from,"
+            " so no reply was drafted.",
         ),
         (
             row("REPLIED", assessment={"category": "greeting", "passed_checks": ["gate"]}),
@@ -143,43 +149,45 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
         ),
     ],
 )
-def test_a_sentence_tells_the_facts_that_decided(decision: dict[str, Any], told: str) -> None:
+def test_a_sentence_names_the_facts_that_decided(decision: dict[str, Any], expected: str) -> None:
     """Words, scores, thresholds and attempts, not codes."""
-    assert sentence(Facts(row=decision)) == told
+    assert explain(facts(decision)) == expected
 
 
 def test_limits_of_the_account_are_named() -> None:
     """Those of the version that the decision used."""
-    late = Facts(row=row("TOO_LATE"), reply_max_age_s=86_400.0)
-    held = Facts(row=row("MODERATION_TIMED_OUT"), hold_max_s=3600.0)
-    margin = Margin(subject="draft", measure="confidence", score=0.62, threshold=0.7, effect="sent")
-    short = Facts(row=row("LOW_CONFIDENCE", stages=[stage("generation")]), margins=(margin,))
+    late = facts(row("TOO_LATE"), reply_max_age_s=86_400.0)
+    held = facts(row("MODERATION_TIMED_OUT"), hold_max_s=3600.0)
+    margin = Margin(
+        subject="draft", measure="confidence", score=0.62, threshold=0.7, effect="sent", sends=True
+    )
+    short = facts(row("LOW_CONFIDENCE", stages=[stage("generation")]), margins=(margin,))
 
-    assert "had waited 25 h, longer than the 24 h" in sentence(late)
-    assert "held for 1 h at most" in sentence(held)
-    assert "its confidence is 0.62 where 0.70 is needed" in sentence(short)
+    assert "was 25 h old, longer than the 24 h" in explain(late)
+    assert "held for 1 h at most" in explain(held)
+    assert "its confidence is 0.62 where 0.70 is needed" in explain(short)
 
 
 def test_a_covered_decision_does_not_quote_the_rule() -> None:
-    """The blocked word stands in the message, and the message is covered."""
-    told = sentence(Facts(row=row("FLAGGED_RULE", **rule("knife", "exact")), hides_rule=True))
+    """The blocked word is part of the message, and the message is covered."""
+    expected = explain(facts(row("FLAGGED_RULE", **rule("knife", "exact")), hides_rule=True))
 
-    assert told == "Nothing was sent: the message contains a blocked word of the account."
+    assert expected == "Nothing was sent: the message contains a blocked word of the account."
 
 
 def test_a_reason_of_a_later_release_is_named_as_it_is() -> None:
-    """The pages may be older than the worker."""
-    assert "TELEPATHY" in sentence(Facts(row=row("TELEPATHY")))
+    """The pages can be older than the worker."""
+    assert "TELEPATHY" in explain(facts(row("TELEPATHY")))
 
 
-@pytest.mark.parametrize("how", How)
-def test_every_way_of_matching_has_words(how: How) -> None:
+@pytest.mark.parametrize("how", MatchMethod)
+def test_every_way_of_matching_has_words(how: MatchMethod) -> None:
     """None is shown by its code."""
-    assert wording.how(how) == wording.HOW[how]
+    assert wording.match_wording(how) == wording.MATCH_METHODS[how]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "expected"),
     [
         (0.0114, "11.4 ms"),
         (1.5, "1.5 s"),
@@ -193,13 +201,13 @@ def test_every_way_of_matching_has_words(how: How) -> None:
         (700000, "8 days"),
     ],
 )
-def test_lengths_of_time_read_as_people_say_them(seconds: float, told: str) -> None:
-    """No figure that nobody needs."""
-    assert wording.span_of(seconds) == told
+def test_durations_are_in_the_largest_fitting_unit(seconds: float, expected: str) -> None:
+    """Without superfluous digits."""
+    assert wording.duration_wording(seconds) == expected
 
 
-def test_remarks_tell_what_went_on_beside_it() -> None:
-    """Nobody moderated, the search was less, the judge was away, the model was asked again, a recheck."""
+def test_notices_name_what_else_happened() -> None:
+    """No moderation, a reduced search, no judge, a retry, a recheck."""
     decision = row(
         stages=[stage("moderation", moderated=False), stage("retrieval", degraded="timeout")],
         attempts=[
@@ -210,18 +218,26 @@ def test_remarks_tell_what_went_on_beside_it() -> None:
         rechecked=[0.61, 0.78],
     )
 
-    assert remarks(Facts(row=decision, failure=FailurePolicy.ALLOW)) == (
-        "Nobody moderated the message: the moderation service was away, and this account goes on without it.",
-        "The documents were searched by words alone, the embedding model was away (timed out).",
+    assert notices(facts(decision, failure=FailurePolicy.ALLOW)) == (
+        "Moderation was unavailable for the message, and this account is set to continue without moderation.",
+        "The documents were searched by words only: the embedding model did not answer (timed out).",
         "The judge of drafts did not answer (no connection).",
-        "The language model failed once (timed out) and answered when asked again after 2 s of waiting.",
-        "Rechecked: confidence 0.61 before, 0.78 after; the second draft stands.",
+        "The language model failed once (timed out) and answered on retry after 2 s of waiting.",
+        "Rechecked: confidence 0.61 before, 0.78 after; the second draft was kept.",
     )
-    assert remarks(Facts(row=row())) == ()
+    assert notices(facts(row())) == ()
 
 
-def test_a_model_that_looked_something_up_was_not_asked_again() -> None:
+def test_a_search_of_the_model_is_no_retry() -> None:
     """Two rounds that both went well are no retry."""
     rounds = [attempt("generation", 1, "completed"), attempt("generation", 1, "completed")]
 
-    assert remarks(Facts(row=row(attempts=rounds))) == ()
+    assert notices(facts(row(attempts=rounds))) == ()
+
+
+def test_every_failed_attempt_has_words() -> None:
+    """Only the general `unavailable` is shown as it is stored."""
+    assert set(AttemptOutcome) - set(wording.ATTEMPT_OUTCOMES) == {
+        AttemptOutcome.COMPLETED,
+        AttemptOutcome.UNAVAILABLE,
+    }

@@ -10,7 +10,15 @@ import pytest
 from pydantic import ValidationError
 
 from worker.errors import ConfigurationError
-from worker.settings import ALIASES, FIELDS, SECRETS, Connections, Settings, connections, load
+from worker.settings import (
+    ALIASES,
+    FIELDS,
+    SECRETS,
+    Settings,
+    load_database_settings,
+    load_settings,
+    load_stream_settings,
+)
 
 ROOT = Path(__file__).parents[2]
 GOOD = {
@@ -35,12 +43,12 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Configuratio
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError) as caught:
-        load()
+        load_settings()
     return caught.value
 
 
 def test_all_problems_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line each: variable, expectation, what came."""
+    """Each line has variable, expectation and value."""
     error = refusal(
         monkeypatch,
         DATABASE_URL="mysql://u:hunter2@db/x",
@@ -76,7 +84,7 @@ def test_all_problems_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unusable_url_is_refused_without_being_shown(
     monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
-    """Not in the message, not in a traceback, where the cause would quote it."""
+    """Neither the message nor a traceback quotes the URL."""
     error = refusal(monkeypatch, **GOOD | {name: url})
 
     assert f"  {name}: expected " in str(error)
@@ -84,11 +92,11 @@ def test_an_unusable_url_is_refused_without_being_shown(
     assert "hunter" not in "".join(traceback.format_exception(error))
 
 
-def test_secrets_are_masked_however_settings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """repr, str, a dump and pydantic's own error."""
+def test_secrets_are_masked_in_every_representation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This holds for repr, str, a dump and pydantic's own error."""
     for name, value in GOOD.items():
         monkeypatch.setenv(name, value)
-    settings = load()
+    settings = load_settings()
     with pytest.raises(ValidationError) as caught:
         Settings.model_validate(GOOD | {"DATABASE_URL": "hunter9"})
 
@@ -98,30 +106,41 @@ def test_secrets_are_masked_however_settings_are_shown(monkeypatch: pytest.Monke
 
 
 def test_every_secret_is_known_as_one() -> None:
-    """What `config show` masks."""
+    """`config show` masks all of them."""
     assert set(GOOD) <= SECRETS
     assert {name for name in ALIASES.values() if name.endswith(("_KEY", "_DSN"))} <= SECRETS
 
 
 def test_settings_cannot_be_changed() -> None:
-    """They are read once."""
+    """Settings are read once and frozen."""
     settings = Settings.model_validate(GOOD)
     with pytest.raises(ValidationError):
         settings.in_flight = 5  # type: ignore[misc]
 
 
-def test_publishing_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two addresses are enough, and an empty variable counts as none."""
-    for name in ("DATABASE_URL", "REDIS_URL"):
-        monkeypatch.setenv(name, GOOD[name])
+def test_publishing_needs_redis_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REDIS_URL is enough, and an empty variable counts as none."""
+    monkeypatch.setenv("REDIS_URL", GOOD["REDIS_URL"])
     monkeypatch.setenv("HUSHGATE_STREAM", "")
 
-    assert connections().stream == "hushgate:events"
-    assert type(connections()) is Connections
+    assert load_stream_settings().stream == "hushgate:events"
+
+
+def test_reading_the_audit_needs_postgres_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DATABASE_URL is enough."""
+    monkeypatch.setenv("DATABASE_URL", GOOD["DATABASE_URL"])
+
+    assert load_database_settings().database_url.get_secret_value() == GOOD["DATABASE_URL"]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_variable_is_explained(name: str) -> None:
+    """A variable without a description would be printed as None by `config example`."""
+    assert FIELDS[name].description
 
 
 def test_moderation_that_is_off_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a model's server that asks for none."""
+    """Neither does a model's server without keys."""
     environment = {name: GOOD[name] for name in ("DATABASE_URL", "REDIS_URL")} | {
         "OPENAI_MODERATION_ENABLED": "false",
         "OPENROUTER_BASE_URL": "http://127.0.0.1:11434/v1",
@@ -129,32 +148,41 @@ def test_moderation_that_is_off_needs_no_key(monkeypatch: pytest.MonkeyPatch) ->
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    assert load().openai_api_key is None
+    assert load_settings().openai_api_key is None
 
 
 def test_a_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with every tool that knows .env."""
+    """The environment overrides .env."""
     Path(".env").write_text("\n".join(f"{name}={value}" for name, value in GOOD.items()))
     monkeypatch.setenv("REDIS_URL", "redis://else:6379/0")
-    settings = load()
+    settings = load_settings()
 
     assert settings.redis_url.get_secret_value() == "redis://else:6379/0"
     assert settings.database_url.get_secret_value() == GOOD["DATABASE_URL"]
 
 
 def test_the_example_names_every_variable_once() -> None:
-    """.env.example is complete; `make schema` writes it anew."""
+    """.env.example is complete; `make schema` writes it."""
     named = re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
 
     assert named == [field.alias for field in FIELDS.values()]
 
 
 def test_the_example_filled_in_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every default uncommented, and equal to the default."""
+    """The example with every default uncommented equals the defaults."""
     example = (ROOT / ".env.example").read_text()
     filled = re.sub(r"^#(?=[A-Z_]+=)", "", example, flags=re.MULTILINE)
     for name, value in GOOD.items():
         filled = re.sub(rf"^{name}=$", f"{name}={value}", filled, flags=re.MULTILINE)
     Path(".env").write_text(filled)
 
-    assert load() == Settings.model_validate(GOOD)
+    assert load_settings() == Settings.model_validate(GOOD)
+
+
+def test_the_example_says_what_has_no_default() -> None:
+    """An empty value is explained: required, or not set by default; none is printed as None."""
+    example = (ROOT / ".env.example").read_text()
+    empty = re.findall(r"^# (.*)\n#?[A-Z_]+=$", example, re.MULTILINE)
+
+    assert "# None" not in example
+    assert [line for line in empty if not line.endswith(("(required)", "Not set by default."))] == []

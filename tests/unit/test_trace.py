@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.fakes import FakeClock
-from tests.unit.samples import NOW, account, assessment, event, passage
-from worker import policy
-from worker.model import Completion, Finding, FoundBy, Severity, Span, StageOutcome, Tokens
-from worker.policy import Ending, Reason
-from worker.snapshot import snapshot
-from worker.trace import MOST_ATTEMPTS, Trace
+from tests.support.fakes import FakeClock
+from tests.support.samples import NOW, account, assessment, event, passage
+from worker import endings
+from worker.endings import Candidate, Ending
+from worker.model import (
+    AttemptOutcome,
+    Completion,
+    Finding,
+    FoundBy,
+    Severity,
+    Span,
+    Stage,
+    StageOutcome,
+    Tokens,
+)
+from worker.reasons import Reason
+from worker.snapshot import snapshot_json
+from worker.trace import MOST_ATTEMPTS, EventTrace
 
-ENDING = policy.silent(Reason.AI_DISABLED, "off")
+ENDING = endings.silent_ending(Reason.AI_DISABLED, "off")
 FINDING = Finding(
-    stage="rules",
+    stage=Stage.RULES,
     code="flagged_keyword",
     severity=Severity.BLOCK,
     matched_rule="flagged_keyword:spam",
@@ -29,15 +41,15 @@ FINDING = Finding(
 )
 
 
-def trace() -> Trace:
-    """An empty one."""
-    return Trace(event=event(), account=account(), clock=FakeClock())
+def trace() -> EventTrace:
+    """An empty trace."""
+    return EventTrace(event=event(), account=account(), clock=FakeClock())
 
 
 async def test_a_stage_is_timed_and_keeps_its_note() -> None:
-    """In milliseconds of the clock that was handed in."""
+    """The duration is in milliseconds of the given clock."""
     run = trace()
-    with run.stage("history") as note:
+    with run.stage(Stage.HISTORY) as note:
         note.detail["lines"] = 3
         await run.clock.sleep(0.25)
 
@@ -48,20 +60,20 @@ async def test_a_stage_is_timed_and_keeps_its_note() -> None:
 
 @pytest.mark.parametrize("error", [ValueError("bug"), KeyboardInterrupt()])
 def test_an_error_marks_its_stage_failed_and_rises(error: BaseException) -> None:
-    """The trace is whole even then."""
+    """The trace holds the stage even then."""
     run = trace()
-    with pytest.raises(type(error)), run.stage("generation"):
+    with pytest.raises(type(error)), run.stage(Stage.GENERATION):
         raise error
 
     assert [stage.outcome for stage in run.stages] == [StageOutcome.FAILED]
 
 
 def test_attempts_of_one_stage_are_bounded_and_the_last_counts_them() -> None:
-    """Other stages keep all of theirs."""
+    """Other stages keep all of their attempts."""
     run = trace()
     for number in range(1, 501):
-        run.attempt("moderation", number, "timeout")
-    run.attempt("generation", 1, "completed", detail="x" * 999)
+        run.attempt(Stage.MODERATION, number, AttemptOutcome.TIMEOUT)
+    run.attempt(Stage.GENERATION, 1, AttemptOutcome.COMPLETED, detail="x" * 999)
     numbers = [attempt.number for attempt in run.attempts if attempt.stage == "moderation"]
 
     assert numbers == [*range(1, MOST_ATTEMPTS), 500]
@@ -69,7 +81,7 @@ def test_attempts_of_one_stage_are_bounded_and_the_last_counts_them() -> None:
 
 
 def test_tokens_add_up_and_the_last_model_is_named() -> None:
-    """Per purpose."""
+    """Models are recorded per purpose."""
     run = trace()
     for number in (1, 2):
         run.completed(
@@ -81,33 +93,31 @@ def test_tokens_add_up_and_the_last_model_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("passed", "ending", "remember", "draft"),
+    ("ending", "text", "rejected"),
     [
-        (False, ENDING, False, None),
-        (True, ENDING, True, None),
-        (True, policy.blocked(Reason.REPLY_FLAGGED_RULE, FINDING), False, "Nine."),
-        (False, policy.blocked(Reason.FLAGGED_RULE, FINDING), False, "Nine."),
+        (ENDING, "Nine.", None),
+        (endings.blocked_ending(Reason.REPLY_FLAGGED_RULE, FINDING), "Nine.", "Nine."),
+        (endings.blocked_ending(Reason.FLAGGED_RULE, FINDING), "", None),
     ],
 )
-def test_what_is_remembered_follows_from_the_ending(
-    passed: bool, ending: Ending, remember: bool, draft: str | None
-) -> None:
-    """A sealed exchange is not, and only its draft is kept."""
-    run = trace()
-    run.message_passed, run.draft_text = passed, "Nine."
-    decision = run.decision(ending)
+def test_only_a_quarantined_draft_is_kept(ending: Ending, text: str, rejected: str | None) -> None:
+    """A draft that was merely not sent is not sealed."""
+    decision = trace().decision(replace(ending, candidate=Candidate(text=text)))
 
-    assert (decision.remember, decision.rejected_draft) == (remember, draft)
+    assert (decision.rejected_draft, decision.draft) == (rejected, None)
 
 
 def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
-    """Spans as pairs, passages without their text, the error class of the system this continues."""
+    """Spans as pairs, passages without their text, the error class of Guardrails."""
     run = trace()
     run.found(FINDING)
-    run.passages = (passage(percentile=0.97, found_by=FoundBy.BOTH),)
-    run.assessment = assessment(signals={"words": 0.5}, reasons=("because",))
-    run.rechecked = (0.5, None)
-    kept = snapshot(run.decision(policy.blocked(Reason.FLAGGED_RULE, FINDING)))
+    candidate = Candidate(
+        passages=(passage(percentile=0.97, found_by=FoundBy.BOTH),),
+        assessment=assessment(signals={"words": 0.5}, reasons=("because",)),
+        rechecked=(0.5, None),
+    )
+    ending = replace(endings.blocked_ending(Reason.FLAGGED_RULE, FINDING), candidate=candidate)
+    kept = snapshot_json(run.decision(ending))
 
     assert kept["findings"][0]["span"] == [2, 6]
     assert kept["passages"] == [
@@ -120,8 +130,8 @@ def test_a_snapshot_holds_what_a_reviewer_needs() -> None:
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_reason_has_a_snapshot(reason: Reason) -> None:
-    """With its class, or null where the ending is no error."""
-    kept = snapshot(trace().decision(policy.silent(reason, "x")))
+    """The snapshot has the error class, or null where the ending is no error."""
+    kept = snapshot_json(trace().decision(endings.silent_ending(reason, "x")))
 
     assert kept["error_class"] in {"GUARDRAIL_PRE_BLOCKED", "GUARDRAIL_POST_BLOCKED", "LLM_ERROR", None}
 
@@ -137,13 +147,15 @@ json_values = st.recursive(
 def test_a_snapshot_survives_json(
     metadata: dict[str, object], detail: str, score: float, evidence: str
 ) -> None:
-    """What is written is what is read, whatever a publisher or a vendor put into it."""
-    run = Trace(event=event(metadata=metadata, text=evidence or "x"), account=account(), clock=FakeClock())
-    run.attempt("generation", 1, "timeout", detail=detail)
-    run.assessment = assessment(confidence=score, diagnostics={"any": evidence})
-    with run.stage("scope") as note:
+    """Any text of a publisher or a vendor is read as it was written."""
+    run = EventTrace(
+        event=event(metadata=metadata, text=evidence or "x"), account=account(), clock=FakeClock()
+    )
+    run.attempt(Stage.GENERATION, 1, AttemptOutcome.TIMEOUT, detail=detail)
+    candidate = Candidate(assessment=assessment(confidence=score, diagnostics={"any": evidence}))
+    with run.stage(Stage.SCOPE) as note:
         note.detail["any"] = detail
-    kept = snapshot(run.decision(ENDING))
+    kept = snapshot_json(run.decision(replace(ENDING, candidate=candidate)))
     read = orjson.loads(orjson.dumps(kept))
     infinite = {float("inf"), float("-inf")}
 

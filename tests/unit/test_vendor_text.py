@@ -32,7 +32,7 @@ def call(arguments: str, name: str = "search_documents") -> dict[str, Any]:
     return {"content": None, "tool_calls": [{"id": "t", "type": "function", "function": function}]}
 
 
-def test_no_nul_and_no_half_character_gets_through() -> None:
+def test_nul_and_lone_surrogates_are_removed() -> None:
     """Postgres takes neither, and a paid completion must not become poison."""
     text = completion({"content": DIRTY}, model=DIRTY)
     refused = completion({"content": None, "refusal": DIRTY})
@@ -53,7 +53,7 @@ def test_no_nul_and_no_half_character_gets_through() -> None:
         (call("{}", name="rm"), "malformed"),
     ],
 )
-def test_a_completion_without_sense_is_worth_another_try(message: dict[str, Any], kind: str) -> None:
+def test_a_malformed_completion_is_retryable(message: dict[str, Any], kind: str) -> None:
     """It is unavailable, not rejected and not a bug."""
     with pytest.raises(ModelUnavailable) as caught:
         completion(message)
@@ -62,23 +62,23 @@ def test_a_completion_without_sense_is_worth_another_try(message: dict[str, Any]
 
 
 @pytest.mark.parametrize("count", [10**30, -5])
-def test_a_count_of_tokens_nobody_can_mean_is_none(count: int) -> None:
-    """The answer was paid for; its bill is not worth losing it."""
+def test_an_impossible_token_count_is_ignored(count: int) -> None:
+    """The paid answer is kept."""
     usage = {"prompt_tokens": count, "completion_tokens": 3}
 
     assert completion({"content": "Nine."}, usage=usage).tokens == Tokens()
 
 
 def test_a_content_filter_is_a_refusal() -> None:
-    """Asking again would be filtered again."""
+    """A retry would be filtered again."""
     choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}
 
     assert completion({}, choices=[choice]).refusal == "stopped by the vendor's content filter"
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=400))
-def test_a_vendor_s_error_can_be_stored_whatever_it_says(text: str) -> None:
-    """At most 300 characters of it."""
+def test_any_vendor_error_can_be_stored(text: str) -> None:
+    """At most 300 characters of the error are kept."""
     response = httpx2.Response(500, request=httpx2.Request("POST", "http://x.example"))
     failure = openai_client.failure(openai.InternalServerError(text, response=response, body=None))
 
@@ -90,23 +90,23 @@ def test_a_vendor_s_error_can_be_stored_whatever_it_says(text: str) -> None:
 class Answering:
     """A client whose endpoint answers by a script."""
 
-    def __init__(self, *verdicts: dict[str, Any]) -> None:
-        self._verdicts = list(verdicts)
+    def __init__(self, *results: dict[str, Any]) -> None:
+        self._results = list(results)
 
     async def post(self, _path: str, **_asked: Any) -> httpx2.Response:
-        """The next verdict."""
-        body = {"id": "1", "model": "omni", "results": [self._verdicts.pop(0)]}
+        """The next result."""
+        body = {"id": "1", "model": "omni", "results": [self._results.pop(0)]}
         return httpx2.Response(200, content=json.dumps(body))
 
 
-def verdict(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+def result(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """One result."""
     return {"flagged": any(flags.values()), "categories": flags, "category_scores": scores}
 
 
-async def moderated(*verdicts: dict[str, Any], images: int = 0) -> Any:
-    """What the adapter makes of them."""
-    client: Any = Answering(*verdicts)
+async def moderated(*results: dict[str, Any], images: int = 0) -> Any:
+    """The scores that the adapter returns for these results."""
+    client: Any = Answering(*results)
     moderator = OpenAIModerator(client, model="omni", timeout_s=5)
     return await moderator.moderate("text", [f"https://x.example/{n}.png" for n in range(images)])
 
@@ -114,16 +114,16 @@ async def moderated(*verdicts: dict[str, Any], images: int = 0) -> Any:
 @pytest.mark.parametrize(
     "bad",
     [
-        verdict({"violence": None}, {"violence": True}),
-        verdict({"hate": 0.1}, {"violence": True}),
-        verdict({}, {}),
-        verdict({"hate": float("nan")}, {"hate": False}),
-        verdict({"hate": 1.1}, {"hate": False}),
-        verdict({"hate": -0.1}, {"hate": False}),
-        verdict({"hate": "high"}, {"hate": False}),
+        result({"violence": None}, {"violence": True}),
+        result({"hate": 0.1}, {"violence": True}),
+        result({}, {}),
+        result({"hate": float("nan")}, {"hate": False}),
+        result({"hate": 1.1}, {"hate": False}),
+        result({"hate": -0.1}, {"hate": False}),
+        result({"hate": "high"}, {"hate": False}),
     ],
 )
-async def test_a_verdict_that_is_not_whole_is_none(bad: dict[str, Any]) -> None:
+async def test_an_incomplete_moderation_result_is_refused(bad: dict[str, Any]) -> None:
     """A category that is flagged without a score must not pass as clean."""
     with pytest.raises(ModerationUnavailable) as caught:
         await moderated(bad)
@@ -132,10 +132,10 @@ async def test_a_verdict_that_is_not_whole_is_none(bad: dict[str, Any]) -> None:
 
 
 async def test_the_worst_of_text_and_images_counts_in_every_category() -> None:
-    """Also in one that the first verdict does not name."""
+    """Also in one that the first result does not name."""
     found = await moderated(
-        verdict({"hate": 0.2, "illicit": None}, {"hate": False}),
-        verdict({"hate": 0.1, "violence": 0.9}, {"violence": True}),
+        result({"hate": 0.2, "illicit": None}, {"hate": False}),
+        result({"hate": 0.1, "violence": 0.9}, {"violence": True}),
         images=2,
     )
 

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from worker.assessment.judge import Question
+from worker.assessment.judge import JudgeQuestion
 from worker.errors import ModelUnavailable
+from worker.model import AttemptOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class DetectorJudge:
 
     score: Callable[[str, str, str], float]
 
-    async def judge(self, question: Question) -> float:
+    async def judge(self, question: JudgeQuestion) -> float:
         """The detector's number, unread.
 
         Raises:
@@ -30,4 +31,4 @@ class DetectorJudge:
         try:
             return await asyncio.to_thread(self.score, question.query, question.context, question.claim)
         except (OSError, RuntimeError) as error:
-            raise ModelUnavailable(f"detector: {error}", kind="detector") from error
+            raise ModelUnavailable(f"detector: {error}", kind=AttemptOutcome.DETECTOR) from error

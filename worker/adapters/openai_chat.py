@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from openai import AsyncOpenAI, OpenAIError
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
-from worker.adapters.openai_client import answer, failure, storable
+from worker.adapters.openai_client import Watch, answer, failure, storable
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
-from worker.model import Completion, Prompt, Tokens, ToolCall, ToolRound
+from worker.model import AttemptOutcome, Completion, MessageRole, Prompt, Tokens, Tool, ToolCall, ToolRound
 
 MOST_TOOL_CALLS: Final = 5
 MOST_TOKENS: Final = 2**31
 
 
-def _tool(name: str, description: str, argument: str, meaning: str) -> ChatCompletionToolParam:
+@cache
+def _tool(tool: Tool) -> ChatCompletionToolParam:
     return {
         "type": "function",
         "function": {
-            "name": name,
-            "description": description,
+            "name": tool.name,
+            "description": tool.description,
             "parameters": {
                 "type": "object",
-                "properties": {argument: {"type": "string", "description": meaning}},
-                "required": [argument],
+                "properties": {tool.argument: {"type": "string", "description": tool.meaning}},
+                "required": [tool.argument],
                 "additionalProperties": False,
             },
         },
     }
-
-
-TOOLS: Final = (
-    _tool(SEARCH_TOOL, "Search the account's documents for passages.", "query", "What to look for."),
-    _tool(ESCALATE_TOOL, "Hand the conversation to a person; nothing is sent.", "reason", "Why."),
-)
 
 
 class OpenAIChat:
@@ -47,12 +43,16 @@ class OpenAIChat:
         client: from ``openai_client.client``.
         model: name of the model.
         max_tokens: longest answer paid for.
+        watch: records whether the endpoint is usable.
     """
 
-    def __init__(self, client: AsyncOpenAI, *, model: str, max_tokens: int) -> None:
+    def __init__(
+        self, client: AsyncOpenAI, *, model: str, max_tokens: int, watch: Watch | None = None
+    ) -> None:
         self._client = client
         self._model = model
         self._max_tokens = max_tokens
+        self._watch = watch or Watch("model")
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """One answer, tool request or refusal, within ``timeout_s``."""
@@ -61,22 +61,36 @@ class OpenAIChat:
             "messages": list(_messages(prompt)),
             "max_tokens": self._max_tokens,
         }
-        if prompt.tools_allowed:
-            body["tools"] = TOOLS
+        if prompt.tools:
+            body["tools"] = [_tool(tool) for tool in prompt.tools]
         try:
-            document = await answer(self._client, "/chat/completions", body, timeout_s)
+            document = await answer(self._client, "/chat/completions", body, timeout_s, holding="choices")
         except (OpenAIError, TimeoutError, ValueError) as error:
-            raise _translated(error) from error
+            raise self._translated(error) from error
+        self._watch.worked()
         return _completion(document)
+
+    def _translated(self, error: Exception) -> ModelUnavailable | ModelRejected:
+        known = failure(error)
+        if known is None:
+            return ModelUnavailable(
+                storable(f"{type(error).__name__}: {error}"[:300]), kind=AttemptOutcome.MALFORMED
+            )
+        self._watch.failed(known)
+        if known.may_succeed_later:
+            return ModelUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
+        return ModelRejected(known.message, status=known.status or 0, kind=known.kind)
 
 
 def _messages(prompt: Prompt) -> Iterable[ChatCompletionMessageParam]:
     yield {"role": "system", "content": prompt.system}
     for line in prompt.history:
-        if line.role == "assistant":
+        if line.role is MessageRole.ASSISTANT:
             yield {"role": "assistant", "content": line.text}
         else:
             yield {"role": "user", "content": line.text}
+    if prompt.passages:
+        yield {"role": "user", "content": prompt.passages}
     yield {"role": "user", "content": prompt.question}
     for done in prompt.tool_rounds:
         yield from _tool_messages(done)
@@ -98,8 +112,8 @@ def _tool_messages(done: ToolRound) -> Iterable[ChatCompletionMessageParam]:
         yield {"role": "tool", "tool_call_id": result.call_id, "content": result.content}
 
 
-def _completion(document: Any) -> Completion:  # noqa: ANN401  # whatever JSON the server sent
-    """Our value from the vendor's; anything missing or empty is malformed and worth another try."""
+def _completion(document: Any) -> Completion:
+    """Our value from the vendor's; a missing or empty answer is retryable."""
     try:
         choice = document["choices"][0]
         message, finish_reason = choice["message"], str(choice.get("finish_reason"))
@@ -109,11 +123,13 @@ def _completion(document: Any) -> Completion:  # noqa: ANN401  # whatever JSON t
         tokens = _tokens(document.get("usage") or {})
         model = storable(str(document["model"]))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelUnavailable(storable(f"malformed completion: {error}"[:300]), kind="malformed") from error
+        raise ModelUnavailable(
+            storable(f"malformed completion: {error}"[:300]), kind=AttemptOutcome.MALFORMED
+        ) from error
     if finish_reason == "content_filter" and not text:
         refusal = refusal or "stopped by the vendor's content filter"
     if not text and not calls and not refusal:
-        raise ModelUnavailable("empty completion", kind="empty")
+        raise ModelUnavailable("empty completion", kind=AttemptOutcome.EMPTY)
     return Completion(
         text=text,
         model=model,
@@ -127,7 +143,7 @@ def _completion(document: Any) -> Completion:  # noqa: ANN401  # whatever JSON t
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
     prompt, completion = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
     if not (0 <= prompt < MOST_TOKENS and 0 <= completion < MOST_TOKENS):
-        return Tokens()  # a count nobody can mean, and no reason to lose a paid answer
+        return Tokens()  # an impossible count is no reason to lose a paid answer
     return Tokens(prompt=prompt, completion=completion)
 
 
@@ -140,12 +156,3 @@ def _tool_call(call: Mapping[str, Any]) -> ToolCall:
         raise TypeError("tool arguments are not an object")
     plain = {key: storable(value) if isinstance(value, str) else value for key, value in arguments.items()}
     return ToolCall(call_id=str(call["id"]), name=name, arguments=plain)
-
-
-def _translated(error: Exception) -> ModelUnavailable | ModelRejected:
-    known = failure(error)
-    if known is None:
-        return ModelUnavailable(storable(f"{type(error).__name__}: {error}"[:300]), kind="malformed")
-    if known.passes_by_itself:
-        return ModelUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
-    return ModelRejected(known.message, status=known.status or 0)

@@ -10,8 +10,9 @@ from typing import Final
 from openai import AsyncOpenAI, OpenAIError, omit
 from openai.types import CreateEmbeddingResponse
 
-from worker.adapters.openai_client import failure
+from worker.adapters.openai_client import Watch, check_type, failure
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.model import AttemptOutcome
 
 BATCH_TEXTS: Final = 128
 """Texts a request; OpenAI takes 2,048, many self-hosted servers far fewer."""
@@ -26,11 +27,13 @@ class OpenAIEmbedder:
     Args:
         client: from ``openai_client.client``.
         timeout_s: limit of one request.
+        watch: records whether the endpoint is usable.
     """
 
-    def __init__(self, client: AsyncOpenAI, *, timeout_s: float) -> None:
+    def __init__(self, client: AsyncOpenAI, *, timeout_s: float, watch: Watch | None = None) -> None:
         self._client = client
         self._timeout_s = timeout_s
+        self._watch = watch or Watch("embedding")
 
     async def embed(
         self, texts: Sequence[str], *, model: str, dimensions: int = 0
@@ -40,7 +43,9 @@ class OpenAIEmbedder:
         for batch in _batches(texts):
             found += await self._one(batch, model, dimensions)
         if len({len(vector) for vector in found}) > 1:
-            raise RetrievalUnavailable("vectors of several lengths in one answer", kind="malformed")
+            raise RetrievalUnavailable(
+                "vectors of several lengths in one answer", kind=AttemptOutcome.MALFORMED
+            )
         return tuple(found)
 
     async def close(self) -> None:
@@ -50,12 +55,27 @@ class OpenAIEmbedder:
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.embeddings.create(
+                answer = await self._client.embeddings.with_raw_response.create(
                     input=texts, model=model, dimensions=dimensions or omit
                 )
-            return _vectors(answer, len(texts), dimensions)
+            check_type(answer.headers, "/embeddings")
+            vectors = _vectors(answer.parse(), len(texts), dimensions)
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:
-            raise _translated(error, f"embeddings of {model} at {self._client.base_url}") from error
+            raise self._translated(error, f"embeddings of {model} at {self._client.base_url}") from error
+        self._watch.worked()
+        return vectors
+
+    def _translated(self, error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
+        known = failure(error)
+        if known is None:
+            return RetrievalUnavailable(
+                f"{what}: {type(error).__name__}: {error}"[:300], kind=AttemptOutcome.MALFORMED
+            )
+        self._watch.failed(known)
+        message = f"{what}: {known.message}"
+        if known.may_succeed_later:
+            return RetrievalUnavailable(message, kind=known.kind, retry_after_s=known.retry_after_s)
+        return EmbeddingRejected(message, status=known.status or 0)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -86,13 +106,3 @@ def _unit(vector: Sequence[float]) -> tuple[float, ...]:
     if not 0 < length < math.inf:
         raise ValueError("a vector has no direction")
     return tuple(number / length for number in vector)
-
-
-def _translated(error: Exception, what: str) -> RetrievalUnavailable | EmbeddingRejected:
-    known = failure(error)
-    if known is None:
-        return RetrievalUnavailable(f"{what}: {type(error).__name__}: {error}"[:300], kind="malformed")
-    message = f"{what}: {known.message}"
-    if known.kind == "rejected" and known.status is not None:
-        return EmbeddingRejected(message, status=known.status)
-    return RetrievalUnavailable(message, kind=known.kind, retry_after_s=known.retry_after_s)

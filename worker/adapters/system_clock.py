@@ -17,7 +17,7 @@ class SystemClock:
         self._interrupted = asyncio.Event()
 
     def interrupt(self) -> None:
-        """End every sleep, now and later: the worker drains, and what only waits is given back at once."""
+        """End every sleep, now and later: the worker drains, and waiting entries are released at once."""
         self._interrupted.set()
 
     def now(self) -> datetime:

@@ -1,15 +1,16 @@
-"""How far a draft can be trusted, and what should become of it: the flow of assessment on one screen.
+"""The confidence in a draft and the action that follows: the flow of assessment on one screen.
 
 ::
 
-    refuse_early(query, evidence, policy)            before generation: nothing to answer from?
-    look = assess_cheap(query, evidence, draft, policy)      no model call
-    if isinstance(look, NeedsJudge):                 only when the policy says so
-        answers = ... one per look.questions ...     the caller asks the judge port
-        look = conclude(look, answers)
-    if look.action == "recheck": search and generate again, then better_of(before, after)
+    early_refusal(query, evidence, policy)               before generation: is there evidence?
+    judged = await assess(query, evidence, draft, policy, judge)
+        result = assess_without_judge(query, evidence, draft, policy)     no model call
+        if isinstance(result, NeedsJudge):                   only when the policy is undecided
+            answers = ... one per result.questions ...       the judge port, all at the same time
+            result = assessment_from_answers(result, answers)
+    if judged.assessment.action == "recheck": search and generate again, then better_assessment(before, after)
 
-Everything here is pure but :func:`assess`, which asks a judge that is handed to it.
+All functions are pure except :func:`assess`, which calls the judge it is given.
 """
 
 from __future__ import annotations
@@ -19,52 +20,66 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from worker.assessment import calibrated, failsafe, guardrail, safety, validators
-from worker.assessment.calibrated import CalibratedPolicy
-from worker.assessment.failsafe import FailsafePolicy
-from worker.assessment.gate import kind_of, unusable
-from worker.assessment.guardrail import GuardrailPolicy, log_entry, with_recheck
-from worker.assessment.judge import Answer, Judge, Question, read_answer, unavailable
-from worker.assessment.language import language_for, query_language, text_for
-from worker.assessment.outcomes import cannot_assess, disabled, does_not_know, needs_no_check, stamped
-from worker.assessment.policies import Policy, default_policy, design_of, parse_policy
-from worker.assessment.safety_checks import SafetyPolicy
-from worker.assessment.validators import ValidatorsPolicy
-from worker.assessment.values import Action, Case, Evidence, Failure, Recheck, ReplyKind, Tier
-from worker.assessment.words import legible
+from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
+from worker.assessment.judge import (
+    Judge,
+    JudgeAnswer,
+    JudgeQuestion,
+    read_answer,
+    unavailable_answer,
+)
+from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
+from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
+from worker.assessment.policies.outcomes import (
+    disabled_assessment,
+    unchecked_assessment,
+    unusable_assessment,
+    with_timestamp,
+)
+from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.validators import ValidatorsPolicy
+from worker.assessment.text.citation_removal import cited_sources, delivered_text
+from worker.assessment.text.language import query_language, text_in_language
+from worker.assessment.text.words import encodable_text
+from worker.assessment.values import DraftCase, Evidence, ReplyKind, RunFailure, SearchBounds
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Assessment, Completion
+from worker.model import Assessment, Completion, Tier
 
 __all__ = [
-    "Action",
-    "Answer",
     "Assessment",
     "Evidence",
-    "Failure",
     "Judge",
+    "JudgeAnswer",
+    "JudgeQuestion",
+    "JudgedAssessment",
     "NeedsJudge",
     "Policy",
-    "Question",
-    "Recheck",
     "ReplyKind",
+    "RunFailure",
+    "SearchBounds",
     "Tier",
     "assess",
-    "assess_cheap",
-    "better_of",
-    "conclude",
+    "assess_without_judge",
+    "assessment_from_answers",
+    "better_assessment",
+    "checks_labels",
+    "cited_sources",
+    "confidence_log_entry",
     "default_policy",
-    "first_search_of",
-    "judges_labels",
-    "log_entry",
+    "delivered_text",
+    "early_refusal",
+    "initial_search",
     "parse_policy",
     "query_language",
     "read_answer",
-    "recheck_of",
-    "refuse_early",
-    "stamped",
-    "text_for",
-    "unavailable",
+    "recheck_search",
+    "text_in_language",
+    "unavailable_answer",
     "with_recheck",
+    "with_timestamp",
 ]
 
 
@@ -73,117 +88,131 @@ class NeedsJudge:
     """A draft that its policy does not decide without a judge.
 
     Attributes:
-        questions: to be asked at the same time; :func:`conclude` wants one answer for each, in this order.
+        questions: asked at the same time; each gets one answer, in this order.
     """
 
-    case: Case
+    case: DraftCase
     policy: Policy
-    questions: tuple[Question, ...]
+    questions: tuple[JudgeQuestion, ...]
 
 
-def assess_cheap(*, query: str, evidence: Evidence, draft: str, policy: Policy) -> Assessment | NeedsJudge:
-    """How far ``draft`` can be trusted as far as words can tell, or what a judge must be asked."""
-    design = design_of(policy)
-    case = Case(query=legible(query), evidence=evidence, draft=legible(draft))
+def assess_without_judge(
+    *, query: str, evidence: Evidence, draft: str, policy: Policy
+) -> Assessment | NeedsJudge:
+    """The assessment of ``draft`` by its words, or the questions a judge must answer first."""
+    design = design_name(policy)
+    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
     if not policy.enabled:
-        return disabled(design, policy)
-    if (why := unusable(case)) is not None:
-        return cannot_assess(design, policy, why)
-    if policy.gate and not evidence.moderation_hit and (kind := kind_of(case.draft)) is not ReplyKind.ANSWER:
-        if kind is ReplyKind.REFUSAL and isinstance(policy, CalibratedPolicy):
-            return does_not_know(design, policy, text_for(policy.fallbacks, language_for(case)))
-        return needs_no_check(design, policy, kind)
-    look = _first_look(case, policy)
-    return look if isinstance(look, Assessment) else NeedsJudge(case=case, policy=policy, questions=look)
+        return disabled_assessment(design, policy)
+    if (reason := unusable_reason(case)) is not None:
+        return unusable_assessment(design, policy, reason)
+    if policy.gate and not evidence.moderation_hit and (kind := reply_kind(case.draft)) in NEED_NO_CHECK:
+        return unchecked_assessment(design, policy, kind)
+    result = _policy_result(case, policy)
+    return (
+        result if isinstance(result, Assessment) else NeedsJudge(case=case, policy=policy, questions=result)
+    )
 
 
-def _first_look(case: Case, policy: Policy) -> Assessment | tuple[Question, ...]:
+def _policy_result(case: DraftCase, policy: Policy) -> Assessment | tuple[JudgeQuestion, ...]:
     match policy:
         case CalibratedPolicy():
-            return calibrated.first_look(case, policy)
+            return calibrated.assessment_or_questions(case, policy)
         case FailsafePolicy():
-            return failsafe.first_look(case, policy)
+            return failsafe.assessment_or_questions(case, policy)
         case GuardrailPolicy():
-            return guardrail.first_look(case, policy)
+            return guardrail.assessment_or_questions(case, policy)
         case ValidatorsPolicy():
-            return validators.conclude(case, policy)
+            return validators.assess_draft(case, policy)
         case SafetyPolicy():
-            return safety.conclude(case, policy)
+            return safety.assess_draft(case, policy)
     assert_never(policy)
 
 
-def conclude(needs: NeedsJudge, answers: Sequence[Answer]) -> Assessment:
-    """The assessment once the judge was asked; one answer per question, in the same order."""
+def assessment_from_answers(needs: NeedsJudge, answers: Sequence[JudgeAnswer]) -> Assessment:
+    """The assessment after the judge was asked; one answer per question, in the same order."""
     if len(answers) != len(needs.questions):
         raise ValueError(f"answers: expected {len(needs.questions)}, one per question, got {len(answers)}")
     match needs.policy:
         case CalibratedPolicy():
-            return calibrated.conclude(needs.case, needs.policy, answers)
+            return calibrated.assessment_from_answers(needs.case, needs.policy, answers)
         case FailsafePolicy():
-            return failsafe.conclude(needs.case, needs.policy, answers)
+            return failsafe.assessment_from_answers(needs.case, needs.policy, answers)
         case GuardrailPolicy():
-            return guardrail.conclude(needs.case, needs.policy, answers)
+            return guardrail.assessment_from_answers(needs.case, needs.policy, answers)
         case ValidatorsPolicy() | SafetyPolicy():
-            raise ValueError(f"policy: expected a design that asks a judge, got {design_of(needs.policy)}")
+            raise ValueError(f"policy: expected a design that asks a judge, got {design_name(needs.policy)}")
     assert_never(needs.policy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAssessment:
+    """An assessment and the judge's answers it is based on, in the order of the questions; often none."""
+
+    assessment: Assessment
+    answers: tuple[JudgeAnswer, ...] = ()
 
 
 async def assess(
     *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
-) -> Assessment:
-    """How far ``draft`` can be trusted; asks ``judge`` all questions at once when the policy needs one."""
-    look = assess_cheap(query=query, evidence=evidence, draft=draft, policy=policy)
-    if isinstance(look, Assessment):
-        return look
-    answers = await asyncio.gather(*(_answer(judge, question) for question in look.questions))
-    return conclude(look, answers)
+) -> JudgedAssessment:
+    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers."""
+    result = assess_without_judge(query=query, evidence=evidence, draft=draft, policy=policy)
+    if isinstance(result, Assessment):
+        return JudgedAssessment(assessment=result)
+    answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))
+    return JudgedAssessment(assessment=assessment_from_answers(result, answers), answers=tuple(answers))
 
 
-async def _answer(judge: Judge | None, question: Question) -> Answer:
+async def _answer(judge: Judge | None, question: JudgeQuestion) -> JudgeAnswer:
     if judge is None:
-        return unavailable("no judge configured")
+        return unavailable_answer("no judge configured")
     try:
         raw = await judge.judge(question)
     except (ModelUnavailable, ModelRejected) as error:
-        return unavailable(str(error))
+        return unavailable_answer(str(error))
     return read_answer(raw.text if isinstance(raw, Completion) else raw)
 
 
-def refuse_early(*, query: str, evidence: Evidence, policy: Policy) -> Assessment | None:
-    """A refusal before any draft exists, when the evidence cannot answer; None when generation is worth it.
+def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessment | None:
+    """The refusal before generation when the evidence cannot answer; None when a draft should be generated.
 
-    A greeting or a word of thanks asks for no evidence. Only ``calibrated`` and ``safety`` refuse early.
+    A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
+    a gate the reply would be refused after its generation was paid for. Only ``calibrated`` and ``safety``
+    refuse before generation.
     """
-    case = Case(query=legible(query), evidence=evidence, draft="")
-    if not policy.enabled or kind_of(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
+    case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
+    if not policy.enabled:
+        return None
+    if policy.gate and reply_kind(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
         return None
     match policy:
         case CalibratedPolicy():
-            return calibrated.refuse_early(case, policy)
+            return calibrated.early_refusal(case, policy)
         case SafetyPolicy():
-            return safety.refuse_early(case, policy)
+            return safety.early_refusal(case, policy)
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)
 
 
-def first_search_of(policy: Policy) -> Recheck:
-    """How to search before the first draft: seed 001's numbers for its design, else five, however near."""
+def initial_search(policy: Policy) -> SearchBounds:
+    """The search before the first draft: Confidence Guardrail's limits for its design, else 5 documents."""
     if isinstance(policy, GuardrailPolicy):
-        return Recheck(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
-    return Recheck(documents=5, min_similarity=0.0)
+        return SearchBounds(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
+    return SearchBounds(documents=5, min_similarity=0.0)
 
 
-def judges_labels(policy: Policy) -> bool:
-    """True for a policy that must see passages with the wrong labels to reject them by name (seed 003)."""
+def checks_labels(policy: Policy) -> bool:
+    """Whether the policy checks labels, so that a search must not filter by them (Safety Mechanism)."""
     return isinstance(policy, SafetyPolicy)
 
 
-def recheck_of(policy: Policy) -> Recheck | None:
-    """How to search again when the action is ``recheck``, or None for a policy that never asks for it."""
+def recheck_search(policy: Policy) -> SearchBounds | None:
+    """The search of a recheck, or None for a policy that never rechecks."""
     return policy.recheck if isinstance(policy, GuardrailPolicy) and policy.enable_recheck else None
 
 
-def better_of(before: Assessment, after: Assessment) -> Assessment:
-    """Which of two assessments stands after a recheck: the new one if it improved (seed 001, step 5)."""
+def better_assessment(before: Assessment, after: Assessment) -> Assessment:
+    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5)."""
     return after if after.confidence > before.confidence else before

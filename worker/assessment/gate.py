@@ -1,55 +1,59 @@
-"""Which drafts need no fact check, and which cannot be checked at all."""
+"""Drafts that need no fact check, and drafts that cannot be assessed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
-from worker.assessment.citations import states_something
-from worker.assessment.figures import numbers
-from worker.assessment.values import Case, ReplyKind, Unusable
-from worker.assessment.wordlists import folded, pattern_of, words_of
-from worker.assessment.words import is_unspaced, sentences, tokens
+from worker.assessment.non_answers.recogniser import is_non_answer
+from worker.assessment.text.citations import has_citations_only, states_something
+from worker.assessment.text.quantities import stated_numbers
+from worker.assessment.text.small_talk import all_small_talk, is_small_talk
+from worker.assessment.text.wordlists import folded_text, list_pattern
+from worker.assessment.text.words import split_sentences, word_tokens
+from worker.assessment.values import DraftCase, ReplyKind, UnusableReason
 
 MAX_CONTEXT_CHARS = 200_000
-"""Evidence beyond this is not assessed: a million characters would hold a worker for a third of a second."""
+"""Longer evidence is not assessed: a million characters would occupy a worker for a third of a second."""
+
+NEED_NO_CHECK = frozenset(
+    {ReplyKind.GREETING, ReplyKind.THANKS, ReplyKind.CLARIFYING_QUESTION, ReplyKind.HANDOFF}
+)
+"""Kinds that state no fact and are sent without a check. A non-answer is not: it does not help the author."""
 
 _FEW_WORDS = 45
-"""A hand-off or clarifying question longer than this says more than that."""
+"""Most words of a hand-off or a clarifying question; a longer text also says something else."""
 
 
-def unusable(case: Case) -> Unusable | None:
-    """Why this draft cannot be assessed at all, or None."""
+def unusable_reason(case: DraftCase) -> UnusableReason | None:
+    """Why this draft cannot be assessed, or None."""
     if not case.draft.strip():
-        return Unusable.EMPTY_REPLY
+        return UnusableReason.EMPTY_REPLY
     if not states_something(case.draft):
-        return Unusable.CITATIONS_ONLY
+        return UnusableReason.CITATIONS_ONLY if has_citations_only(case.draft) else UnusableReason.NO_WORDS
     if sum(len(passage.text) for passage in case.evidence.passages) > MAX_CONTEXT_CHARS:
-        return Unusable.CONTEXT_TOO_LARGE
+        return UnusableReason.CONTEXT_TOO_LARGE
     return None
 
 
-def kind_of(text: str) -> ReplyKind:
-    """What a draft, or a message of an author, does. When in doubt it is an answer and will be checked."""
-    found = tokens(folded(text))
-    if not found or len(found) > _FEW_WORDS or numbers(text):
+def reply_kind(text: str) -> ReplyKind:
+    """The kind of a draft or of an author's message; in doubt an answer, which is checked."""
+    if is_non_answer(text):
+        return ReplyKind.REFUSAL
+    found = word_tokens(folded_text(text))
+    if not found or len(found) > _FEW_WORDS or stated_numbers(text):
         return ReplyKind.ANSWER
     kinds = ((kind, test) for kind, test in _TESTS if test(text))
     return next((kind for kind, _ in kinds), ReplyKind.ANSWER)
 
 
 def _is_greeting(text: str) -> bool:
-    words = folded(text).lstrip()
-    return pattern_of("greeting_heads").match(words) is not None and _all_small_talk(tokens(words))
+    words = folded_text(text).lstrip()
+    return list_pattern("greeting_heads").match(words) is not None and all_small_talk(word_tokens(words))
 
 
 def _is_thanks(text: str) -> bool:
-    words = folded(text)
-    return pattern_of("thanks_heads").search(words) is not None and _all_small_talk(tokens(words))
-
-
-def _is_refusal(text: str) -> bool:
-    return _each_matches("refusals", text) and _is_plain(text)
+    words = folded_text(text)
+    return list_pattern("thanks_heads").search(words) is not None and all_small_talk(word_tokens(words))
 
 
 def _is_handoff(text: str) -> bool:
@@ -57,8 +61,8 @@ def _is_handoff(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether no clause adds anything to what a sentence says first."""
-    return pattern_of("contrasts").search(folded(text)) is None
+    """Whether no sentence has a clause of contrast."""
+    return list_pattern("contrasts").search(folded_text(text)) is None
 
 
 def _is_clarifying(text: str) -> bool:
@@ -66,69 +70,34 @@ def _is_clarifying(text: str) -> bool:
 
 
 def _only_asks(text: str) -> bool:
-    return all(part.endswith(("?", "？")) for part in sentences(folded(text)) if not _small(part))
+    return all(
+        part.endswith(("?", "？")) for part in split_sentences(folded_text(text)) if not is_small_talk(part)
+    )
 
 
 _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
     (ReplyKind.GREETING, _is_greeting),
     (ReplyKind.THANKS, _is_thanks),
-    (ReplyKind.REFUSAL, _is_refusal),
     (ReplyKind.HANDOFF, _is_handoff),
     (ReplyKind.CLARIFYING_QUESTION, _is_clarifying),
 )
 
 
-def _all_small_talk(found: list[str]) -> bool:
-    """Whether nothing is said but words of greetings, thanks and offers of help."""
-    return all(
-        token in _small_talk() or (is_unspaced(token) and _segmented(token, _small_talk(), _longest()))
-        for token in found
-    )
-
-
-@cache
-def _small_talk() -> frozenset[str]:
-    return words_of("greetings") | words_of("thanks") | words_of("offers")
-
-
-@cache
-def _longest() -> int:
-    return max(len(word) for word in _small_talk())
-
-
-def _segmented(run: str, allowed: frozenset[str], longest: int) -> bool:
-    """Whether a run of an unspaced script is made of allowed words alone."""
-    reachable = {0}
-    for start in range(len(run)):
-        if start in reachable:
-            reachable.update(
-                end
-                for end in range(start + 1, min(start + longest, len(run)) + 1)
-                if run[start:end] in allowed
-            )
-    return len(run) in reachable
-
-
 def _each_matches(name: str, text: str) -> bool:
-    """Whether every sentence carries a phrase of the list, small talk around it aside."""
-    pattern = pattern_of(name)
-    if pattern.search(folded(text)) is None:
-        return False  # most texts: what no phrase is in need not be cut into sentences
-    telling = [part for part in sentences(folded(text)) if not _small(part)]
-    return bool(telling) and all(pattern.search(part) for part in telling)
-
-
-def _small(part: str) -> bool:
-    found = tokens(part)
-    return _all_small_talk(found) or found == ["sorry"]
+    """Whether every sentence except small talk contains a phrase of the list."""
+    pattern = list_pattern(name)
+    if pattern.search(folded_text(text)) is None:
+        return False  # most texts: without a phrase they need not be split into sentences
+    parts = [part for part in split_sentences(folded_text(text)) if not is_small_talk(part)]
+    return bool(parts) and all(pattern.search(part) for part in parts)
 
 
 def _claims(text: str) -> bool:
-    """Whether a courtesy carries a promise, a claim or a name with it: then it is checked as an answer."""
-    return pattern_of("claims").search(folded(text)) is not None or _states_names(text)
+    """Whether a courtesy also contains a promise, a claim or a name: then it is checked as an answer."""
+    return list_pattern("claims").search(folded_text(text)) is not None or _states_names(text)
 
 
 def _states_names(text: str) -> bool:
-    """Whether a capitalised word stands inside a sentence: it may name somebody or something."""
-    inner = (token for part in sentences(text) for token in tokens(part)[1:])
+    """Whether a capitalised word occurs inside a sentence: it may be a name."""
+    inner = (token for part in split_sentences(text) for token in word_tokens(part)[1:])
     return any(token[0].isupper() and token not in {"I", "I'm", "I'll", "I'd", "I've"} for token in inner)

@@ -12,7 +12,7 @@ from worker.model import Completion, Prompt
 
 
 class Aspect(StrEnum):
-    """What a judge is asked to put a number on."""
+    """What a judge scores."""
 
     CONFIDENCE = "confidence"
     GROUNDING = "grounding"
@@ -33,11 +33,11 @@ class JudgeOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One thing to be judged; a language model reads ``prompt``, a detector reads the parts.
+class JudgeQuestion:
+    """One question to a judge; a language model reads ``prompt``, a detector reads the fields.
 
     Attributes:
-        aspect: what the number means.
+        aspect: what the score measures.
         query: what the author asked.
         context: the passages, numbered.
         claim: the whole draft, or one sentence of it when ``aspect`` is ``sentence``.
@@ -58,16 +58,16 @@ class Question:
             f"<context>\n{self.context}\n</context>",
             f"<answer>\n{self.claim}\n</answer>",
         )
-        return Prompt(system=self.instruction, history=(), question="\n".join(parts), tools_allowed=False)
+        return Prompt(system=self.instruction, history=(), question="\n".join(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class JudgeAnswer:
     """How a judge answered one question.
 
     Attributes:
         score: 0..1 when ``outcome`` is ``scored``, else None: a failed call is never a number.
-        detail: what came instead, at most 120 characters, for the audit.
+        detail: what the judge answered instead, at most 120 characters, for the audit.
     """
 
     outcome: JudgeOutcome
@@ -76,41 +76,41 @@ class Answer:
 
 
 class Judge(Protocol):
-    """Whoever can put a number on a claim: a language model or a trained detector.
+    """A language model or a trained detector that scores a claim.
 
     Raises:
         ModelUnavailable: no usable answer this time.
-        ModelRejected: the request as such was refused.
+        ModelRejected: the judge refused the request.
     """
 
-    async def judge(self, question: Question) -> str | float | Completion:
-        """Return the raw answer, as a completion when it cost tokens; :func:`read_answer` weighs it."""
+    async def judge(self, question: JudgeQuestion) -> str | float | Completion:
+        """Return the raw answer, as a completion when it cost tokens; :func:`read_answer` parses it."""
         ...
 
 
-def unavailable(reason: str) -> Answer:
-    """The answer that stands for a call that failed."""
-    return Answer(outcome=JudgeOutcome.UNAVAILABLE, detail=reason[:120])
+def unavailable_answer(reason: str) -> JudgeAnswer:
+    """The answer recorded for a failed call."""
+    return JudgeAnswer(outcome=JudgeOutcome.UNAVAILABLE, detail=reason[:120])
 
 
-def read_answer(raw: str | float) -> Answer:
-    """What a raw answer is worth: a bare number, or a JSON object ``{"score": 0.8}``, within 0..1.
+def read_answer(raw: str | float) -> JudgeAnswer:
+    """The score of a raw answer: a bare number, or a JSON object ``{"score": 0.8}``, within 0..1.
 
     Nothing is guessed: "yes", a sentence with a number in it, NaN and 7 each have their own outcome.
     """
     if isinstance(raw, str):
         number = _number(raw.strip())
         if isinstance(number, JudgeOutcome):
-            return Answer(outcome=number, detail=raw.strip()[:120])
+            return JudgeAnswer(outcome=number, detail=raw.strip()[:120])
     elif isinstance(raw, bool):
-        return Answer(outcome=JudgeOutcome.WORD, detail=str(raw))
+        return JudgeAnswer(outcome=JudgeOutcome.WORD, detail=str(raw))
     else:
         number = float(raw)
     if math.isnan(number):
-        return Answer(outcome=JudgeOutcome.NAN, detail=str(raw)[:120])
+        return JudgeAnswer(outcome=JudgeOutcome.NAN, detail=str(raw)[:120])
     if not 0.0 <= number <= 1.0:
-        return Answer(outcome=JudgeOutcome.OUT_OF_RANGE, detail=str(raw)[:120])
-    return Answer(outcome=JudgeOutcome.SCORED, score=number)
+        return JudgeAnswer(outcome=JudgeOutcome.OUT_OF_RANGE, detail=str(raw)[:120])
+    return JudgeAnswer(outcome=JudgeOutcome.SCORED, score=number)
 
 
 def _number(text: str) -> float | JudgeOutcome:

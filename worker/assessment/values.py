@@ -1,4 +1,4 @@
-"""The nouns of assessment: what a policy sees, what it may ask a judge, what it may answer."""
+"""The values of assessment: the case that a policy assesses and the closed sets of its results."""
 
 from __future__ import annotations
 
@@ -9,41 +9,24 @@ from enum import StrEnum
 from worker.model import Passage
 
 
-class Tier(StrEnum):
-    """How far a reply is trusted; seed 001 names the three."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-
-class Action(StrEnum):
-    """What should become of a draft; stored in ``Assessment.action``."""
-
-    SEND = "send"
-    RECHECK = "recheck"
-    FALLBACK = "fallback"
-    ESCALATE = "escalate"
-    SILENCE = "silence"
-
-
-class Failure(StrEnum):
+class RunFailure(StrEnum):
     """A typed error of the run that made the draft, known without reading any words."""
 
     TOOL_FAILURE = "tool_failure"
     TIMEOUT = "timeout"
 
 
-class Unusable(StrEnum):
-    """Why a draft cannot be assessed at all, whatever the policy."""
+class UnusableReason(StrEnum):
+    """Why a draft cannot be assessed under any policy."""
 
     EMPTY_REPLY = "empty_reply"
     CITATIONS_ONLY = "citations_only"
+    NO_WORDS = "no_words"
     CONTEXT_TOO_LARGE = "context_too_large"
 
 
 class ReplyKind(StrEnum):
-    """What a draft does; only an answer states facts that evidence must carry."""
+    """The kind of a draft; only an answer states facts that the evidence must support."""
 
     ANSWER = "answer"
     GREETING = "greeting"
@@ -55,20 +38,20 @@ class ReplyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a draft may rest on, and what is known of the run that made it.
+    """What a draft may be based on, and what is known about its generation.
 
     Attributes:
         passages: in the order the prompt numbered them; citation ``[1]`` means the first.
         failures: typed errors of tools and models during generation.
-        expected_metadata: labels every passage must carry (seed 003: class and subject), or empty.
+        expected_metadata: labels that a passage must have (Safety Mechanism: class and subject), or empty.
         languages: BCP 47 language codes the account answers in, or empty for any.
-        query_language: code of the author's language as the publisher gave it, or None.
+        query_language: code of the author's language as published, or None.
         moderation_hit: the category a moderation model flagged in the draft, or empty.
-        rechecks: how many times this event was already retrieved and generated again.
+        rechecks: how often retrieval and generation were already repeated for this event.
     """
 
     passages: tuple[Passage, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
     expected_metadata: Mapping[str, str] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     query_language: str | None = None
@@ -77,8 +60,8 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One draft to be assessed: what was asked, what it may rest on, what it says."""
+class DraftCase:
+    """One draft to be assessed, with its question and its evidence."""
 
     query: str
     evidence: Evidence
@@ -99,12 +82,12 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recheck:
-    """How to search again when the action is ``recheck`` (seed 001: 10 documents down to 0.3).
+class SearchBounds:
+    """The limits of a search for passages (Confidence Guardrail's recheck: 10 documents, from 0.3).
 
     Attributes:
         documents: how many passages to retrieve.
-        min_similarity: 0..1, passages below are left out.
+        min_similarity: 0..1, passages below it are left out.
     """
 
     documents: int

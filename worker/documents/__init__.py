@@ -1,1 +1,1 @@
-"""Documents as text: read by format, cut to chunks, made searchable; pure, bytes in and values out."""
+"""Documents as text: read by format, cut into chunks, split into search words; pure functions."""

@@ -1,4 +1,4 @@
-"""How a document is cut: at headings first, then between paragraphs, then between sentences."""
+"""Cuts a document into chunks: at headings, then between paragraphs, then between sentences."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Final
 
 from icu4py.breakers import SentenceBreaker
 
-from worker.documents.model import TITLE_CHARS, Chunk, Parsed
+from worker.documents.model import TITLE_CHARS, Chunk, ParsedDocument
 
 CHUNKING_VERSION: Final = 1
-"""Counts up when documents would be cut otherwise, so that the same file is then cut anew."""
+"""Raised when documents would be cut differently, so that an unchanged file is cut again."""
 
 SEPARATOR: Final = " › "
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
-"""What ICU counts as two: it works in UTF-16."""
+"""Characters that ICU counts as two because it uses UTF-16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """Sizes in columns: a Han character, kana or Hangul syllable counts 2, as it says twice as much.
+class ChunkBounds:
+    """Sizes in columns: a Han character, kana or Hangul syllable counts 2, because it carries more text.
 
     Attributes:
         most: largest chunk; 1,200 columns are 250 to 400 tokens, below the 512 that many models embed.
-        least: a heading begins a new chunk only when the chunk before has this size.
-        overlap: most of the chunk before that is repeated when a paragraph had to be cut.
+        least: a heading starts a new chunk only if the chunk before has this size.
+        overlap: largest part of the chunk before that is repeated after a cut inside a paragraph.
     """
 
     most: int = 1200
@@ -39,7 +39,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence or heading: ``text[start:end]``, whether its block ends with it, and the headings above."""
+    """A sentence or heading: ``text[start:end]``, whether it ends its block, and the headings above."""
 
     start: int
     end: int
@@ -48,8 +48,10 @@ class _Piece:
     path: tuple[str, ...]
 
 
-def chunks(document: Parsed, *, title: str, bounds: Bounds = Bounds()) -> tuple[Chunk, ...]:
-    """A document's chunks in order; every character but white space is in at least one."""
+def document_chunks(
+    document: ParsedDocument, *, title: str, bounds: ChunkBounds = ChunkBounds()
+) -> tuple[Chunk, ...]:
+    """A document's chunks in order; every character except white space is in at least one."""
     text = document.text
     widths = array("I", accumulate(map(_width, text), initial=0))
     found: list[Chunk] = []
@@ -69,8 +71,8 @@ def chunks(document: Parsed, *, title: str, bounds: Bounds = Bounds()) -> tuple[
     return tuple(found)
 
 
-def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: Bounds) -> Iterator[list[_Piece]]:
-    """Pieces packed into chunks, each as large as the bounds and the structure allow."""
+def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: ChunkBounds) -> Iterator[list[_Piece]]:
+    """Pieces grouped into chunks, each as large as the bounds and the structure allow."""
 
     def size(group: list[_Piece]) -> int:
         return widths[group[-1].end] - widths[group[0].start]
@@ -91,7 +93,7 @@ def _groups(pieces: Iterator[_Piece], widths: array[int], bounds: Bounds) -> Ite
 
 
 def _cut(group: list[_Piece], enough: Callable[[list[_Piece]], bool]) -> int:
-    """Where to end a full chunk: after its last whole block if that leaves enough, never after a heading."""
+    """The end of a full chunk: after its last whole block if enough remains, never after a heading."""
     for cut in range(len(group), 0, -1):
         if group[cut - 1].ends_block and not group[cut - 1].level and enough(group[:cut]):
             return cut
@@ -101,8 +103,8 @@ def _cut(group: list[_Piece], enough: Callable[[list[_Piece]], bool]) -> int:
     return cut
 
 
-def _overlap(group: list[_Piece], piece: _Piece, widths: array[int], bounds: Bounds) -> list[_Piece]:
-    """The last sentences of a paragraph that ``piece`` goes on with."""
+def _overlap(group: list[_Piece], piece: _Piece, widths: array[int], bounds: ChunkBounds) -> list[_Piece]:
+    """The last sentences of the paragraph that ``piece`` continues."""
     first = len(group)
     while (
         first > 0
@@ -114,8 +116,8 @@ def _overlap(group: list[_Piece], piece: _Piece, widths: array[int], bounds: Bou
     return group[first:]
 
 
-def _pieces(document: Parsed, text: str, widths: array[int], bounds: Bounds) -> Iterator[_Piece]:
-    """Headings whole, all else by sentence, and by width where a sentence is too long."""
+def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: ChunkBounds) -> Iterator[_Piece]:
+    """Headings as a whole, other text by sentence, and by width where a sentence is too long."""
     longest = bounds.most * 3 // 4
     path: list[tuple[int, str]] = []
     at = 0
@@ -143,7 +145,7 @@ def _sentences(text: str, at: int, end: int, widths: array[int], longest: int) -
 
 
 def _fitting(text: str, first: int, last: int, widths: array[int], longest: int) -> int:
-    """The furthest end that fits: after a blank in the second half, else before a base character."""
+    """The furthest end that fits: after white space in the second half, else before a base character."""
     end = first + 1
     while end < last and widths[end + 1] - widths[first] <= longest:
         end += 1

@@ -8,8 +8,9 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from worker.documents.cleaning import BLANKS, clean, lines, one_line
-from worker.documents.model import Block, Parsed
+from worker.documents import markup_limits
+from worker.documents.cleaning import BLANKS, clean_text, single_line, trimmed_lines
+from worker.documents.model import Block, ParsedDocument
 
 DROPPED: Final = (
     "script,style,noscript,template,svg,iframe,object,nav,footer,button,select,textarea,dialog,[hidden]"
@@ -23,19 +24,25 @@ TEXT: Final = "-text"
 CELL_END: Final = re.compile(r" \|$", re.MULTILINE)
 
 
-def parsed(text: str) -> Parsed:
-    """Blocks of ``main``, or of the body; what a reader does not read (scripts, menus, forms) is left out."""
-    tree = LexborHTMLParser(clean(text))
+def parse_html(text: str) -> ParsedDocument:
+    """Blocks of ``main``, or of the body, without scripts, menus and forms.
+
+    Raises:
+        DocumentRejected: a tag has too many attributes, or elements are nested too deeply.
+    """
+    text = clean_text(text)
+    markup_limits.check_markup(text)
+    tree = LexborHTMLParser(text)
     heading = tree.css_first("title")
-    title = one_line(heading.text()) if heading else ""
+    title = single_line(heading.text()) if heading else ""
     for node in tree.css(DROPPED):
         node.decompose()
     root = tree.css_first("main") or tree.css_first("[role=main]") or tree.body
-    return Parsed(title=title, blocks=tuple(_blocks(root)) if root else ())
+    return ParsedDocument(title=title, blocks=tuple(_blocks(root)) if root else ())
 
 
 def _blocks(root: LexborNode) -> Iterator[Block]:
-    """One block whenever a block-level element begins or ends with text gathered before."""
+    """A block at each start or end of a block-level element, if text was collected before it."""
     gathered: list[str] = []
     verbatim = 0
     for node, entering in _walk(root):
@@ -61,9 +68,9 @@ def _blocks(root: LexborNode) -> Iterator[Block]:
 def _flushed(gathered: list[str], level: int, *, verbatim: bool) -> Iterator[Block]:
     text = "".join(gathered)
     gathered.clear()
-    text = text.strip("\n").rstrip() if verbatim else CELL_END.sub("", lines(text))
+    text = text.strip("\n").rstrip() if verbatim else CELL_END.sub("", trimmed_lines(text))
     if text and text != "-":
-        yield Block(text=one_line(text) if level else text, level=level)
+        yield Block(text=single_line(text) if level else text, level=level)
 
 
 def _text(node: LexborNode, *, verbatim: bool) -> str:
@@ -72,7 +79,7 @@ def _text(node: LexborNode, *, verbatim: bool) -> str:
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Every node below ``root``, on entering and on leaving, without recursion: depth is theirs to choose."""
+    """Every node below ``root``, on entering and on leaving, without recursion: the depth is untrusted."""
     open_nodes: list[LexborNode] = []
     node = root.first_child
     while node is not None:

@@ -1,37 +1,47 @@
-"""Markdown (CommonMark with tables): its blocks as plain text, marks taken off, code kept as it is."""
+"""Markdown (CommonMark with tables): its blocks as plain text without markup; code is unchanged."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from worker.documents import html
-from worker.documents.cleaning import clean, lines, one_line
-from worker.documents.model import Block, Parsed
+from worker.documents.cleaning import clean_text, single_line, trimmed_lines
+from worker.documents.model import Block, ParsedDocument
 
-READER: Final = MarkdownIt("commonmark", {"maxNesting": 80}).enable("table")  # deeper is dropped
+READER: Final = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").disable("inline")
+"""Reads blocks only, at most 20 nested, each of two levels; ``_inline`` reads their content."""
+INLINE_CHARS: Final = 2_000
+"""Links and emphasis are searched within this many characters, because the search is quadratic."""
+SLICE: Final = re.compile(rf"(?s).{{1,{INLINE_CHARS}}}(?:(?<=\s)|\Z)|.{{1,{INLINE_CHARS}}}")
 FRONT_MATTER: Final = re.compile(r"\A---\n(.*?\n)?---\n", re.DOTALL)
-FRONT_TITLE: Final = re.compile(r"^title:[^\S\n]*(['\"]?)(.+?)\1[^\S\n]*$", re.MULTILINE)
+FRONT_TITLE: Final = re.compile(r"^title:(.+)$", re.MULTILINE)
 
 
-def parsed(text: str) -> Parsed:
+def parse_markdown(text: str) -> ParsedDocument:
     """Blocks of a Markdown text; the title is the front matter's, else the first heading of level 1."""
-    text = clean(text)
+    text = clean_text(text)
     title = ""
     if front := FRONT_MATTER.match(text):
         named = FRONT_TITLE.search(front[1] or "")
-        title = one_line(named[2]) if named else ""
+        title = _unquoted(single_line(named[1])) if named else ""
         text = text[front.end() :]
-    blocks = tuple(_blocks(READER.parse(text)))
+    known: dict[str, Any] = {}
+    blocks = tuple(_blocks(READER.parse(text, known), known))
     first = next((block.text for block in blocks if block.level == 1), "")
-    return Parsed(title=title or first, blocks=blocks)
+    return ParsedDocument(title=title or first, blocks=blocks)
 
 
-def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
+def _unquoted(text: str) -> str:
+    return text[1:-1].strip() if len(text) > 2 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def _blocks(tokens: Sequence[Token], known: dict[str, Any]) -> Iterator[Block]:
+    """The blocks of the tokens; ``known`` has the document's link targets, which the reader collects."""
     level, prefix = 0, ""
     rows: list[list[str]] = []
     for token in tokens:
@@ -46,21 +56,24 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
                 yield from _block("\n".join(" | ".join(row) for row in rows), 0)
                 rows = []
             case "inline" if rows:
-                rows[-1].append(one_line(_inline(token)))
+                rows[-1].append(single_line(_inline(token, known)))
             case "inline":
-                yield from _block(prefix + lines(_inline(token)), level)
+                yield from _block(prefix + trimmed_lines(_inline(token, known)), level)
                 level, prefix = 0, ""
             case "fence" | "code_block":
                 yield from _block(token.content.strip("\n"), 0)
             case "html_block":
-                yield from html.parsed(token.content).blocks
+                yield from html.parse_html(token.content).blocks
 
 
 def _block(text: str, level: int) -> Iterator[Block]:
     if text.strip(" |-\n"):
-        yield Block(text=one_line(text) if level else text.rstrip(), level=level)
+        yield Block(text=single_line(text) if level else text.rstrip(), level=level)
 
 
-def _inline(token: Token) -> str:
+def _inline(token: Token, known: dict[str, Any]) -> str:
     breaks = {"softbreak": "\n", "hardbreak": "\n", "html_inline": ""}
-    return "".join(breaks.get(child.type, child.content) for child in token.children or ())
+    found: list[Token] = []
+    for piece in SLICE.findall(token.content):
+        READER.inline.parse(piece, READER, known, found)
+    return "".join(breaks.get(child.type, child.content) for child in found)

@@ -1,4 +1,4 @@
-"""What a document is before it is stored."""
+"""The values of a document before it is stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 TITLE_CHARS: Final = 300
 
 
-class Format(StrEnum):
-    """How a document's bytes are to be read."""
+class DocumentFormat(StrEnum):
+    """The format of a document's bytes."""
 
     MARKDOWN = "markdown"
     HTML = "html"
@@ -23,8 +23,8 @@ class Block:
     """A heading, paragraph, list item, table or listing, cleaned.
 
     Attributes:
-        text: never empty, no white space at its ends.
-        level: 1 to 6 for a heading, 0 for everything else.
+        text: never empty, without white space at its ends.
+        level: 1 to 6 for a heading, else 0.
     """
 
     text: str
@@ -32,11 +32,11 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
-    """A document as its reader gives it.
+class ParsedDocument:
+    """A document as its reader returns it.
 
     Attributes:
-        title: the document's own title, or empty when it names none.
+        title: the document's own title, or empty without one.
         blocks: in reading order.
     """
 
@@ -45,19 +45,19 @@ class Parsed:
 
     @property
     def text(self) -> str:
-        """All blocks, a blank line between them; offsets of chunks count in this."""
+        """All blocks with a blank line between them; chunk offsets refer to this text."""
         return "\n\n".join(block.text for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A stretch of a document that is stored, embedded and found as one.
+    """A part of a document that is stored, embedded and retrieved as one.
 
     Attributes:
         number: from 1.
-        title: the document's title and the headings in force, joined by `` › ``.
+        title: the document's title and the headings above the chunk, joined by `` › ``.
         text: ``parsed.text[start:end]``.
-        start: code points from the beginning of the document's text.
+        start: first code point in the document's text.
         end: first code point after the chunk.
     """
 
@@ -69,5 +69,5 @@ class Chunk:
 
     @property
     def whole(self) -> str:
-        """What is embedded and searched: the title path, then the text."""
+        """The text that is embedded and searched: the title path, then the chunk."""
         return f"{self.title}\n{self.text}" if self.title else self.text

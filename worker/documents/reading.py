@@ -1,4 +1,4 @@
-"""Which format a document has, and its bytes as text."""
+"""The format of a document, and its bytes as text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import PurePath
 from typing import Final
 
 from worker.documents import html, markdown, plain
-from worker.documents.model import Format, Parsed
+from worker.documents.model import DocumentFormat, ParsedDocument
 from worker.errors import DocumentRejected
 
 SUFFIXES: Final = {
-    ".md": Format.MARKDOWN,
-    ".markdown": Format.MARKDOWN,
-    ".html": Format.HTML,
-    ".htm": Format.HTML,
-    ".xhtml": Format.HTML,
-    ".txt": Format.TEXT,
-    ".text": Format.TEXT,
-    ".pdf": Format.PDF,
+    ".md": DocumentFormat.MARKDOWN,
+    ".markdown": DocumentFormat.MARKDOWN,
+    ".html": DocumentFormat.HTML,
+    ".htm": DocumentFormat.HTML,
+    ".xhtml": DocumentFormat.HTML,
+    ".txt": DocumentFormat.TEXT,
+    ".text": DocumentFormat.TEXT,
+    ".pdf": DocumentFormat.PDF,
 }
 BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -30,46 +30,50 @@ BOMS: Final = (
 )
 CHARSET: Final = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 LOOKS_HTML: Final = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
-READERS: Final = {Format.MARKDOWN: markdown.parsed, Format.HTML: html.parsed, Format.TEXT: plain.parsed}
+READERS: Final = {
+    DocumentFormat.MARKDOWN: markdown.parse_markdown,
+    DocumentFormat.HTML: html.parse_html,
+    DocumentFormat.TEXT: plain.parse_plain_text,
+}
 
 
-def format_of(name: str, data: bytes) -> Format | None:
-    """The format by the name's ending, or by the first bytes without one; None when it is no document."""
+def document_format(name: str, data: bytes) -> DocumentFormat | None:
+    """The format by the name's ending, or without an ending by the first bytes; None if not supported."""
     if suffix := PurePath(name).suffix.lower():
         return SUFFIXES.get(suffix)
     if data.startswith(b"%PDF-"):
-        return Format.PDF
-    return Format.HTML if LOOKS_HTML.match(data[:4096]) else Format.MARKDOWN
+        return DocumentFormat.PDF
+    return DocumentFormat.HTML if LOOKS_HTML.match(data[:4096]) else DocumentFormat.MARKDOWN
 
 
-def parsed(data: bytes, kind: Format) -> Parsed:
+def parse_document(data: bytes, kind: DocumentFormat) -> ParsedDocument:
     """A document's title and blocks; PDF goes through ``worker.documents.pdf`` instead.
 
     Raises:
-        DocumentRejected: it cannot be decoded, or holds no text.
+        DocumentRejected: the document cannot be decoded, or has no text.
     """
-    document = READERS[kind](decoded(data, kind))
+    document = READERS[kind](decoded_text(data, kind))
     if not document.blocks:
         raise DocumentRejected("holds no text")
     return document
 
 
-def decoded(data: bytes, kind: Format) -> str:
-    """Text by its byte order mark, by HTML's own word for it, or UTF-8; never by a guess.
+def decoded_text(data: bytes, kind: DocumentFormat) -> str:
+    """Text by its byte order mark, by the charset that HTML declares, or UTF-8; never by a guess.
 
     Raises:
-        DocumentRejected: the bytes are not what they should be.
+        DocumentRejected: the bytes are not in that encoding, or the encoding is unknown.
     """
     encoding = next((name for mark, name in BOMS if data.startswith(mark)), "")
-    if not encoding and kind is Format.HTML and (named := CHARSET.search(data[:2048])):
+    if not encoding and kind is DocumentFormat.HTML and (named := CHARSET.search(data[:2048])):
         encoding = named[1].decode("ascii", "replace")
     encoding = encoding or "utf-8"
     try:
         text = data.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
-        reason = "is not" if isinstance(error, UnicodeDecodeError) else "names an unknown encoding:"
+    except (UnicodeError, LookupError) as error:
+        reason = "is not" if isinstance(error, UnicodeError) else "names an unknown encoding:"
         raise DocumentRejected(
             f"{reason} {encoding}: convert it, for example with iconv -f WINDOWS-1252 -t UTF-8"
         ) from error

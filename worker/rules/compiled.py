@@ -1,4 +1,4 @@
-"""A compiled rule set: immutable, shared by all who match one account's messages."""
+"""A compiled rule set: immutable and shared by all matches of one account's messages."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ import daachorse
 import orjson
 
 from worker.errors import RuleRejected
-from worker.rules.boundary import bounded
-from worker.rules.fold import TABLES, Fold
-from worker.rules.innocence import fair
-from worker.rules.model import Hit, How, Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
-from worker.rules.regexes import compile_regex, spans
-from worker.rules.scan import Candidate, Matcher, candidates
-from worker.rules.strict import StrictIndex
+from worker.rules.folding.fold import TABLES, Fold
+from worker.rules.folding.scan import MatchCandidate, Matcher, find_candidates
+from worker.rules.matching.boundary import has_word_edges
+from worker.rules.matching.evasion import is_genuine_match
+from worker.rules.matching.spelling import spelling_methods
+from worker.rules.matching.strict import StrictIndex
+from worker.rules.model import Hit, Level, MatchMethod, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
+from worker.rules.regexes import compile_regex, regex_spans
 from worker.rules.syntax import parse_rule
-from worker.rules.verify import spelled
 
 MAX_HITS = 100
-"""Hits of one text; more of them say nothing new and would make a hostile text expensive."""
+"""Most hits of one text, which bounds the cost of a hostile text."""
 MAX_MATCH_CHARS = 2000
-"""Longest match, stretched and spaced letters included: what is longer cannot be read by anyone."""
+"""Longest match, stretched and spaced letters included; a longer one is not readable."""
 _MAGIC = b"hushgate-rules-1\n"
-_ORDER = {how: at for at, how in enumerate(How)}
-_NATURAL = frozenset({How.EXACT, How.CASE, How.WIDTH, How.ACCENT, How.VARIANT})
+_ORDER = {how: at for at, how in enumerate(MatchMethod)}
+_NATURAL = frozenset(
+    {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
+)
 
-Found = dict[tuple[int, int, int], frozenset[How]]
-"""Rule number, start, end -> how."""
-Spellings = dict[tuple[int, Fold, str], frozenset[How] | None]
-"""Rule number, fold, matched text -> how it spells the rule: a hostile text repeats itself."""
+FoundMatches = dict[tuple[int, int, int], frozenset[MatchMethod]]
+"""Rule number, start, end -> methods."""
+Spellings = dict[tuple[int, Fold, str], frozenset[MatchMethod] | None]
+"""Rule number, fold, matched text -> methods of spelling; cached because a hostile text repeats itself."""
 
 
 @lru_cache(maxsize=16384)
@@ -41,15 +43,15 @@ def _parsed(written: str, kind: RuleKind) -> Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a compiled set is made of, as the compiler lays it out.
+class CompiledParts:
+    """The parts of a compiled set, as the compiler lays them out.
 
     Attributes:
-        written: every working rule as written, with its kind; a rule's number is its place here.
-        forms: for each form of the automaton the numbers of the rules it may be.
+        written: every valid rule as written, with its kind; a rule's number is its index here.
+        forms: for each form of the automaton the numbers of its rules.
         automaton: the serialised automaton; patterns past ``len(forms)`` are runs of three letters.
-        reach: folded characters around stretched letters that must be seen with them.
-        literals: numbers of rules without letters (emoji), looked for as they are.
+        reach: folded characters around stretched letters that are read again with them.
+        literals: numbers of rules without letters (emoji), found without folding.
         regexes: numbers of ``/regex/`` rules.
     """
 
@@ -62,18 +64,18 @@ class Parts:
 
 
 class CompiledRules:
-    """What one account's rules are at one version; ``match`` may be called from any thread.
+    """One version of an account's rules, ready to match; ``match`` may be called from any thread.
 
     Attributes:
-        version: of the rules it was made from.
-        level: how hard it looks.
-        problems: broken rules, which are disabled; the others work.
+        version: version of the rules.
+        level: level of matching.
+        problems: broken rules, which are disabled; the others match.
     """
 
     __slots__ = ("_matcher", "_parts", "_regexes", "_strict", "level", "problems", "version")
 
     def __init__(
-        self, parts: Parts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
+        self, parts: CompiledParts, *, version: int, level: Level, problems: tuple[RuleProblem, ...] = ()
     ) -> None:
         self.version = version
         self.level = level
@@ -94,11 +96,11 @@ class CompiledRules:
         return _parsed(*self._parts.written[number])
 
     def match(self, text: str) -> tuple[Hit, ...]:
-        """Every hit in the text, in order; at most ``MAX_HITS``."""
-        found: Found = {}
+        """All hits in the text, in order; at most ``MAX_HITS``."""
+        found: FoundMatches = {}
         spellings: Spellings = {}
         forms = self._parts.forms
-        for candidate in candidates(self._matcher, text):
+        for candidate in find_candidates(self._matcher, text):
             for number in forms[candidate[3]]:
                 self._consider(found, spellings, number, candidate, text)
             if len(found) >= MAX_HITS:
@@ -108,55 +110,60 @@ class CompiledRules:
         if self._parts.literals:
             self._look_for_literals(found, text)
         for number, regex in self._regexes:
-            found.update(((number, s, e), frozenset({How.REGEX})) for s, e in spans(regex, text, MAX_HITS))
+            found.update(
+                ((number, s, e), frozenset({MatchMethod.REGEX}))
+                for s, e in regex_spans(regex, text, MAX_HITS)
+            )
         return self._hits(found, text) if found else ()
 
     def _consider(
-        self, found: Found, spellings: Spellings, number: int, candidate: Candidate, text: str
+        self, found: FoundMatches, spellings: Spellings, number: int, candidate: MatchCandidate, text: str
     ) -> None:
-        """Adds the candidate to what was found when it really is the rule and stands where a word does."""
+        """Add the candidate to ``found`` if it spells the rule, has word edges and fits its context."""
         reading, start, end, _ = candidate
         rule, matched = self._rule(number), reading.context.text[start:end]
         if len(matched) > MAX_MATCH_CHARS:
             return
         key = (number, reading.fold, matched)
-        hows = spellings[key] if key in spellings else spelled(rule, reading.fold, matched, self.level)
-        spellings[key] = hows
-        if hows is None or (Switch.ALLOW in rule.switches and not hows <= _NATURAL):
+        methods = (
+            spellings[key] if key in spellings else spelling_methods(rule, reading.fold, matched, self.level)
+        )
+        spellings[key] = methods
+        if methods is None or (Switch.ALLOW in rule.switches and not methods <= _NATURAL):
             return
-        if not bounded(rule, text, (start, end), hows):
+        if not has_word_edges(rule, text, (start, end), methods):
             return
-        if not fair(rule, reading.fold, reading.context, (start, end), hows):
+        if not is_genuine_match(rule, reading.fold, reading.context, (start, end), methods):
             return
         place = (number, start, _with_marks(text, end))
-        if place not in found or len(hows) < len(found[place]):
-            found[place] = hows
+        if place not in found or len(methods) < len(found[place]):
+            found[place] = methods
 
-    def _look_strictly(self, found: Found, strict: StrictIndex, text: str) -> None:
+    def _look_strictly(self, found: FoundMatches, strict: StrictIndex, text: str) -> None:
         for number, start, end, how in strict.find(text):
             rule = self._rule(number)
-            if Switch.NO_SPACING in rule.switches and how in {How.SEPARATED, How.MASKED}:
+            if Switch.NO_SPACING in rule.switches and how in {MatchMethod.SEPARATED, MatchMethod.MASKED}:
                 continue
             if Switch.ALLOW not in rule.switches and Switch.CASE not in rule.switches:
                 found.setdefault((number, start, end), frozenset({how}))
             if len(found) >= MAX_HITS:
                 return
 
-    def _look_for_literals(self, found: Found, text: str) -> None:
+    def _look_for_literals(self, found: FoundMatches, text: str) -> None:
         for number in self._parts.literals:
             core = self._rule(number).core
             at = text.find(core)
             while at >= 0 and len(found) < MAX_HITS:
-                found[number, at, at + len(core)] = frozenset({How.EXACT})
+                found[number, at, at + len(core)] = frozenset({MatchMethod.EXACT})
                 at = text.find(core, at + len(core))
 
-    def _hits(self, found: Found, text: str) -> tuple[Hit, ...]:
+    def _hits(self, found: FoundMatches, text: str) -> tuple[Hit, ...]:
         allowed = [
             (start, end) for number, start, end in found if Switch.ALLOW in self._rule(number).switches
         ]
         hits = []
         last: dict[int, int] = {}
-        for (number, start, end), hows in sorted(found.items(), key=lambda item: (item[0][1], item[0][2])):
+        for (number, start, end), methods in sorted(found.items(), key=lambda item: (item[0][1], item[0][2])):
             rule = self._rule(number)
             cancelled = any(first <= start and end <= stop for first, stop in allowed)
             if cancelled or start < last.get(number, 0):
@@ -165,13 +172,13 @@ class CompiledRules:
             hits.append(
                 Hit(
                     rule=rule.written, kind=rule.kind, version=self.version,
-                    start=start, end=end, text=text[start:end], how=_name(hows),
+                    start=start, end=end, text=text[start:end], how=_name(methods),
                 )
             )  # fmt: skip
         return tuple(hits[:MAX_HITS])
 
     def to_bytes(self) -> bytes:
-        """The set as bytes: a header line, a digest, the parts as JSON, the automaton."""
+        """The set as bytes: header line, digest, parts as JSON, automaton."""
         parts = self._parts
         head = orjson.dumps(
             {
@@ -190,7 +197,7 @@ class CompiledRules:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompiledRules:
-        """The set that ``to_bytes`` wrote.
+        """The set from the bytes of ``to_bytes``.
 
         Raises:
             RuleRejected: the bytes are of another format or were changed.
@@ -202,7 +209,7 @@ class CompiledRules:
             )
         size = int.from_bytes(body[:8], "big")
         head: dict[str, Any] = orjson.loads(body[8 : 8 + size])
-        parts = Parts(
+        parts = CompiledParts(
             written=[(rule, RuleKind(kind)) for rule, kind in head["written"]],
             forms=head["forms"],
             automaton=body[8 + size :],
@@ -218,13 +225,13 @@ class CompiledRules:
 
 
 def _with_marks(text: str, end: int) -> int:
-    """The end moved past accents that sit on the last letter."""
+    """The end moved past the combining marks of the last letter."""
     native = TABLES[Fold.NATIVE]
     while end < len(text) and native[ord(text[end])] == "":
         end += 1
     return end
 
 
-def _name(hows: frozenset[How]) -> str:
-    named = sorted(hows - {How.EXACT}, key=_ORDER.__getitem__)
-    return "+".join(named) if named else How.EXACT
+def _name(methods: frozenset[MatchMethod]) -> str:
+    named = sorted(methods - {MatchMethod.EXACT}, key=_ORDER.__getitem__)
+    return "+".join(named) if named else MatchMethod.EXACT

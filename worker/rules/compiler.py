@@ -1,4 +1,4 @@
-"""Compiling: from stored strings to a set that matches; broken rules are reported, never fatal."""
+"""Compiles stored strings to a rule set; broken rules are reported and skipped."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import daachorse
 
 from worker.errors import RuleRejected
-from worker.rules.compiled import CompiledRules, Parts
-from worker.rules.forms import forms
+from worker.rules.compiled import CompiledParts, CompiledRules
+from worker.rules.folding.forms import rule_forms
 from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule
 
 MIN_REACH = 48
-"""Fewest characters around a sign or a stretched letter that are read again with it: room for separators."""
+"""Least ``reach``: characters around a sign or a stretched letter that are read again with it."""
 
 
 def compile_rules(
@@ -27,7 +27,7 @@ def compile_rules(
 ) -> CompiledRules:
     """The rules of one account at one version, ready to match.
 
-    ``allow`` lists texts that cancel hits inside them; a keyword written ``... {allow}`` is the same.
+    ``allow`` lists texts that cancel the hits inside them, like a keyword written ``... {allow}``.
     """
     written = [(rule, RuleKind.KEYWORD) for rule in keywords]
     written += [(rule, RuleKind.PHRASE) for rule in phrases]
@@ -68,7 +68,7 @@ def _admit_regex(rule: Rule, count: int) -> None:
     compile_regex(rule)
 
 
-def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
+def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
     table: dict[bytes, list[int]] = {}
     literals: list[int] = []
     regexes: list[int] = []
@@ -76,12 +76,12 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
         if rule.kind is RuleKind.REGEX:
             regexes.append(number)
             continue
-        made = list(forms(rule))
+        made = list(rule_forms(rule))
         for form in made:
             table.setdefault(form, []).append(number)
         if not made:
             literals.append(number)
-    return Parts(
+    return CompiledParts(
         written=[(rule.written, kind) for rule, kind in rules],
         forms=list(table.values()),
         automaton=_automaton(list(table)),
@@ -92,7 +92,7 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> Parts:
 
 
 def _automaton(patterns: list[bytes]) -> bytes:
-    """The serialised automaton: the forms, then three of each letter, which tell of stretched words."""
+    """The serialised automaton: the forms, then three of each letter, which indicate stretched words."""
     letters = sorted({letter for pattern in patterns for letter in pattern.decode()} - {" "}) or ["a"]
     runs = (
         [run for letter in letters if (run := letter.encode() * 3) not in patterns] if patterns else [b"aaa"]

@@ -1,4 +1,4 @@
-"""Rule lists of other tools, in and out: CSV, JSON, plain lists, Reddit AutoModerator, Discord."""
+"""Reads and writes rule lists: CSV, JSON, plain lists, Reddit AutoModerator, Discord."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import yaml
 
 from worker.errors import RuleRejected
 from worker.rules.model import Switch
+from worker.spreadsheet import harmless, original
 
 
-class Format(StrEnum):
-    """A way to write a rule list."""
+class RuleListFormat(StrEnum):
+    """A file format of a rule list."""
 
     LIST = "list"
     CSV = "csv"
@@ -30,7 +31,7 @@ class RuleList:
     """The rules of one account as they are stored.
 
     Attributes:
-        skipped: lines that could not be carried over, each with its reason.
+        skipped: entries that were not imported, each with its reason.
     """
 
     keywords: tuple[str, ...] = ()
@@ -52,11 +53,11 @@ SYNTAXES: Mapping[str, Switch | None] = {
     "full-text": Switch.FULL,
     "regex": None,
 }
-"""How other tools call a way of matching, and the switch that says the same here."""
+"""The matching mode in other tools -> the switch with the same meaning here."""
 
 
 def rule_from_syntax(rule: str, syntax: str) -> str:
-    """The rule as written here that means what ``rule`` means under another tool's syntax.
+    """The rule in Hushgate's syntax that means what ``rule`` means in another tool's.
 
     Raises:
         RuleRejected: the syntax is not one of ``SYNTAXES``.
@@ -69,55 +70,57 @@ def rule_from_syntax(rule: str, syntax: str) -> str:
     return rule if switch is None else f"{rule} {{{switch}}}"
 
 
-def read_rules(text: str, fmt: Format) -> RuleList:
-    """The rules a file holds.
+def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
+    """The rules in a file.
 
     Raises:
-        RuleRejected: the file as a whole is not of that format; the message says where.
+        RuleRejected: the file is not of that format; the message says where.
     """
     match fmt:
-        case Format.LIST:
-            return _sorted_out(line.strip() for line in text.splitlines() if not line.startswith("#"))
-        case Format.DISCORD:
-            return _sorted_out(part.strip() for line in text.splitlines() for part in line.split(","))
-        case Format.CSV:
+        case RuleListFormat.LIST:
+            return _rules_by_kind(line.strip() for line in text.splitlines() if not line.startswith("#"))
+        case RuleListFormat.DISCORD:
+            return _rules_by_kind(part.strip() for line in text.splitlines() for part in line.split(","))
+        case RuleListFormat.CSV:
             return _from_csv(text)
-        case Format.JSON:
+        case RuleListFormat.JSON:
             return _from_json(text)
-        case Format.AUTOMODERATOR:
+        case RuleListFormat.AUTOMODERATOR:
             return _from_automoderator(text)
 
 
-def write_rules(rules: RuleList, fmt: Format) -> str:
-    """The rules as a file of that format; what the format cannot say is left out of Discord's only."""
+def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
+    """The rules as a file of that format; Discord's leaves out rules that it cannot express."""
     match fmt:
-        case Format.LIST:
-            return "".join(f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_marked(rules.allow)))
-        case Format.DISCORD:
+        case RuleListFormat.LIST:
+            return "".join(
+                f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_with_allow_switch(rules.allow))
+            )
+        case RuleListFormat.DISCORD:
             plain = [
                 rule for rule in (*rules.keywords, *rules.phrases) if "{" not in rule and rule[:1] != "/"
             ]
             return ", ".join(plain) + "\n"
-        case Format.CSV:
+        case RuleListFormat.CSV:
             return _to_csv(rules)
-        case Format.JSON:
+        case RuleListFormat.JSON:
             lists = {"keywords": rules.keywords, "phrases": rules.phrases, "allow": rules.allow}
             return json.dumps(lists, ensure_ascii=False, indent=2) + "\n"
-        case Format.AUTOMODERATOR:
+        case RuleListFormat.AUTOMODERATOR:
             return _to_automoderator(rules)
 
 
-def _marked(allow: Iterable[str]) -> list[str]:
+def _with_allow_switch(allow: Iterable[str]) -> list[str]:
     return [f"{rule} {{{Switch.ALLOW}}}" for rule in allow]
 
 
-def _sorted_out(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
-    """Rules with a space inside are phrases, those with the allow switch are allowed texts."""
+def _rules_by_kind(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
+    """The rules by kind: with a space inside a phrase, with the allow switch an allowed text."""
     keywords, phrases, allow = [], [], []
-    mark = f"{{{Switch.ALLOW}}}"
+    suffix = f"{{{Switch.ALLOW}}}"
     for rule in dict.fromkeys(rule for rule in rules if rule):
-        if rule.endswith(mark):
-            allow.append(rule.removesuffix(mark).strip())
+        if rule.endswith(suffix):
+            allow.append(rule.removesuffix(suffix).strip())
         elif " " in rule.split("{")[0].strip():
             phrases.append(rule)
         else:
@@ -128,10 +131,13 @@ def _sorted_out(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
 
 
 def _from_csv(text: str) -> RuleList:
-    """Columns ``kind`` (keyword, phrase, allow) and ``rule``; one column alone is a list of rules."""
+    """Columns ``kind`` (keyword, phrase, allow) and ``rule``; a single column is a list of rules.
+
+    Under our own header a cell is read as ``_to_csv`` wrote it: without the apostrophe before a formula.
+    """
     rows = list(csv.reader(io.StringIO(text)))
     if rows and [cell.strip().lower() for cell in rows[0]] == ["kind", "rule"]:
-        rows = rows[1:]
+        rows = [[original(cell) for cell in row] for row in rows[1:]]
     lists: dict[str, list[str]] = {"keyword": [], "phrase": [], "allow": []}
     loose, skipped = [], []
     for number, row in enumerate(rows, 1):
@@ -142,7 +148,7 @@ def _from_csv(text: str) -> RuleList:
             lists[cells[0]].append(cells[1])
         elif cells:
             skipped.append(f"row {number}: kind: expected keyword, phrase or allow, got {cells[0][:40]!r}")
-    found = _sorted_out(loose, skipped)
+    found = _rules_by_kind(loose, skipped)
     return RuleList(
         keywords=(*lists["keyword"], *found.keywords),
         phrases=(*lists["phrase"], *found.phrases),
@@ -156,7 +162,7 @@ def _to_csv(rules: RuleList) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["kind", "rule"])
     for kind, entries in (("keyword", rules.keywords), ("phrase", rules.phrases), ("allow", rules.allow)):
-        writer.writerows([kind, rule] for rule in entries)
+        writer.writerows([kind, harmless(rule)] for rule in entries)
     return out.getvalue()
 
 
@@ -167,7 +173,7 @@ def _from_json(text: str) -> RuleList:
     except ValueError as error:
         raise RuleRejected("*", f"JSON: {error}") from error
     if isinstance(data, list):
-        return _sorted_out(str(rule).strip() for rule in data)
+        return _rules_by_kind(str(rule).strip() for rule in data)
     if not isinstance(data, dict):
         raise RuleRejected("*", f"JSON: expected an object or an array, got {type(data).__name__}")
 
@@ -188,7 +194,7 @@ _REDDIT_FIELDS = ("title", "body", "url", "domain")
 
 
 def _from_automoderator(text: str) -> RuleList:
-    """The word lists of AutoModerator's YAML rules: every ``title``/``body`` check with its modifiers."""
+    """The word lists of AutoModerator's YAML rules: all ``title``/``body`` checks with their modifiers."""
     try:
         documents = list(yaml.safe_load_all(text))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -204,11 +210,11 @@ def _from_automoderator(text: str) -> RuleList:
                 skipped.append(f"rule {number}, {key}: {found}")
             else:
                 rules += found
-    return _sorted_out(rules, skipped)
+    return _rules_by_kind(rules, skipped)
 
 
 def _reddit_check(key: str, value: object) -> list[str] | str:
-    """The rules of one check, or why it cannot be carried over; settings that are no check give no rules."""
+    """The rules of one check, or why it was not imported; other settings give no rules."""
     name, _, modifiers = key.partition("(")
     fields = {field.strip().lstrip("~") for field in name.split("+")}
     if not fields & set(_REDDIT_FIELDS):
@@ -231,7 +237,7 @@ def _with_case(rule: str, case: str) -> str:
 
 
 def _to_automoderator(rules: RuleList) -> str:
-    """One rule per way of matching; the allow list has no counterpart and becomes a comment."""
+    """One rule per matching mode; the allow list has no counterpart and becomes a comment."""
     groups: dict[str, list[str]] = {}
     for rule in (*rules.keywords, *rules.phrases):
         if rule.startswith("/") and rule.endswith("/"):

@@ -1,4 +1,4 @@
-"""The nouns of the rule matcher: rules as written, hits, problems; all frozen."""
+"""The values of the rule matcher: rules as written, hits and problems; all frozen."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How hard the matcher looks: ``strict`` adds masked letters, splits, glued phrases and one typo."""
+    """The level of matching: ``strict`` adds masked letters, splits, glued phrases and one typo."""
 
     DEFAULT = "default"
     STRICT = "strict"
 
 
 class RuleKind(StrEnum):
-    """What a rule is; ``flagged_<kind>:<rule>`` is its label in ``ai_decisions.matched_rule``."""
+    """The kind of a rule; ``flagged_<kind>:<rule>`` is its label in ``ai_decisions.matched_rule``."""
 
     KEYWORD = "keyword"
     PHRASE = "phrase"
@@ -22,7 +22,7 @@ class RuleKind(StrEnum):
 
 
 class Switch(StrEnum):
-    """What a rule may say about itself in braces, such as ``hora {exact_accents}``."""
+    """An option of one rule, written in braces, such as ``hora {exact_accents}``."""
 
     EXACT_ACCENTS = "exact_accents"
     NO_LEET = "no_leet"
@@ -36,8 +36,8 @@ class Switch(StrEnum):
     FULL_EXACT = "full_exact"
 
 
-class How(StrEnum):
-    """How a rule matched; a hit joins several with ``+`` in this order."""
+class MatchMethod(StrEnum):
+    """How a rule matched; a hit joins several methods with ``+`` in this order."""
 
     EXACT = "exact"
     CASE = "case"
@@ -56,7 +56,7 @@ class How(StrEnum):
 
 
 class ProblemLevel(StrEnum):
-    """An error refuses the rule set, a warning shows."""
+    """An error refuses the rule set, a warning is only shown."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -68,12 +68,12 @@ class Rule:
 
     Attributes:
         written: as the account wrote it, switches included; the label of its hits.
-        core: the letters to look for, without switches, wildcards and edge punctuation.
+        core: the letters to find, without switches, wildcards and edge punctuation.
         kind: keyword, phrase or regex.
-        open_start: True when letters may stand before the match (``*suf``, ``*any*``).
+        open_start: True when letters may precede the match (``*suf``, ``*any*``).
         open_end: True when letters may follow the match (``pre*``, ``*any*``).
-        prefix: punctuation that must stand right before the match, such as ``#``.
-        suffix: punctuation that must stand right after it.
+        prefix: punctuation required directly before the match, such as ``#``.
+        suffix: punctuation required directly after the match.
     """
 
     written: str
@@ -88,7 +88,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One place where a rule matched.
+    """One match of a rule.
 
     Attributes:
         rule: the rule as written.
@@ -115,14 +115,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleProblem:
-    """What is wrong or doubtful about one rule.
+    """An error or a warning about one rule.
 
     Attributes:
         code: stable word, such as ``too_short``.
-        message: one sentence that says what is wrong and how to mend it.
-        share: 0..1, share of recent messages it fires on, for ``fires_often``; else None.
-        number: the rule's place in keywords, phrases and allowed texts one after the other, from 0; None
-            when the set as a whole is meant.
+        message: one sentence that says what is wrong and how to correct it.
+        share: 0..1, share of recent messages that the rule matches, for ``fires_often``; else None.
+        number: the rule's index in the keywords, phrases and allowed texts in sequence, from 0; None for a
+            problem of the whole set.
     """
 
     level: ProblemLevel

@@ -8,16 +8,16 @@ from worker.errors import RuleRejected
 from worker.rules.model import Rule, Switch
 
 MAX_REGEXES = 100
-"""Regexes in one set; each costs one more pass over the text."""
+"""Most regexes in one set; each costs one more pass over the text."""
 MAX_MEMORY_BYTES = 1 << 20
-"""Memory of one compiled regex; RE2 refuses what would need more."""
+"""Most memory of one compiled regex; RE2 refuses a larger one."""
 
 
 def compile_regex(rule: Rule) -> re2._Regexp:
     """The compiled pattern.
 
     Raises:
-        RuleRejected: RE2 does not take it, or it matches the empty string.
+        RuleRejected: RE2 does not accept the pattern, or the pattern matches the empty string.
     """
     options = re2.Options()
     options.case_sensitive = Switch.CASE in rule.switches
@@ -33,8 +33,8 @@ def compile_regex(rule: Rule) -> re2._Regexp:
     return compiled
 
 
-def spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]:
-    """Up to ``limit`` places where the regex matches; lone surrogates are read as U+FFFD."""
+def regex_spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]:
+    """The spans of up to ``limit`` matches; lone surrogates are read as U+FFFD."""
     whole = text if text.isascii() else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
     found = []
     for match in compiled.finditer(whole):
@@ -46,6 +46,6 @@ def spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]
 
 
 def _said(error: Exception) -> str:
-    """The message of an error; RE2 gives bytes."""
+    """The message of an error; RE2's messages are bytes."""
     said = error.args[0] if error.args else ""
     return said.decode(errors="replace") if isinstance(said, bytes) else str(error)

@@ -1,17 +1,17 @@
-"""Rule hits as findings."""
+"""Rule hits as findings of a stage."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from worker.model import Finding, Severity, Span
-from worker.rules import CompiledRules
+from worker.model import Finding, Severity, Span, Stage
+from worker.rules.compiled import CompiledRules
 
 MOST_FINDINGS: Final = 20
 
 
-def findings(rules: CompiledRules, text: str, *, stage: str) -> tuple[Finding, ...]:
-    """The hits in a text as findings, earliest first, at most 20."""
+def rule_findings(rules: CompiledRules, text: str, *, stage: Stage) -> tuple[Finding, ...]:
+    """The hits in a text as findings, in text order, at most 20."""
     hits = sorted(rules.match(text), key=lambda hit: (hit.start, -hit.end))
     return tuple(
         Finding(

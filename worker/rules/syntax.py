@@ -1,4 +1,4 @@
-"""Rule syntax: from the string in ``flagged_keywords`` or ``flagged_phrases`` to a rule."""
+"""Rule syntax: from a string in ``flagged_keywords`` or ``flagged_phrases`` to a rule."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from worker.errors import RuleRejected
 from worker.rules.model import Rule, RuleKind, Switch
 
 MAX_RULE_CHARS = 200
-"""Longest plain rule; a longer one is a pasted text, not a rule."""
+"""Longest plain rule; a longer string is a pasted text, not a rule."""
 
 MAX_REGEX_CHARS = 500
-"""Longest ``/regex/``; RE2 stays linear, its program grows with the pattern."""
+"""Longest ``/regex/``; RE2 is linear, but its program grows with the pattern."""
 
 _SWITCHES = re.compile(r"\s*\{([A-Za-z_,\s]*)\}\s*$")
 _REGEX = re.compile(r"/(.*)/", re.DOTALL)
@@ -20,10 +20,10 @@ _LEET_EDGE = frozenset("@$+")
 
 
 def parse_rule(written: str, kind: RuleKind) -> Rule:
-    """The rule that a stored string means.
+    """The rule of a stored string.
 
     Raises:
-        RuleRejected: the string is empty, too long, has an unknown switch or nothing to look for.
+        RuleRejected: the string is empty, too long, has an unknown switch or nothing to find.
     """
     body, switches = _split_switches(written)
     regex = _REGEX.fullmatch(body)
@@ -49,6 +49,15 @@ def _split_switches(written: str) -> tuple[str, frozenset[Switch]]:
         raise RuleRejected(written, f"unknown switch {unknown[0] if unknown else '{}'}; expected {expected}")
     body = written[: len(written) - len(found[0])]
     return body.strip(), frozenset(Switch(name) for name in names)
+
+
+def without_switches(written: str) -> str:
+    """The rule without the switches in braces at its end.
+
+    Raises:
+        RuleRejected: a switch is unknown.
+    """
+    return _split_switches(written)[0]
 
 
 def _looks_unterminated(body: str) -> bool:
@@ -86,7 +95,7 @@ def _plain_rule(written: str, body: str, kind: RuleKind, switches: frozenset[Swi
 
 
 def _core_edges(core: str) -> tuple[int, int]:
-    """Where the letters begin and end; signs used as letters (``@ss``, ``a$$``) stay in."""
+    """Start and end of the letters; signs used as letters (``@ss``, ``a$$``) are included."""
     start, end = 0, len(core)
     while start < end and not _is_core(core, start, 1):
         start += 1

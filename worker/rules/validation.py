@@ -1,25 +1,36 @@
-"""What is wrong with a rule set before it is saved: errors refuse, warnings show."""
+"""Validates a rule set before it is saved: errors refuse it, warnings are shown."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from worker.errors import RuleRejected
 from worker.rules.compiler import compile_rules
-from worker.rules.fold import Fold, base, script
-from worker.rules.forms import folded
+from worker.rules.folding.fold import Fold, base_letter, script_code
+from worker.rules.folding.forms import folded_words
+from worker.rules.folding.units import is_spaceless
 from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
-from worker.rules.syntax import parse_rule
-from worker.rules.units import spaceless
+from worker.rules.syntax import parse_rule, without_switches
 
 FIRES_OFTEN = 0.05
-"""Share of recent messages from which on a rule is reported: one in twenty is no rule for exceptions."""
+"""Share of recent messages from which a rule is reported as too frequent."""
 MIN_RECENT = 20
-"""Fewest recent messages to judge by."""
+"""Fewest recent messages for that report."""
 MAX_RULES = 100_000
-"""Rules in one set; what the benchmark measures."""
+"""Most rules in one set; the benchmark measures as many."""
+
+REGEX_PREFIX: Final = re.compile(r"(?:re|rx|regex|regexp):(?=\S)", re.IGNORECASE)
+"""Prefixes of a regex in other tools."""
+REGEX_FLAGS: Final = re.compile(r"/(?P<pattern>.+)/[gimsux]{1,5}")
+"""A regex as programming languages write it."""
+REGEX_SIGNS: Final = re.compile(
+    r"\\[bBdDsSwW]|\[\^|\[(?:\w-\w)+\w*\]|\.[*+]|\(\?[:=!<iP]|\([^()\s]*\|[^()\s]*\)|\w\{\d+(?:,\d*)?\}|^\^\w"
+)
+"""Syntax of a regex that hardly ever occurs in a word."""
 
 
 def validate_rules(
@@ -30,7 +41,7 @@ def validate_rules(
     recent_messages: Sequence[str] = (),
     level: Level = Level.DEFAULT,
 ) -> tuple[RuleProblem, ...]:
-    """Every problem of the set, errors first, each naming its rule."""
+    """All problems of the set, errors first, each with its rule."""
     problems: list[RuleProblem] = []
     written = [(rule, RuleKind.KEYWORD) for rule in keywords]
     written += [(rule, RuleKind.PHRASE) for rule in (*phrases, *allow)]
@@ -78,41 +89,52 @@ def _regex_problems(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
 
 
 def _shape_problems(rule: Rule) -> Iterator[RuleProblem]:
+    if (pattern := _meant_regex(rule)) is not None:
+        message = f"it looks like a regex and is taken literally: write /{pattern}/ for a regex"
+        yield _warning(rule.written, "literal_regex", message)
     letters = [char for char in rule.core if char.isalnum()]
-    unspaced = any(map(spaceless, letters))
+    unspaced = any(map(is_spaceless, letters))
     if len(letters) == 1 and not unspaced:
         if rule.open_start or rule.open_end:
             yield _error(rule.written, "too_short", "one letter with * matches nearly every message")
         else:
-            yield _warning(
-                rule.written, "too_short", "one letter: it fires wherever that letter stands alone"
-            )
+            yield _warning(rule.written, "too_short", "one letter: it matches wherever that letter is a word")
     elif len(letters) == 2 and not unspaced and (rule.open_start or rule.open_end):
         yield _warning(rule.written, "too_short", "two letters with * match many innocent words")
     if letters and all(map(str.isdigit, letters)):
-        yield _warning(rule.written, "digits_only", "only digits: leet and look-alikes are not tried for it")
-    if "*" in rule.core:
+        yield _warning(rule.written, "digits_only", "only digits: leet and look-alikes are not applied")
+    if "*" in rule.core and pattern is None:
         yield _warning(
             rule.written, "inner_wildcard", "a * inside a word is read as a gap, not as any letter"
         )
-    if len({script(char) for char in rule.core if char.isalpha()}) > 1 and not unspaced:
+    if len({script_code(char) for char in rule.core if char.isalpha()}) > 1 and not unspaced:
         yield _warning(
             rule.written, "mixed_scripts", "letters of several scripts: was it pasted from a spammer?"
         )
 
 
+def _meant_regex(rule: Rule) -> str | None:
+    """The pattern of a plain rule that was probably meant as a regex, or None."""
+    body = without_switches(rule.written)
+    if (prefix := REGEX_PREFIX.match(body)) is not None:
+        return body[prefix.end() :].strip("/")
+    if (flags := REGEX_FLAGS.fullmatch(body)) is not None:
+        return flags["pattern"]
+    return body if REGEX_SIGNS.search(body) else None
+
+
 def _key(rule: Rule) -> tuple[str, frozenset[Switch], bool, bool]:
-    """What makes two rules the same: their letters without case and accents, and how they are bound."""
+    """The identity of a rule: its letters without case and accents, its switches and its open ends."""
     letters = rule.core
     if not rule.switches & {Switch.CASE, Switch.EXACT_ACCENTS}:
-        letters = " ".join("".join(map(base, word)) for word in rule.core.split())
+        letters = " ".join("".join(map(base_letter, word)) for word in rule.core.split())
     return letters, rule.switches, rule.open_start, rule.open_end
 
 
 def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
     first: dict[tuple[str, frozenset[Switch], bool, bool], Rule] = {}
     wide = {
-        folded(rule.core, Fold.NATIVE): rule
+        folded_words(rule.core, Fold.NATIVE): rule
         for _, rule in rules
         if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING}
     }
@@ -122,18 +144,20 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
             yield _warning(
                 rule.written,
                 "duplicate",
-                f"the same as {same.written!r} once case, accents and look-alike letters are evened out",
+                f"the same as {same.written!r} without case, accents and look-alike letters",
                 number,
             )
             continue
         shadow = _shadow(rule, wide)
         if shadow is not None and shadow is not rule and Switch.ALLOW not in rule.switches:
-            yield _warning(rule.written, "shadowed", f"{shadow.written!r} matches wherever it does", number)
+            yield _warning(
+                rule.written, "shadowed", f"{shadow.written!r} matches wherever this rule does", number
+            )
 
 
 def _shadow(rule: Rule, wide: dict[str, Rule]) -> Rule | None:
-    """A wildcard rule that fires wherever this one does; looked up by the rule's own pieces."""
-    text = folded(rule.core, Fold.NATIVE)
+    """A wildcard rule that matches wherever this one does, looked up by this rule's prefixes and suffixes."""
+    text = folded_words(rule.core, Fold.NATIVE)
     for length in range(len(text), 0, -1):
         if (other := wide.get(text[:length])) is not None and other.open_end and other is not rule:
             return other
@@ -154,5 +178,5 @@ def _frequent(
     for rule, count in counts.items():
         share = count / len(recent)
         if share >= FIRES_OFTEN:
-            message = f"fires on {share:.1%} of the last {len(recent)} messages ({count})"
+            message = f"matches {share:.1%} of the last {len(recent)} messages ({count})"
             yield replace(_warning(rule, "fires_often", message, numbers.get(rule)), share=share)

@@ -1,4 +1,4 @@
-"""The model's part: a draft after as many rounds of tools as the policy allows, with retries."""
+"""Drafting: completions and tool rounds, with retries."""
 
 from __future__ import annotations
 
@@ -6,57 +6,80 @@ from dataclasses import replace
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
-from worker import generation, policy
+from worker import endings, generation
+from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Completion, Message, Prompt, StageOutcome, ToolCall, ToolResult, ToolRound
-from worker.policy import Ending, Reason
+from worker.model import (
+    AttemptOutcome,
+    Completion,
+    Message,
+    Prompt,
+    Stage,
+    StageOutcome,
+    ToolCall,
+    ToolResult,
+    ToolRound,
+)
+from worker.reasons import Reason
 from worker.steps import context
 from worker.steps.run import Run
 
 
-async def draft(run: Run, history: tuple[Message, ...]) -> str | Ending:
-    """The draft's text, or why there is none."""
-    asked = generation.prompt(run.case.event, run.case.account, history, run.trace.passages)
-    run.trace.prompt_hash = generation.prompt_hash(asked)
-    for rounds_left in range(run.case.retry.tool_rounds, -1, -1):
-        asked = replace(asked, tools_allowed=rounds_left > 0)
-        completion = await _completion(run, asked)
+async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
+    """The candidate with a draft, or the ending without one."""
+    prompt = generation.prompt(run.case.event, run.case.account, history, candidate.passages)
+    for rounds_left in range(run.ports.limits.tool_rounds, -1, -1):
+        if not rounds_left:
+            prompt = replace(prompt, tools=())
+        candidate = replace(candidate, prompt_hash=generation.prompt_hash(prompt))
+        completion = await _completion(run, prompt)
         if isinstance(completion, Ending):
-            return completion
-        if completion.refusal is not None:
-            return policy.silent(Reason.MODEL_REFUSED, f"the model refused: {completion.refusal[:200]}")
+            return replace(completion, candidate=candidate)
+        if (ending := _without_draft(completion)) is not None:
+            return replace(ending, candidate=candidate)
         if not completion.tool_calls:
-            return completion.text
-        for call in completion.tool_calls:
-            if call.name == generation.ESCALATE_TOOL:
-                return policy.escalated(Reason.MODEL_ESCALATED, generation.escalation_reason(call))
-        answered = await _tools(run, completion.tool_calls)
-        asked = replace(asked, tool_rounds=(*asked.tool_rounds, answered))
-    return policy.silent(Reason.TOOL_LOOP, "the model kept asking for tools instead of answering")
+            return replace(candidate, text=completion.text)
+        candidate, answered = await _tools(run, candidate, prompt.fence, completion.tool_calls)
+        prompt = replace(prompt, tool_rounds=(*prompt.tool_rounds, answered))
+    sentence = "the model kept asking for tools instead of answering"
+    return replace(endings.silent_ending(Reason.TOOL_LOOP, sentence), candidate=candidate)
 
 
-async def _tools(run: Run, calls: tuple[ToolCall, ...]) -> ToolRound:
+def _without_draft(completion: Completion) -> Ending | None:
+    """The ending when the model refused or prompt for a person."""
+    if completion.refusal is not None:
+        return endings.silent_ending(Reason.MODEL_REFUSED, f"the model refused: {completion.refusal[:200]}")
+    for call in completion.tool_calls:
+        if call.name == generation.ESCALATE_TOOL:
+            return endings.silent_ending(Reason.MODEL_ESCALATED, generation.escalation_reason(call))
+    return None
+
+
+async def _tools(
+    run: Run, candidate: Candidate, fence: str, calls: tuple[ToolCall, ...]
+) -> tuple[Candidate, ToolRound]:
     results = []
     for call in calls:
-        first = len(run.trace.passages) + 1
-        passages = await context.retrieve(run, generation.search_query(call, run.case.event))
-        results.append(ToolResult(call_id=call.call_id, content=generation.numbered(passages, first)))
-    return ToolRound(calls=calls, results=tuple(results))
+        known = len(candidate.passages)
+        candidate = await context.retrieve(run, generation.search_query(call, run.case.event), candidate)
+        content = generation.tool_result(candidate.passages[known:], known + 1, fence)
+        results.append(ToolResult(call_id=call.call_id, content=content))
+    return candidate, ToolRound(calls=calls, results=tuple(results))
 
 
-async def _completion(run: Run, asked: Prompt) -> Completion | Ending:
-    """One completion; what can pass by itself is tried again as the retry policy says."""
-    with run.trace.stage("generation") as note:
+async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
+    """One completion; an outage is retried as the retry policy says."""
+    with run.trace.stage(Stage.GENERATION) as note:
         try:
             async for attempt in _retrying(run):
                 with attempt:
-                    completion = await _one_attempt(run, asked, attempt.retry_state)
+                    completion = await _one_attempt(run, prompt, attempt.retry_state)
         except ModelUnavailable as error:
             note.outcome = StageOutcome.FAILED
-            return policy.silent(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
+            return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
         except ModelRejected as error:
             note.outcome = StageOutcome.FAILED
-            return policy.silent(Reason.LLM_REJECTED, str(error), confidence=0.0, degraded=True)
+            return endings.silent_ending(Reason.LLM_REJECTED, str(error), confidence=0.0, degraded=True)
         note.detail["finish_reason"] = completion.finish_reason
         note.detail["tool_calls"] = [call.name for call in completion.tool_calls]
     run.trace.completed("completion", completion)
@@ -76,21 +99,21 @@ def _retrying(run: Run) -> AsyncRetrying:
 def _wait_s(run: Run, state: RetryCallState) -> float | None:
     error = state.outcome.exception() if state.outcome else None
     retry_after_s = error.retry_after_s if isinstance(error, ModelUnavailable) else None
-    return run.case.retry.wait_s(state.attempt_number, retry_after_s)
+    return run.ports.retry.wait_s(state.attempt_number, retry_after_s)
 
 
-async def _one_attempt(run: Run, asked: Prompt, state: RetryCallState) -> Completion:
+async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Completion:
     number, started = state.attempt_number, run.ports.clock.monotonic()
-    outcome, detail, wait_s = "completed", "", 0.0
+    outcome, detail, wait_s = AttemptOutcome.COMPLETED, "", 0.0
     try:
-        return await run.ports.model.complete(asked, run.case.retry.timeout_s)
+        return await run.ports.model.complete(prompt, run.ports.limits.timeout_s)
     except (ModelUnavailable, ModelRejected) as error:
-        outcome, detail = getattr(error, "kind", "rejected"), str(error)
+        outcome, detail = AttemptOutcome(error.kind), str(error)
         if isinstance(error, ModelUnavailable):
-            wait_s = run.case.retry.wait_s(number, error.retry_after_s) or 0.0
+            wait_s = run.ports.retry.wait_s(number, error.retry_after_s) or 0.0
         raise
     finally:
         elapsed_ms = (run.ports.clock.monotonic() - started) * 1000
         run.trace.attempt(
-            "generation", number, outcome, duration_ms=elapsed_ms, waited_s=wait_s, detail=detail
+            Stage.GENERATION, number, outcome, duration_ms=elapsed_ms, waited_s=wait_s, detail=detail
         )

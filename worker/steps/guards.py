@@ -2,69 +2,76 @@
 
 from __future__ import annotations
 
-from worker import moderation, policy, scope
-from worker.errors import ModerationRejected, ModerationUnavailable
-from worker.model import FailurePolicy, ModerationScores, StageOutcome
-from worker.policy import MESSAGE, REPLY, Ending, Subject
+from typing import TypeAlias
+
+from worker import endings, moderation, scope
+from worker.endings import (
+    MESSAGE,
+    REPLY,
+    Ending,
+    GuardedText,
+)
+from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
+from worker.model import AttemptOutcome, FailurePolicy, ModerationScores, Stage, StageOutcome
 from worker.ports import Moderator
-from worker.rules.screening import findings
+from worker.rules.screening import rule_findings
 from worker.steps.run import Run
+
+NoResult: TypeAlias = "ModerationRejected | ModerationUnavailable | EndpointMisconfigured"
 
 
 def scope_closed(run: Run) -> Ending | None:
-    """The ending when no AI may answer here at all."""
-    with run.trace.stage("scope") as note:
-        ending = scope.closed(run.case.event, run.case.account, run.ports.clock.now())
+    """The ending when the account's settings or the event's age exclude an answer."""
+    with run.trace.stage(Stage.SCOPE) as note:
+        ending = scope.closed_ending(run.case.event, run.case.account, run.ports.clock.now())
         note.outcome = StageOutcome.FLAGGED if ending else StageOutcome.PASSED
     return ending
 
 
 def too_late(run: Run) -> Ending | None:
-    """The ending when the answer took too long to be of use."""
-    return scope.late(run.case.event, run.case.account, run.ports.clock.now())
+    """The ending when the message became too old during a hold or while the answer was made."""
+    return scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())
 
 
-def rule_hit(run: Run, text: str, subject: Subject) -> Ending | None:
+def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
     """The ending when one of the account's rules matches."""
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
-    name = f"rules{subject.suffix}"
-    with run.trace.stage(name) as note:
-        found = findings(run.case.rules, text, stage=name)
+    with run.trace.stage(subject.rules_stage) as note:
+        found = rule_findings(run.case.rules, text, stage=subject.rules_stage)
         if not found:
             return None
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = found[0].matched_rule
     run.trace.found(*found)
-    return policy.blocked(subject.rule, found[0])
+    return endings.blocked_ending(subject.rule, found[0])
 
 
-async def moderation_hit(run: Run, text: str, subject: Subject) -> Ending | None:
-    """The ending when the moderation API flags a text, or has no verdict and the account wants silence."""
+async def moderation_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
+    """The ending when the moderation API flags a text, or gives no result and the text may not pass."""
     if run.ports.moderator is None:
         return None
-    name = f"moderation{subject.suffix}"
-    with run.trace.stage(name) as note:
+    with run.trace.stage(subject.moderation_stage) as note:
         outcome = await _scores(run, run.ports.moderator, text, subject)
-        if isinstance(outcome, ModerationRejected | ModerationUnavailable):
+        if not isinstance(outcome, ModerationScores):
             note.outcome = StageOutcome.FAILED
             note.detail["moderated"] = False
             return _unmoderated(run, subject, outcome)
         run.trace.models["moderation"] = outcome.model
         note.detail["highest"] = moderation.margins(outcome, run.case.account)
-        finding = moderation.finding(outcome, run.case.account, stage=name)
+        finding = moderation.finding(outcome, run.case.account, stage=subject.moderation_stage)
         if finding is None:
             return None
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = finding.matched_rule
     run.trace.found(finding)
-    return policy.blocked(subject.flagged, finding)
+    return endings.blocked_ending(subject.flagged, finding)
 
 
 async def _scores(
-    run: Run, moderator: Moderator, text: str, subject: Subject
-) -> ModerationScores | ModerationRejected | ModerationUnavailable:
-    """Scores, or the error that stays: a hold waits here, in process, until the event is too old for it."""
+    run: Run, moderator: Moderator, text: str, subject: GuardedText
+) -> ModerationScores | NoResult:
+    """Scores, or the final error; a hold waits here, in process, until the event is ``hold_max_s`` old."""
     images = run.case.event.attachments if subject is MESSAGE else ()
     clock, number = run.ports.clock, 0
     while True:
@@ -74,13 +81,12 @@ async def _scores(
             return await moderator.moderate(text, images)
         except ModerationRejected as error:
             return error
-        except ModerationUnavailable as error:
-            age_s = (clock.now() - run.case.event.received_at).total_seconds()
-            wait_s = moderation.pause_s(run.case.account, number, age_s, error.retry_after_s)
+        except (ModerationUnavailable, EndpointMisconfigured) as error:
+            wait_s = _wait_s(run, number, error)
             run.trace.attempt(
-                f"moderation{subject.suffix}",
+                subject.moderation_stage,
                 number,
-                error.kind,
+                AttemptOutcome(error.kind),
                 duration_ms=(clock.monotonic() - started) * 1000,
                 waited_s=wait_s or 0.0,
                 detail=str(error),
@@ -90,16 +96,26 @@ async def _scores(
             await clock.sleep(wait_s)
 
 
-def _unmoderated(
-    run: Run, subject: Subject, error: ModerationRejected | ModerationUnavailable
-) -> Ending | None:
+def _wait_s(run: Run, number: int, error: ModerationUnavailable | EndpointMisconfigured) -> float | None:
+    """Seconds until the next call; a misconfigured API is called again only by a hold."""
+    account = run.case.account
+    if isinstance(error, EndpointMisconfigured) and account.moderation_failure is not FailurePolicy.HOLD:
+        return None
+    age_s = (run.ports.clock.now() - run.case.event.received_at).total_seconds()
+    return moderation.pause_s(account, number, age_s, error.retry_after_s)
+
+
+def _unmoderated(run: Run, subject: GuardedText, error: NoResult) -> Ending | None:
+    """The ending without a result; only an outage lets a text pass, and only where the account allows it."""
     run.trace.degraded = True
+    if isinstance(error, EndpointMisconfigured):
+        return endings.silent_ending(subject.misconfigured, str(error), confidence=0.0)
     if isinstance(error, ModerationRejected):
-        return policy.silent(subject.rejected, str(error), confidence=0.0)
+        return endings.silent_ending(subject.rejected, str(error), confidence=0.0)
     match run.case.account.moderation_failure:
         case FailurePolicy.ALLOW:
             return None
         case FailurePolicy.BLOCK:
-            return policy.silent(subject.unavailable, str(error), confidence=0.0)
+            return endings.silent_ending(subject.unavailable, str(error), confidence=0.0)
         case FailurePolicy.HOLD:
-            return policy.silent(subject.timed_out, f"held too long, last: {error}", confidence=0.0)
+            return endings.silent_ending(subject.timed_out, f"held too long, last: {error}", confidence=0.0)

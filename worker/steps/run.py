@@ -1,39 +1,41 @@
-"""One event with everything pinned that judges it, and what is noted on its way."""
+"""One run of the pipeline: the event, the pinned versions, the ports and the trace."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.assessment import Policy
-from worker.generation import RetryPolicy
+from worker.assessment import Policy, SearchBounds
 from worker.model import Account, Event
 from worker.ports import Ports
 from worker.rules import CompiledRules
-from worker.trace import Trace
+from worker.trace import EventTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """What is to be decided, and by which version of what.
+class EventCase:
+    """An event with the pinned versions that decide it.
 
     Attributes:
         account: the version of its settings that counts for this event.
         rules: the same version's keywords and phrases, compiled.
-        policy: the same version's confidence policy.
-        retry: when model calls are repeated.
+        policy: the same version's assessment policy.
     """
 
     event: Event
     account: Account
     rules: CompiledRules
     policy: Policy
-    retry: RetryPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A case on its way through the steps."""
+    """A case with ports, trace and search limits.
 
-    case: Case
+    Attributes:
+        search: limits of every search for this draft, the model's own searches too.
+    """
+
+    case: EventCase
     ports: Ports
-    trace: Trace
+    trace: EventTrace
+    search: SearchBounds

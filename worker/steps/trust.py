@@ -1,121 +1,96 @@
-"""How far a draft can be trusted: cheap signals first, the judge only where the policy asks for it."""
+"""The assessment of a candidate: cheap signals first, the judge only where the policy asks for it."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 
-from worker import policy
+from worker import endings
 from worker.assessment import (
-    Action,
-    Answer,
     Evidence,
-    Failure,
-    NeedsJudge,
-    Question,
-    assess_cheap,
-    better_of,
-    conclude,
-    log_entry,
+    Judge,
+    JudgeQuestion,
+    RunFailure,
+    assess,
+    better_assessment,
+    confidence_log_entry,
+    early_refusal,
     query_language,
-    read_answer,
-    refuse_early,
-    stamped,
-    unavailable,
     with_recheck,
+    with_timestamp,
 )
+from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Assessment, Completion, Passage, StageOutcome
-from worker.policy import Ending
+from worker.model import Action, Assessment, AttemptOutcome, Completion, Stage, StageOutcome
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trusted:
-    """A draft with the assessment that was made of it."""
-
-    draft: str
-    assessment: Assessment
-
-
-def refused_early(run: Run) -> Ending | None:
+def refused_early(run: Run, candidate: Candidate) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
-    with run.trace.stage("evidence") as note:
-        refused = refuse_early(
-            query=run.case.event.text, evidence=_evidence(run, rechecks=0), policy=run.case.policy
+    with run.trace.stage(Stage.EVIDENCE) as note:
+        refused = early_refusal(
+            query=run.case.event.text, evidence=_evidence(run, candidate, rechecks=0), policy=run.case.policy
         )
         if refused is None:
             return None
         note.outcome = StageOutcome.FLAGGED
-    run.trace.assessment = refused = _audited(run, refused)
-    return ending(run, Trusted(draft="", assessment=refused), early=True)
+    return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
 
 
-async def assessed(run: Run, draft: str, *, rechecks: int = 0) -> Trusted:
-    """The assessment of a draft; the judge is asked all questions at once."""
-    with run.trace.stage("assessment") as note:
-        look = assess_cheap(
+async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Candidate:
+    """The candidate with the assessment of its draft; the judge is asked all questions at once."""
+    with run.trace.stage(Stage.ASSESSMENT) as note:
+        found = await assess(
             query=run.case.event.text,
-            evidence=_evidence(run, rechecks=rechecks),
-            draft=draft,
+            evidence=_evidence(run, candidate, rechecks=rechecks),
+            draft=candidate.text,
             policy=run.case.policy,
+            judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
         )
-        if isinstance(look, NeedsJudge):
-            answers = await asyncio.gather(
-                *(_asked(run, number, q) for number, q in enumerate(look.questions, 1))
-            )
-            note.detail["judged"] = [answer.outcome.value for answer in answers]
-            look = conclude(look, answers)
+        look = found.assessment
+        if found.answers:
+            note.detail["judged"] = [answer.outcome.value for answer in found.answers]
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
-        note.outcome = StageOutcome.PASSED if look.action == Action.SEND else StageOutcome.FLAGGED
-    run.trace.assessment = look = _audited(run, look)
-    return Trusted(draft=draft, assessment=look)
+        note.outcome = StageOutcome.PASSED if look.action is Action.SEND else StageOutcome.FLAGGED
+    return replace(candidate, assessment=_audited(run, look))
 
 
-def ending(run: Run, trusted: Trusted, *, early: bool = False) -> Ending:
-    """What becomes of a draft; the author's language is told only where one of several texts is wanted."""
+def ending(run: Run, candidate: Candidate) -> Ending:
+    """The ending of a candidate; the author's language is detected only where it selects a fallback text."""
     language = None
-    if trusted.assessment.action == Action.FALLBACK and len(run.case.account.fallback_texts) > 1:
+    if candidate.assessed.action is Action.FALLBACK and len(run.case.account.fallback_texts) > 1:
         language = query_language(
             run.case.event.text,
             published=run.case.event.language,
             configured=run.case.account.languages or tuple(run.case.account.fallback_texts),
         )
-    return policy.judged(trusted.draft, trusted.assessment, run.case.account, language=language, early=early)
+    return endings.assessed_ending(candidate, run.case.account, language=language)
 
 
-def better(run: Run, before: Trusted, after: Trusted | None, kept: tuple[Passage, ...]) -> Trusted:
-    """Which draft stands after a recheck; a medium one that did not improve goes out as it was (seed 001)."""
-    improved = after is not None and better_of(before.assessment, after.assessment) is after.assessment
+def better(before: Candidate, after: Candidate | None) -> Candidate:
+    """The candidate that stands after a recheck; a medium one that did not improve is sent (Guardrail)."""
+    improved = after is not None and better_assessment(before.assessed, after.assessed) is after.assessed
     chosen = after if improved and after is not None else before
-    if not improved:
-        run.trace.passages = kept
-    run.trace.rechecked = (
-        before.assessment.confidence,
-        after.assessment.confidence if after else None,
-    )
-    final = chosen.assessment if improved else with_recheck(chosen.assessment)
-    if final.action == Action.RECHECK:
+    final = chosen.assessed if improved else with_recheck(chosen.assessed)
+    if final.action is Action.RECHECK:
         final = replace(final, action=Action.SEND)
-    run.trace.assessment = final
-    run.trace.draft_text = chosen.draft
-    return Trusted(draft=chosen.draft, assessment=final)
+    rechecked = (before.assessed.confidence, after.assessed.confidence if after else None)
+    return replace(chosen, assessment=final, rechecked=rechecked)
 
 
 def _audited(run: Run, found: Assessment) -> Assessment:
-    """The assessment with the moment it was made; one of seed 001's design also enters its log."""
-    found = replace(found, diagnostics=stamped(found.diagnostics, run.ports.clock.now()))
-    if (entry := log_entry(found)) is not None:
+    """The assessment with its time; one of Guardrail's design also enters the confidence log."""
+    found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
+    if (entry := confidence_log_entry(found)) is not None:
         run.trace.confidence_log.append(entry)
     return found
 
 
-def _evidence(run: Run, *, rechecks: int) -> Evidence:
+def _evidence(run: Run, candidate: Candidate, *, rechecks: int) -> Evidence:
     return Evidence(
-        passages=run.trace.passages,
-        failures=_failures(run.trace.tool_failure),
+        passages=candidate.passages,
+        failures=_failures(candidate.search_failure),
         expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
@@ -123,28 +98,39 @@ def _evidence(run: Run, *, rechecks: int) -> Evidence:
     )
 
 
-def _failures(kind: str) -> tuple[Failure, ...]:
-    """The typed error of a search that left the draft without passages (seed 000's categories)."""
+def _failures(kind: str) -> tuple[RunFailure, ...]:
+    """The typed error of a search that left the draft without passages (FailsafeNode's categories)."""
     if not kind:
         return ()
-    return (Failure.TIMEOUT if kind == "timeout" else Failure.TOOL_FAILURE,)
+    return (RunFailure.TIMEOUT if kind == "timeout" else RunFailure.TOOL_FAILURE,)
 
 
-async def _asked(run: Run, number: int, question: Question) -> Answer:
-    """One answer of the judge; a failed call is "unavailable", never a score."""
-    judge, clock = run.ports.judge, run.ports.clock
-    if judge is None:
-        return unavailable("no judge configured")
-    started, outcome, detail = clock.monotonic(), "completed", ""
-    try:
-        raw = await judge.judge(question)
-    except (ModelUnavailable, ModelRejected) as error:
-        outcome, detail = getattr(error, "kind", "rejected"), str(error)
-        return unavailable(detail)
-    finally:
-        elapsed_ms = (clock.monotonic() - started) * 1000
-        run.trace.attempt("judge", number, outcome, duration_ms=elapsed_ms, detail=detail)
-    if isinstance(raw, Completion):
-        run.trace.completed("judge", raw)
-        raw = raw.text
-    return read_answer(raw)
+@dataclass(slots=True, kw_only=True)
+class _TracedJudge:
+    """The judge of a run; the trace records time, outcome and tokens of every call."""
+
+    asks: Judge
+    run: Run
+    asked: int = 0
+
+    async def judge(self, question: JudgeQuestion) -> str | float | Completion:
+        """The judge's raw answer.
+
+        Raises:
+            ModelUnavailable: no usable answer this time.
+            ModelRejected: the request was refused.
+        """
+        clock, outcome, detail = self.run.ports.clock, AttemptOutcome.COMPLETED, ""
+        self.asked += 1
+        number, started = self.asked, clock.monotonic()
+        try:
+            raw = await self.asks.judge(question)
+        except (ModelUnavailable, ModelRejected) as error:
+            outcome, detail = AttemptOutcome(error.kind), str(error)
+            raise
+        finally:
+            elapsed_ms = (clock.monotonic() - started) * 1000
+            self.run.trace.attempt(Stage.JUDGE, number, outcome, duration_ms=elapsed_ms, detail=detail)
+        if isinstance(raw, Completion):
+            self.run.trace.completed("judge", raw)
+        return raw

@@ -1,6 +1,6 @@
 """The first tables, their guards and the worker's role.
 
-Law: this migration runs while workers of the release before it still write. Add, backfill, and only drop in
+Law: this migration runs while workers of the previous release still write. Add, backfill, and only drop in
 a later release.
 """
 

@@ -1,4 +1,4 @@
-"""Documents for hybrid search: labels, folded words, vectors of several embedders side by side.
+"""Documents for hybrid search: labels, folded words, and vectors of several embedders.
 
 Law: as 0001. The one column dropped here (``chunks.words``) was never part of a release.
 """
@@ -263,7 +263,7 @@ def _embedders() -> None:
 
 
 def downgrade() -> None:
-    """Back to words alone: vectors are lost, documents stay."""
+    """Search by words only: vectors are lost, documents stay."""
     op.execute("DROP TRIGGER count_added ON chunks")
     op.execute("DROP TRIGGER count_removed ON chunks")
     op.execute("DROP FUNCTION hushgate_count_words")

@@ -1,4 +1,4 @@
-"""Large rule sets, compiled once for the whole fleet.
+"""Large rule sets, compiled once for all workers.
 
 Law: as 0001.
 """
@@ -15,7 +15,7 @@ depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:
-    """Make the table; workers read and add."""
+    """Create the table; workers read and insert."""
     op.create_table(
         "compiled_rules",
         sa.Column("user_id", sa.Text(), nullable=False),
@@ -32,5 +32,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take it back; workers compile for themselves."""
+    """Drop the table; each worker compiles its own sets."""
     op.drop_table("compiled_rules")

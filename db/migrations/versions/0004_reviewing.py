@@ -1,6 +1,6 @@
-"""People who review: their tables, their database role, and what they may take back.
+"""Reviews: their tables, the database role of reviewers, and its rights.
 
-Law: as 0001. The new columns are nullable or have a default: the release before this one runs on.
+Law: as 0001. The new columns are nullable or have a default: the previous release continues to work.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ FIRST_QUEUES = (
 
 
 def upgrade() -> None:
-    """Make the tables, the role and its rights."""
+    """Create the tables, the role and its rights."""
     op.create_table(
         "access_log",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=False), nullable=False),
@@ -532,7 +532,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take the tables and the rights back; the role stays, as it belongs to the server."""
+    """Drop the tables and revoke the rights; the role stays, because it belongs to the server."""
     op.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM hushgate_reviewer")
     op.drop_index("ix_messages_conversation", table_name="messages")
     op.create_index(

@@ -1,6 +1,6 @@
-"""Indexes for the filters of the audit's pages: docs/decisions/0601-indexes-of-the-audit.md has their price.
+"""Indexes for the filters of the audit's pages; their cost: docs/decisions/0025-audit-indexes.md.
 
-Law: as 0001; workers go on writing meanwhile.
+Law: as 0001; workers write meanwhile.
 """
 
 from collections.abc import Sequence
@@ -36,18 +36,18 @@ INDEXES = {
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create the indexes."""
     op.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
     op.execute(MARKS)
     op.execute(
         "CREATE INDEX IF NOT EXISTS ix_queue_items_assigned_to ON queue_items (assigned_to)"
         " WHERE done_at IS NULL AND assigned_to IS NOT NULL"
     )
-    partition_indexes.build(INDEXES)
+    partition_indexes.build_indexes(INDEXES)
 
 
 def downgrade() -> None:
-    """Take them back; the extension stays, as others may use it."""
-    partition_indexes.drop(INDEXES)
+    """Drop the indexes; the extension stays, because others may use it."""
+    partition_indexes.drop_indexes(INDEXES)
     op.execute("DROP INDEX ix_queue_items_assigned_to")
     op.execute("DROP FUNCTION hushgate_marks")

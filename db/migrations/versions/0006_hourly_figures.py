@@ -1,4 +1,4 @@
-"""Figures per hour and day, so that the dashboard never reads what it has read before.
+"""Figures per hour and day, so that the dashboard reads each decision once.
 
 Law: as 0001.
 """
@@ -22,7 +22,7 @@ COMMENTS = {
 
 
 def upgrade() -> None:
-    """Make them; the review server fills them."""
+    """Create the tables; the review server fills them."""
     op.create_table(
         "figure_spans",
         sa.Column("grain", sa.Text(), nullable=False, comment="hour or day"),
@@ -85,7 +85,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take them back; nothing else needs them."""
+    """Drop the tables."""
     op.drop_table("figure_spreads")
     op.drop_table("figure_counts")
     op.drop_table("figure_spans")

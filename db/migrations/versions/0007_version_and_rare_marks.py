@@ -1,6 +1,6 @@
-"""Indexes for a version of the settings and for stages that rarely end so: docs/decisions/0601 has their price.
+"""Indexes for a version of the settings and for rare stage outcomes; cost: docs/decisions/0025-audit-indexes.md.
 
-Law: as 0001; workers go on writing meanwhile.
+Law: as 0001; workers write meanwhile.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ INDEXES = {
 
 
 def upgrade() -> None:
-    """Make them."""
-    partition_indexes.build(INDEXES)
+    """Create the indexes."""
+    partition_indexes.build_indexes(INDEXES)
 
 
 def downgrade() -> None:
-    """Take them back."""
-    partition_indexes.drop(INDEXES)
+    """Drop the indexes."""
+    partition_indexes.drop_indexes(INDEXES)

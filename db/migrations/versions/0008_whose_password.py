@@ -1,7 +1,7 @@
-"""Who gave somebody's password: an account must not be reached with one that its administrators do not know of.
+"""Who set a person's password: administrators of an account must be able to know every such person.
 
-Law: as 0001. The new column is nullable: the release before this one runs on. Whoever added somebody counts as
-who gave the password; people added at the command line stay without.
+Law: as 0001. The new column is nullable: the previous release continues to work. The person who
+added another counts as the one who set the password; for people added on the command line it stays null.
 """
 
 from collections.abc import Sequence
@@ -33,5 +33,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget it."""
+    """Drop the column."""
     op.drop_column("people", "password_given_by")

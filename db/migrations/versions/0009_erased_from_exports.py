@@ -1,6 +1,6 @@
-"""A decision that is erased on request leaves the exports that may hold it, finished or under way.
+"""Erasing a decision ends or deletes the exports that may contain it.
 
-Law: as 0001. Deleting is what a person does by hand, so nothing that runs becomes slower.
+Law: as 0001. Only a person deletes decisions, so no running service becomes slower.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ down_revision: str | Sequence[str] | None = "0008"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
-# The lock: an export that begins meanwhile would read what is not deleted yet, and be seen by nobody here.
+# The lock: an export that starts meanwhile would read rows not yet deleted, and would not be found here.
 END_EXPORTS = """
     CREATE FUNCTION hushgate_end_exports() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -28,7 +28,7 @@ END_EXPORTS = """
 
 
 def upgrade() -> None:
-    """Watch deletions."""
+    """Create the trigger on deletions."""
     op.execute(END_EXPORTS)
     op.execute(
         "CREATE TRIGGER end_exports AFTER DELETE ON ai_decisions"
@@ -37,6 +37,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Leave exports alone."""
+    """Drop the trigger."""
     op.execute("DROP TRIGGER end_exports ON ai_decisions")
     op.execute("DROP FUNCTION hushgate_end_exports")

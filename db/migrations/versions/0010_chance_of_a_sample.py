@@ -1,7 +1,7 @@
-"""The chance that a sample had of drawing a decision: without it strata cannot be added up.
+"""The chance with which a sample drew a decision; strata cannot be summed without it.
 
-Law: as 0001. The new column is nullable: the release before this one runs on, and what it draws counts as before.
-Of queues that draw a share the chance is that share; of those that draw so many a stratum it was not kept.
+Law: as 0001. The new column is nullable: the previous release continues to work, and its draws count as before.
+In queues that draw a share the chance is that share; in queues that draw a number per stratum it is unknown.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ depends_on: str | Sequence[str] | None = None
 
 
 def upgrade() -> None:
-    """Add the column, and fill in what is known."""
+    """Add the column, and fill in the known chances."""
     op.add_column(
         "queue_items",
         sa.Column(
@@ -34,5 +34,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget it."""
+    """Drop the column."""
     op.drop_column("queue_items", "chance")

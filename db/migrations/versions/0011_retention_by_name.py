@@ -1,7 +1,7 @@
-"""Retention reads a month out of the names of monthly tables alone.
+"""Retention reads months only from the names of monthly tables.
 
-Law: as 0001. The planner may look at a name before it knows whose it is, and every partition's indexes stand in
-the same catalogue: with as many as there are by now, one that is called ``..._version`` ended the sweep.
+Law: as 0001. The planner may parse a name before it checks the kind of relation, and indexes are in the same
+catalogue: an index named ``..._version`` ended the sweep with an error.
 """
 
 from collections.abc import Sequence
@@ -43,9 +43,9 @@ DROP_PARTITIONS = """
 
 
 def upgrade() -> None:
-    """Replace the function; who may call it stays."""
+    """Replace the function; its grants stay."""
     op.execute(DROP_PARTITIONS)
 
 
 def downgrade() -> None:
-    """It stays as it is: it does what the one before was meant to do."""
+    """Keep the function: it does what the previous one was meant to do."""

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from worker.assessment import (
-    Answer,
     Assessment,
     Evidence,
+    Judge,
+    JudgeAnswer,
     NeedsJudge,
     Policy,
-    assess_cheap,
-    conclude,
+    assess,
+    assess_without_judge,
+    assessment_from_answers,
     read_answer,
 )
-from worker.assessment.judge import Aspect, Question
+from worker.assessment.judge import Aspect, JudgeQuestion
 from worker.errors import ModelUnavailable
 from worker.model import Passage
 
@@ -46,15 +48,25 @@ def assessed(
     scores: Mapping[Aspect, str | float] | None = None,
 ) -> Assessment:
     """The assessment of a draft, with a judge that answers each aspect from ``scores``."""
-    look = assess_cheap(query=query, evidence=found or evidence(0.9), draft=draft, policy=policy)
+    look = assess_without_judge(query=query, evidence=found or evidence(0.9), draft=draft, policy=policy)
     if isinstance(look, Assessment):
         return look
-    return conclude(look, [read_answer((scores or {})[question.aspect]) for question in look.questions])
+    return assessment_from_answers(
+        look, [read_answer((scores or {})[question.aspect]) for question in look.questions]
+    )
 
 
-def questions_of(draft: str, policy: Policy, found: Evidence | None = None) -> tuple[Question, ...]:
-    """What a policy asks its judge about a draft; nothing when it decides alone."""
-    look = assess_cheap(
+async def asked(
+    *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
+) -> Assessment:
+    """The assessment of a draft, with the judge asked as a worker asks it."""
+    found = await assess(query=query, evidence=evidence, draft=draft, policy=policy, judge=judge)
+    return found.assessment
+
+
+def questions_of(draft: str, policy: Policy, found: Evidence | None = None) -> tuple[JudgeQuestion, ...]:
+    """The questions of a policy to its judge about a draft; none when the policy decides without it."""
+    look = assess_without_judge(
         query="What is the return policy?", evidence=found or evidence(0.9), draft=draft, policy=policy
     )
     return look.questions if isinstance(look, NeedsJudge) else ()
@@ -65,16 +77,16 @@ class ScriptedJudge:
     """A judge that gives the same answer to every question, or fails, and remembers what it was asked."""
 
     answer: str | float | None
-    asked: list[Question] = field(default_factory=list)
+    asked: list[JudgeQuestion] = field(default_factory=list)
 
-    async def judge(self, question: Question) -> str | float:
-        """The scripted answer; None stands for a model that is down."""
+    async def judge(self, question: JudgeQuestion) -> str | float:
+        """The scripted answer; None means an unavailable model."""
         self.asked.append(question)
         if self.answer is None:
             raise ModelUnavailable("connection refused")
         return self.answer
 
 
-def unscored(answer: Answer) -> tuple[str, float | None]:
+def unscored(answer: JudgeAnswer) -> tuple[str, float | None]:
     """An answer's outcome and score, for tables."""
     return answer.outcome.value, answer.score

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.assess import example_of
-from tests.unit.assessment.samples import RETURNS, evidence
+from cli.assess import labelled_reply
+from tests.unit.assessment.samples import RETURNS, asked, evidence
 from worker.adapters.detector_judge import DetectorJudge
-from worker.assessment import assess
-from worker.assessment.calibrated import CalibratedPolicy
-from worker.assessment.cases import row_from
-from worker.assessment.coefficients import shipped_model
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.signals.coefficients import shipped_model
+from worker.assessment.training.rows import parse_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "assessment"
 UNDECIDED = "You can return any item within 30 days of delivery. Vouchers are valid forever."
@@ -31,7 +30,7 @@ async def test_a_detector_is_given_question_context_and_claim() -> None:
         seen.append((query, RETURNS in context))
         return RECORDED[claim]
 
-    found = await assess(
+    found = await asked(
         query="Returns?",
         evidence=evidence(0.9),
         draft=UNDECIDED,
@@ -50,7 +49,7 @@ async def test_a_detector_that_fails_is_unavailable(error: Exception) -> None:
     def score(query: str, context: str, claim: str) -> float:
         raise error
 
-    found = await assess(
+    found = await asked(
         query="Returns?",
         evidence=evidence(0.9),
         draft=UNDECIDED,
@@ -69,7 +68,7 @@ def test_the_engine_gives_the_confidences_the_training_library_gives() -> None:
     model = shipped_model()
     found = {}
     for row in rows:
-        example = example_of(row_from(row, label="label"))
+        example = labelled_reply(parse_row(row, label="label"))
         found[str(row["id"])] = model.kinds[example.kind].confidence(example.signals)
 
     assert found == pytest.approx(expected, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Input nobody wants: each ends as a named outcome, whatever the policy."""
+"""Bad input ends as a named outcome under every policy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from tests.unit.assessment.samples import RETURNS, assessed, evidence
 from worker.assessment import Evidence, default_policy
 from worker.assessment.judge import Aspect
-from worker.assessment.policies import DESIGNS
-from worker.assessment.values import Action
+from worker.assessment.policies.designs import DESIGNS
+from worker.model import Action
 
 SCORES = dict.fromkeys(Aspect, 0.9)
 
@@ -23,11 +23,15 @@ SCORES = dict.fromkeys(Aspect, 0.9)
         (" \n\t", evidence(0.9), "empty_reply"),
         ("[1]", evidence(0.9), "citations_only"),
         ("[1] [2, 3]. ", evidence(0.9), "citations_only"),
+        ("🙂", evidence(0.9), "no_words"),
+        ("👍👍 !", evidence(0.9), "no_words"),
+        ("🙂 [1]", evidence(0.9), "no_words"),
+        ("...", evidence(0.9), "no_words"),
         ("It is open.", evidence(0.9, text="x" * 1_000_000), "context_too_large"),
     ],
 )
 def test_what_cannot_be_assessed_is_never_sent(name: str, draft: str, found: Evidence, outcome: str) -> None:
-    """Empty, citations alone, a megabyte of context: named, confidence 0, silence or a person."""
+    """Empty, only citations, a megabyte of context: named, confidence 0, silence or a person."""
     result = assessed(draft, default_policy(name), found)
 
     assert (result.category, result.confidence) == (outcome, 0.0)
@@ -84,7 +88,7 @@ def test_facts_veto_a_draft_of_the_calibrated_policy(draft: str, found: Evidence
 
 
 def test_a_bracketed_number_of_the_evidence_is_a_quotation() -> None:
-    """Text that itself carries [3], as encyclopedias do, is no invalid citation when quoted."""
+    """A quotation of text that contains [3], as in encyclopedias, is not an invalid citation."""
     found = evidence(0.9, text="The tower was built in 1887.[3] It is 300 m tall.")
     result = assessed("The tower was built in 1887.[3]", default_policy("calibrated"), found)
 

@@ -1,4 +1,4 @@
-"""The calibrated policy: thresholds, the judge for the undecided, vetoes, refusals before generation."""
+"""The calibrated policy: thresholds, the judge for undecided drafts, vetoes, refusals before generation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.assessment.samples import RETURNS, ScriptedJudge, assessed, evidence, passage, questions_of
-from worker.assessment import Evidence, assess, refuse_early
-from worker.assessment.calibrated import CalibratedPolicy, JudgeUnit
+from tests.unit.assessment.samples import (
+    RETURNS,
+    ScriptedJudge,
+    asked,
+    assessed,
+    evidence,
+    passage,
+    questions_of,
+)
+from worker.assessment import (
+    Evidence,
+    NeedsJudge,
+    assess_without_judge,
+    assessment_from_answers,
+    early_refusal,
+    read_answer,
+    unavailable_answer,
+)
 from worker.assessment.judge import Aspect
-from worker.assessment.values import Action, Tier
+from worker.assessment.policies.calibrated import CalibratedPolicy, JudgeUnit
+from worker.model import Action, Tier
 
 POLICY = CalibratedPolicy()
 COVERED = "You can return any item within 30 days of delivery [1]."
@@ -22,7 +38,7 @@ UNDECIDED = "You can return any item within 30 days of delivery. Vouchers are va
 
 
 def test_a_covered_reply_is_sent_without_a_judge() -> None:
-    """Every fact occurs in the passage: sent from the cheap signals alone."""
+    """Every fact occurs in the passage: sent by the signals only."""
     found = assessed(COVERED, POLICY)
 
     assert questions_of(COVERED, POLICY) == ()
@@ -71,7 +87,7 @@ def test_a_reply_may_be_judged_whole() -> None:
 )
 async def test_the_judges_lowest_score_decides(score: float, tier: Tier, action: Action) -> None:
     """From judge_accepts on the reply is sent."""
-    found = await assess(
+    found = await asked(
         query="Returns?", evidence=evidence(0.9), draft=UNDECIDED, policy=POLICY, judge=ScriptedJudge(score)
     )
 
@@ -82,7 +98,7 @@ async def test_the_judges_lowest_score_decides(score: float, tier: Tier, action:
 @pytest.mark.parametrize("action", [Action.ESCALATE, Action.SILENCE, Action.SEND, Action.FALLBACK])
 async def test_what_becomes_of_an_unjudged_reply_is_the_accounts_choice(action: Action) -> None:
     """A judge that is down leaves the reply undecided, by name."""
-    found = await assess(
+    found = await asked(
         query="What is the return policy of this shop?",
         evidence=evidence(0.9),
         draft=UNDECIDED,
@@ -92,6 +108,33 @@ async def test_what_becomes_of_an_unjudged_reply_is_the_accounts_choice(action: 
 
     assert (found.tier, found.category, found.action) == (Tier.MEDIUM, "judge_unavailable", action)
     assert (found.fallback_text is not None) is (action is Action.FALLBACK)
+
+
+@pytest.mark.parametrize(
+    ("answers", "action", "lowest"),
+    [
+        ((0.1, None), Action.ESCALATE, 0.1),
+        ((None, 0.1), Action.ESCALATE, 0.1),
+        ((0.9, None), Action.SEND, None),
+        ((None, None), Action.SEND, None),
+    ],
+)
+def test_a_question_without_a_score_never_hides_a_sentence_that_was_refused(
+    answers: tuple[float | None, float | None], action: Action, lowest: float | None
+) -> None:
+    """One refused sentence refuses the draft, even if another sentence has no score."""
+    look = assess_without_judge(
+        query="Returns?",
+        evidence=evidence(0.9),
+        draft=UNDECIDED,
+        policy=CalibratedPolicy(undecided_action=Action.SEND),
+    )
+    assert isinstance(look, NeedsJudge)
+    found = assessment_from_answers(
+        look, [unavailable_answer("down") if each is None else read_answer(each) for each in answers]
+    )
+
+    assert (found.action, found.signals.get("judge_lowest")) == (action, lowest)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +173,7 @@ def test_an_account_may_require_citations() -> None:
 def test_a_reply_in_another_language_than_the_question_is_stopped(
     draft: str, languages: tuple[str, ...], category: str
 ) -> None:
-    """Told by the script, then among the configured languages; short replies get the benefit of the doubt."""
+    """Detected by the script, then among the configured languages; short replies count as right."""
     found = assessed(
         draft,
         POLICY,
@@ -142,7 +185,7 @@ def test_a_reply_in_another_language_than_the_question_is_stopped(
 
 
 def test_no_language_is_required_when_none_is_configured() -> None:
-    """An account that says nothing about languages is not guessed at."""
+    """An account without configured languages has no language check."""
     found = assessed("您可以在30天内退货。", POLICY, scores={Aspect.SENTENCE: 0.9})
 
     assert found.category != "wrong_language"
@@ -163,14 +206,14 @@ def test_passages_no_nearer_than_the_background_are_refused_early(
     """The percentile means the same for every embedder; a bare similarity does not, so it does not count."""
     found = Evidence(passages=(replace(passage(similarity=0.1), percentile=percentile),))
 
-    assert (refuse_early(query="Returns?", evidence=found, policy=POLICY) is not None) is refused
+    assert (early_refusal(query="Returns?", evidence=found, policy=POLICY) is not None) is refused
 
 
 def test_an_account_without_documents_can_say_so() -> None:
     """With require_evidence off, a reply without passages is judged, not stopped."""
     free = CalibratedPolicy(require_evidence=False)
 
-    assert refuse_early(query="Returns?", evidence=Evidence(), policy=free) is None
+    assert early_refusal(query="Returns?", evidence=Evidence(), policy=free) is None
     assert assessed("It is open.", free, Evidence(), scores={Aspect.SENTENCE: 0.9}).category != "no_evidence"
 
 

@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.assessment.evaluation import Outcome, auroc, false_reject, figures, risk_coverage, upper_bound
+from worker.assessment.training.evaluation import (
+    PolicyOutcome,
+    auroc,
+    false_reject,
+    policy_figures,
+    risk_coverage,
+    upper_bound,
+)
 
 
-def outcomes(*pairs: tuple[float, int], sent_from: float = 0.5) -> list[Outcome]:
+def outcomes(*pairs: tuple[float, int], sent_from: float = 0.5) -> list[PolicyOutcome]:
     """Outcomes from (confidence, ungrounded) pairs."""
-    return [Outcome(confidence=c, ungrounded=bool(u), sent=c >= sent_from, judged=c == 0.5) for c, u in pairs]
+    return [
+        PolicyOutcome(confidence=c, ungrounded=bool(u), sent=c >= sent_from, judged=c == 0.5)
+        for c, u in pairs
+    ]
 
 
 MIXED = outcomes((0.9, 0), (0.8, 0), (0.7, 1), (0.6, 0), (0.3, 1))
@@ -59,7 +69,7 @@ def test_risk_coverage_sends_the_most_confident_first() -> None:
 
 def test_all_figures_of_a_small_set() -> None:
     """Worked out by hand."""
-    found = figures(MIXED)
+    found = policy_figures(MIXED)
 
     assert (found.rows, found.ungrounded, found.sent, found.sent_ungrounded) == (5, 2, 4, 1)
     assert found.f1 == pytest.approx(2 * 1 / (1 + 2))
@@ -72,8 +82,8 @@ def test_all_figures_of_a_small_set() -> None:
 
 def test_perfect_confidence_has_no_calibration_error() -> None:
     """0 for ungrounded, 1 for grounded."""
-    assert figures(outcomes((0.0, 1), (1.0, 0))).calibration_error == 0.0
-    assert figures(outcomes((1.0, 1), (1.0, 1))).calibration_error == 1.0
+    assert policy_figures(outcomes((0.0, 1), (1.0, 0))).calibration_error == 0.0
+    assert policy_figures(outcomes((1.0, 1), (1.0, 1))).calibration_error == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Seed 000 (FailsafeNode): every number in it that is a rule."""
+"""FailsafeNode (FailsafeNode): every number in it that is a rule."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.unit.assessment.samples import assessed, evidence, questions_of
-from worker.assessment import Evidence, Failure, parse_policy
-from worker.assessment.failsafe import (
+from worker.assessment import Evidence, RunFailure, parse_policy
+from worker.assessment.judge import Aspect
+from worker.assessment.policies.failsafe import (
     CATEGORY_KEYWORDS,
     RESPONSES,
     UNCERTAINTY_INDICATORS,
-    Category,
+    ErrorKind,
     FailsafePolicy,
     rule_score,
 )
-from worker.assessment.judge import Aspect
-from worker.assessment.outcomes import stamped
-from worker.assessment.values import Action
+from worker.assessment.policies.outcomes import with_timestamp
+from worker.model import Action
 
 POLICY = FailsafePolicy()
 LONG = " The parcel left the warehouse in Hamburg on Monday morning."
@@ -41,15 +41,15 @@ LONG = " The parcel left the warehouse in Hamburg on Monday morning."
         ("Unlimited terror." + LONG, (0.0, 0.0, 0.0, 0.0)),
     ],
 )
-def test_penalties_are_those_of_seed_000(draft: str, penalties: tuple[float, ...]) -> None:
-    """Seed 000: -0.1 each to -0.5, -0.1 each to -0.3, -0.2 under 50 characters, -0.15 each to -0.4."""
+def test_penalties_are_those_of_failsafe_node(draft: str, penalties: tuple[float, ...]) -> None:
+    """FailsafeNode: -0.1 each to -0.5, -0.1 each to -0.3, -0.2 under 50 characters, -0.15 each to -0.4."""
     found = rule_score(draft)
 
     assert (found.uncertainty, found.partial, found.length, found.errors) == pytest.approx(penalties)
 
 
 def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
-    """Seed 000: max(0, min(1, 1.0 - penalties))."""
+    """FailsafeNode: max(0, min(1, 1.0 - penalties))."""
     worst = "I'm not sure, maybe; uncertain, unclear, ambiguous; partial, limited, incomplete; failed, unable"
 
     assert rule_score("A complete and certain answer" + LONG).score == 1.0
@@ -59,12 +59,12 @@ def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
 
 @pytest.mark.parametrize(("draft", "asked"), [("Maybe." + LONG, 0), ("Maybe, possibly, I think." + LONG, 1)])
 def test_the_judge_is_asked_below_0_8(draft: str, asked: int) -> None:
-    """Seed 000: AI-enhanced assessment when the rule score is below 0.8."""
+    """FailsafeNode: AI-enhanced assessment when the rule score is below 0.8."""
     assert len(questions_of(draft, POLICY)) == asked
 
 
 def test_a_rule_score_of_exactly_0_8_needs_no_judge() -> None:
-    """Seed 000: below 0.8, not at it."""
+    """FailsafeNode: below 0.8, not at it."""
     assert questions_of("Short and sure.", POLICY) == ()
 
 
@@ -82,7 +82,7 @@ def test_the_judges_score_weighs_half(judged: float, confidence: float, action: 
     ("threshold", "action"), [(0.7, Action.SEND), (0.8, Action.SEND), (0.9, Action.FALLBACK)]
 )
 def test_the_threshold_is_a_lower_bound_that_can_be_changed(threshold: float, action: Action) -> None:
-    """Seed 000: confidence_threshold, default 0.7; at the threshold a reply passes."""
+    """FailsafeNode: confidence_threshold, default 0.7; at the threshold a reply passes."""
     policy = FailsafePolicy(confidence_threshold=threshold)
 
     assert assessed("It is open on Mondays.", policy).action is action
@@ -92,7 +92,7 @@ def test_the_threshold_is_a_lower_bound_that_can_be_changed(threshold: float, ac
     ("judged", "confidence", "action"), [(0.8, 0.7, Action.SEND), (0.78, 0.69, Action.FALLBACK)]
 )
 def test_the_threshold_is_0_7_unless_it_is_set(judged: float, confidence: float, action: Action) -> None:
-    """Seed 000: confidence_threshold defaults to 0.7, and 0.7 itself passes."""
+    """FailsafeNode: confidence_threshold defaults to 0.7, and 0.7 itself passes."""
     draft = "I think, I believe, it could be so; a limited one." + LONG
     found = assessed(draft, FailsafePolicy(trigger_on_category=False), scores={Aspect.CONFIDENCE: judged})
 
@@ -100,14 +100,14 @@ def test_the_threshold_is_0_7_unless_it_is_set(judged: float, confidence: float,
 
 
 def test_a_switched_off_failsafe_lets_everything_through() -> None:
-    """Seed 000: failsafe_enabled."""
+    """FailsafeNode: failsafe_enabled."""
     found = assessed("I'm not sure, maybe, error.", FailsafePolicy(enabled=False))
 
     assert (found.action, found.category) == (Action.SEND, "disabled")
 
 
 def test_the_published_configuration_is_read_as_it_stands() -> None:
-    """Seed 000: {"failsafe_enabled": True, "confidence_threshold": 0.7}."""
+    """FailsafeNode: {"failsafe_enabled": True, "confidence_threshold": 0.7}."""
     policy = parse_policy({"name": "failsafe", "failsafe_enabled": True, "confidence_threshold": 0.9})
 
     assert policy == FailsafePolicy(enabled=True, confidence_threshold=0.9)
@@ -117,8 +117,8 @@ def test_the_published_configuration_is_read_as_it_stands() -> None:
     ("keyword", "category"),
     [(word, category) for category, words in CATEGORY_KEYWORDS.items() for word in words],
 )
-def test_every_example_keyword_finds_its_category(keyword: str, category: Category) -> None:
-    """Seed 000, the table of six categories; words of two categories belong to the more specific."""
+def test_every_example_keyword_finds_its_category(keyword: str, category: ErrorKind) -> None:
+    """FailsafeNode, the table of six categories; words of two categories belong to the more specific."""
     found = assessed(f"This is {keyword}.{LONG}", POLICY, scores={Aspect.CONFIDENCE: 0.5})
 
     assert found.category == category
@@ -127,10 +127,10 @@ def test_every_example_keyword_finds_its_category(keyword: str, category: Catego
 
 @pytest.mark.parametrize(
     ("failure", "category"),
-    [(Failure.TOOL_FAILURE, "TOOL_FAILURE"), (Failure.TIMEOUT, "TIMEOUT")],
+    [(RunFailure.TOOL_FAILURE, "TOOL_FAILURE"), (RunFailure.TIMEOUT, "TIMEOUT")],
 )
-def test_typed_errors_give_the_category_without_any_word(failure: Failure, category: str) -> None:
-    """A tool that failed or timed out is known from its error, whatever the draft says."""
+def test_typed_errors_give_the_category_without_any_word(failure: RunFailure, category: str) -> None:
+    """A failed or timed-out tool is recognised by its error, with any draft."""
     found = assessed("The parcel is on its way." + LONG, POLICY, Evidence(failures=(failure,)))
 
     assert (found.category, found.action) == (category, Action.FALLBACK)
@@ -147,33 +147,33 @@ def test_typed_errors_give_the_category_without_any_word(failure: Failure, categ
 def test_the_worked_scenarios_end_as_published(
     draft: str, published: float, computed: float, category: str
 ) -> None:
-    """Seed 000's three scenarios: category and output hold; its figures contradict its own algorithm."""
+    """FailsafeNode's three scenarios: category and output hold; its figures contradict its own algorithm."""
     found = assessed(draft, POLICY, scores={Aspect.CONFIDENCE: computed})
 
     assert found.category == category
     assert found.action is Action.FALLBACK
     assert found.fallback_text == RESPONSES[category]
-    assert found.confidence == pytest.approx(computed) != published
+    assert found.diagnostics["confidence_score"] == pytest.approx(computed) != published
 
 
 def test_responses_can_be_the_accounts_own() -> None:
-    """Seed 000: failsafe responses are customisable, per category."""
+    """FailsafeNode: failsafe responses are customisable, per category."""
     policy = FailsafePolicy(responses={"TIMEOUT": "One moment please."})
     found = assessed("The request timed out." + LONG, policy)
     other = assessed("There are multiple interpretations." + LONG, policy)
 
     assert found.fallback_text == "One moment please."
-    assert other.fallback_text == RESPONSES[Category.AMBIGUOUS_QUERY]
+    assert other.fallback_text == RESPONSES[ErrorKind.AMBIGUOUS_QUERY]
 
 
 AT = datetime(2025, 8, 13, 0, 35, 58, 436909, tzinfo=UTC)
 
 
 def test_the_record_of_a_pass_has_the_published_fields() -> None:
-    """Seed 000, "Successful Pass"; the time is an argument."""
+    """FailsafeNode, "Successful Pass"; the time is an argument."""
     found = assessed("It is open on Mondays.", POLICY)
 
-    assert stamped(found.diagnostics, AT) == {
+    assert with_timestamp(found.diagnostics, AT) == {
         "confidence_score": 0.8,
         "assessment": "PASSED",
         "timestamp": "2025-08-13T00:35:58.436909+00:00",
@@ -181,7 +181,7 @@ def test_the_record_of_a_pass_has_the_published_fields() -> None:
 
 
 def test_the_record_of_a_trigger_has_the_published_fields() -> None:
-    """Seed 000, "Failsafe Triggered", with a preview of the refused reply."""
+    """FailsafeNode, "Failsafe Triggered", with a preview of the refused reply."""
     found = assessed("I'm not sure about the answer to this question" + LONG * 2, POLICY)
     record = found.diagnostics
 

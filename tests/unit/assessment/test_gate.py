@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.assessment.samples import assessed
-from worker.assessment import Evidence, default_policy, refuse_early
-from worker.assessment.calibrated import CalibratedPolicy
-from worker.assessment.failsafe import FailsafePolicy
-from worker.assessment.gate import kind_of
-from worker.assessment.values import Action
+from worker.assessment import Evidence, default_policy, early_refusal
+from worker.assessment.gate import reply_kind
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.model import Action
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ from worker.assessment.values import Action
 )
 def test_small_talk_states_no_fact(text: str, kind: str) -> None:
     """Greetings, thanks, questions back, hand-offs and admissions, in several languages."""
-    assert kind_of(text) == kind
+    assert reply_kind(text) == kind
 
 
 @pytest.mark.parametrize(
@@ -68,8 +69,8 @@ def test_small_talk_states_no_fact(text: str, kind: str) -> None:
     ],
 )
 def test_a_fact_behind_a_courtesy_is_still_checked(text: str) -> None:
-    """Courtesy must not carry facts past the check."""
-    assert kind_of(text) == "answer"
+    """A courtesy with a fact is checked."""
+    assert reply_kind(text) == "answer"
 
 
 def test_the_gate_lets_small_talk_pass_without_evidence() -> None:
@@ -96,7 +97,7 @@ def test_published_policies_have_no_gate_unless_an_account_wants_one() -> None:
 )
 def test_a_question_without_evidence_is_refused_before_generation(query: str, refused: bool) -> None:
     """No passage, no model call; a greeting asks for no passage."""
-    found = refuse_early(query=query, evidence=Evidence(), policy=CalibratedPolicy())
+    found = early_refusal(query=query, evidence=Evidence(), policy=CalibratedPolicy())
 
     assert (found is not None) is refused
     assert found is None or (found.category, found.action) == ("no_evidence", "escalate")
@@ -109,13 +110,36 @@ def test_a_question_without_evidence_is_refused_before_generation(query: str, re
 def test_an_admission_not_to_know_is_answered_as_a_low_draft(
     draft: str, low_action: Action, *, has_text: bool
 ) -> None:
-    """It states no fact, and it is of no use to the author: the account's low action, never `send`."""
+    """It states no fact and does not help the author: the account's low action, never `send`."""
     found = assessed(draft, CalibratedPolicy(low_action=low_action), Evidence())
 
-    assert (found.action, found.category, found.confidence) == (low_action, "refusal", 1.0)
+    assert (found.action, found.category, found.confidence) == (low_action, "refusal", 0.0)
     assert (found.fallback_text is not None) is has_text
 
 
-def test_a_published_policy_with_a_gate_sends_an_admission() -> None:
-    """The four designs have no such outcome; an account that gives one of them a gate lets it pass."""
-    assert assessed("I don't know.", FailsafePolicy(gate=True)).action is Action.SEND
+def test_a_published_policy_with_a_gate_sends_a_greeting_and_no_admission() -> None:
+    """The gate is for what needs no fact check; a draft without an answer is of no use to the author."""
+    policy = FailsafePolicy(gate=True)
+
+    assert assessed("Hello!", policy).action is Action.SEND
+    assert assessed("I don't know.", policy).action is Action.FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [
+        (SafetyPolicy(), True),
+        (SafetyPolicy(gate=True), False),
+        (CalibratedPolicy(), False),
+        (CalibratedPolicy(gate=False), True),
+    ],
+)
+def test_a_greeting_is_refused_before_generation_where_its_reply_would_be(
+    policy: SafetyPolicy | CalibratedPolicy, *, refused: bool
+) -> None:
+    """No model call is paid for a reply to "hello" that the policy refuses; a gate lets the reply pass."""
+    early = early_refusal(query="Hello!", evidence=Evidence(), policy=policy)
+    reply = assessed("Hello! How can I help you today?", policy, Evidence(), query="Hello!")
+
+    assert (early is not None) is refused
+    assert (reply.action is not Action.SEND) is refused

@@ -1,4 +1,4 @@
-"""Seed 001 (Confidence Guardrail): every number in it that is a rule."""
+"""Confidence Guardrail (Confidence Guardrail): every number in it that is a rule."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.unit.assessment.samples import ScriptedJudge, assessed, evidence, questions_of
-from worker.assessment import Evidence, assess, better_of, parse_policy, recheck_of
-from worker.assessment.calibrated import CalibratedPolicy
-from worker.assessment.guardrail import (
+from tests.unit.assessment.samples import ScriptedJudge, asked, assessed, evidence, questions_of
+from worker.assessment import Evidence, better_assessment, parse_policy, recheck_search
+from worker.assessment.judge import Aspect
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.guardrail import (
     FALLBACK_MESSAGE,
     WEIGHTS,
     GuardrailPolicy,
     certainty_score,
+    confidence_log_entry,
+    confidence_tier,
     grounding_band,
-    log_entry,
-    tier_of,
     with_recheck,
 )
-from worker.assessment.judge import Aspect
-from worker.assessment.outcomes import stamped
-from worker.assessment.values import Action, Recheck, Tier
+from worker.assessment.policies.outcomes import with_timestamp
+from worker.assessment.values import SearchBounds
+from worker.model import Action, Tier
 
 POLICY = GuardrailPolicy()
 DRAFT = "Items can be returned within 30 days."
@@ -34,7 +35,7 @@ def scores(grounding: float, certainty: float) -> dict[Aspect, str | float]:
 
 
 def test_the_weights_are_60_30_and_10_percent() -> None:
-    """Seed 001: grounding 60 %, retrieval 30 %, certainty 10 %; the published breakdown gives 0.85."""
+    """Guardrail: grounding 60 %, retrieval 30 %, certainty 10 %; the published breakdown gives 0.85."""
     found = assessed(DRAFT, POLICY, evidence(0.8), scores=scores(0.9, 0.7))
 
     assert dict(WEIGHTS) == {"grounding": 0.6, "retrieval": 0.3, "certainty": 0.1}
@@ -54,8 +55,8 @@ def test_the_weights_are_60_30_and_10_percent() -> None:
     ],
 )
 def test_tiers_begin_at_0_8_and_0_5(score: float, tier: str) -> None:
-    """Seed 001: high from 0.8, medium 0.5 to 0.79, low below; 0.795 is medium."""
-    assert tier_of(score, POLICY) == tier
+    """Confidence Guardrail: high from 0.8, medium 0.5 to 0.79, low below; 0.795 is medium."""
+    assert confidence_tier(score, POLICY) == tier
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,12 @@ def test_tiers_begin_at_0_8_and_0_5(score: float, tier: str) -> None:
     ],
 )
 def test_grounding_has_five_bands(score: float, meaning: str) -> None:
-    """Seed 001, "Grounding Score"."""
+    """Confidence Guardrail, "Grounding Score"."""
     assert grounding_band(score) == meaning
 
 
 def test_retrieval_is_the_mean_similarity() -> None:
-    """Seed 001: average similarity of the retrieved documents, nought without any."""
+    """Confidence Guardrail: average similarity of the retrieved documents, 0 without any."""
     found = assessed(DRAFT, POLICY, evidence(0.9, 0.5), scores=scores(1.0, 1.0))
     without = assessed(DRAFT, POLICY, Evidence(), scores=scores(1.0, 1.0))
 
@@ -89,17 +90,39 @@ def test_retrieval_is_the_mean_similarity() -> None:
         ("It is open.", 0.9, 0.9),
         ("I think it is open.", 0.9, 0.8),
         ("I think it is maybe, possibly open.", 0.9, 0.6),
-        ("It is open.", None, 1.0),
         ("I think maybe possibly perhaps probably.", 0.2, 0.0),
     ],
 )
 def test_hedging_reduces_the_certainty(draft: str, self_assessed: float | None, certainty: float) -> None:
-    """Seed 001: hedging language and self-assessment; "I think", "maybe", "possibly" reduce it."""
+    """Guardrail: hedging language and self-assessment; "I think", "maybe", "possibly" reduce it."""
     assert certainty_score(draft, self_assessed, 0.1) == pytest.approx(certainty)
 
 
+@pytest.mark.parametrize(
+    ("grounding", "similarity", "expected"),
+    [
+        (1.0, 0.9, (0.87, Tier.HIGH, Action.SEND, "")),
+        (0.9, 0.8, (0.78, Tier.MEDIUM, Action.RECHECK, "judge_unavailable")),
+        (0.3, 0.9, (0.45, Tier.LOW, Action.ESCALATE, "judge_unavailable")),
+    ],
+)
+@pytest.mark.parametrize("failed", ["yes", "NaN", "7", "I am quite certain.", ""])
+def test_a_certainty_that_was_not_scored_is_no_certainty(
+    failed: str, grounding: float, similarity: float, expected: tuple[float, Tier, Action, str]
+) -> None:
+    """The confidence is the least it can be; a reply that is high even so needs no more."""
+    answers: dict[Aspect, str | float] = {Aspect.GROUNDING: grounding, Aspect.CERTAINTY: failed}
+    found = assessed(DRAFT, POLICY, evidence(similarity), scores=answers)
+    breakdown = found.diagnostics["confidenceBreakdown"]
+
+    assert (found.confidence, found.tier, found.action, found.category) == expected
+    assert isinstance(breakdown, dict)
+    assert (breakdown["certainty"], "certainty" in found.signals) == (None, False)
+    assert "Certainty: not judged" in found.explanation
+
+
 def test_a_hedging_phrase_takes_a_tenth_unless_an_account_says_otherwise() -> None:
-    """The document gives no number; ours is 0.1."""
+    """The design gives no number; Hushgate's is 0.1."""
     hedged = assessed("I think it is open.", POLICY, scores=scores(1.0, 1.0))
     harsh = assessed("I think it is open.", GuardrailPolicy(hedge_penalty=0.5), scores=scores(1.0, 1.0))
 
@@ -112,28 +135,28 @@ def test_both_judges_are_asked_at_once() -> None:
 
 
 def test_use_case_1_high_confidence_is_delivered() -> None:
-    """Seed 001, use case 1: similarity 0.92, confidence 0.95, delivered."""
+    """Confidence Guardrail, use case 1: similarity 0.92, confidence 0.95, delivered."""
     found = assessed(DRAFT, POLICY, evidence(0.92), scores=scores(1.0, 0.74))
 
     assert (round(found.confidence, 9), found.tier, found.action) == (0.95, Tier.HIGH, Action.SEND)
 
 
 def test_use_case_2_medium_confidence_is_rechecked_and_the_better_one_stands() -> None:
-    """Seed 001, use case 2: 0.68 at similarity 0.65, rechecked with 10 documents from 0.3, 0.87."""
+    """Guardrail, use case 2: 0.68 at similarity 0.65, rechecked with 10 documents from 0.3, 0.87."""
     before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
     again = Evidence(passages=evidence(0.8).passages, rechecks=1)
     after = assessed(DRAFT, POLICY, again, scores=scores(0.9, 0.9))
 
     assert (round(before.confidence, 9), before.tier, before.action) == (0.68, Tier.MEDIUM, Action.RECHECK,
     )  # fmt: skip
-    assert recheck_of(POLICY) == Recheck(documents=10, min_similarity=0.3)
+    assert recheck_search(POLICY) == SearchBounds(documents=10, min_similarity=0.3)
     assert (POLICY.initial_documents, POLICY.initial_similarity) == (5, 0.4)
     assert (round(after.confidence, 9), after.tier, after.action) == (0.87, Tier.HIGH, Action.SEND)
-    assert better_of(before, after) is after
+    assert better_assessment(before, after) is after
 
 
 def test_use_case_3_low_confidence_is_escalated_with_an_explanation() -> None:
-    """Seed 001, use case 3: no documents, confidence 0.15, handed to a person."""
+    """Confidence Guardrail, use case 3: no documents, confidence 0.15, handed to a person."""
     found = assessed("It is blue.", POLICY, Evidence(), scores=scores(0.1, 0.9))
 
     assert (round(found.confidence, 9), found.tier, found.action) == (0.15, Tier.LOW, Action.ESCALATE)
@@ -141,15 +164,15 @@ def test_use_case_3_low_confidence_is_escalated_with_an_explanation() -> None:
 
 
 def test_a_recheck_that_does_not_improve_is_dropped() -> None:
-    """Seed 001: compare; if improved, the new reply, else the original."""
+    """Confidence Guardrail: compare; if improved, the new reply, else the original."""
     before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
     same = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
 
-    assert better_of(before, same) is before
+    assert better_assessment(before, same) is before
 
 
 def test_a_reply_that_stands_after_a_vain_recheck_says_that_it_was_rechecked() -> None:
-    """Seed 001: recheckAttempted and recheckCount are of the message, whichever draft went out."""
+    """Guardrail: recheckAttempted and recheckCount are of the message, whichever draft went out."""
     before = assessed(DRAFT, POLICY, evidence(0.65), scores=scores(0.65, 0.95))
     kept = with_recheck(before)
 
@@ -159,29 +182,29 @@ def test_a_reply_that_stands_after_a_vain_recheck_says_that_it_was_rechecked() -
 
 
 def test_another_design_has_no_confidence_log() -> None:
-    """The log is seed 001's own."""
-    assert log_entry(assessed(DRAFT, CalibratedPolicy())) is None
+    """The log is Confidence Guardrail's own."""
+    assert confidence_log_entry(assessed(DRAFT, CalibratedPolicy())) is None
 
 
 def test_a_reply_is_rechecked_once() -> None:
-    """Seed 001: a medium reply after its recheck is delivered; only low ones fall back or escalate."""
+    """Guardrail: a medium reply after its recheck is delivered; only low ones fall back or escalate."""
     again = Evidence(passages=evidence(0.65).passages, rechecks=1)
 
     assert assessed(DRAFT, POLICY, again, scores=scores(0.65, 0.95)).action is Action.SEND
 
 
 def test_recheck_and_escalation_can_be_switched_off() -> None:
-    """Seed 001: enableRecheck, enableEscalation; without escalation the fallback message is sent."""
+    """Guardrail: enableRecheck, enableEscalation; without escalation the fallback message is sent."""
     policy = GuardrailPolicy(enable_recheck=False, enable_escalation=False)
     medium = assessed(DRAFT, policy, evidence(0.65), scores=scores(0.65, 0.95))
     low = assessed(DRAFT, policy, evidence(0.1), scores=scores(0.1, 0.5))
 
-    assert (medium.action, recheck_of(policy)) == (Action.SEND, None)
+    assert (medium.action, recheck_search(policy)) == (Action.SEND, None)
     assert (low.action, low.fallback_text) == (Action.FALLBACK, FALLBACK_MESSAGE)
 
 
 def test_the_five_options_are_read_under_their_published_names() -> None:
-    """Seed 001, "Configuration Options"."""
+    """Confidence Guardrail, "Configuration Options"."""
     policy = parse_policy(
         {
             "name": "guardrail",
@@ -203,11 +226,11 @@ def test_the_five_options_are_read_under_their_published_names() -> None:
 
 
 def test_the_metadata_has_every_published_field() -> None:
-    """Seed 001, "Message Metadata" and "confidenceLog"; the time is an argument."""
+    """Confidence Guardrail, "Message Metadata" and "confidenceLog"; the time is an argument."""
     again = Evidence(passages=evidence(0.8).passages, rechecks=1)
     found = assessed(DRAFT, POLICY, again, scores=scores(0.9, 0.7))
     at = datetime(2025, 10, 27, 12, tzinfo=UTC)
-    entry = log_entry(replace(found, diagnostics=stamped(found.diagnostics, at)))
+    entry = confidence_log_entry(replace(found, diagnostics=with_timestamp(found.diagnostics, at)))
 
     assert found.diagnostics == {
         "confidence": 0.85,
@@ -232,7 +255,7 @@ def test_the_metadata_has_every_published_field() -> None:
 
 async def test_without_a_grounding_score_nothing_is_delivered() -> None:
     """A judge that is down is no grounding of 0 and no pass: the reply is low and says why."""
-    found = await assess(
+    found = await asked(
         query="q", evidence=evidence(1.0), draft=DRAFT, policy=POLICY, judge=ScriptedJudge(None)
     )
 

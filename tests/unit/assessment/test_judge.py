@@ -1,12 +1,12 @@
-"""The judge port: what an answer is worth, and that a failure is never a score."""
+"""The judge port: how an answer is read, and that a failure is never a score."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.unit.assessment.samples import ScriptedJudge, evidence, unscored
-from worker.assessment import assess, default_policy
-from worker.assessment.judge import Aspect, Question, read_answer
+from tests.unit.assessment.samples import ScriptedJudge, asked, evidence, unscored
+from worker.assessment import default_policy
+from worker.assessment.judge import Aspect, JudgeQuestion, read_answer
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ async def test_a_judge_that_gives_no_score_never_moves_the_confidence(
 ) -> None:
     """The outcome is named in the failed checks and the confidence is what it is without a judge."""
     draft = "I think items can maybe be returned within 90 days, partially."
-    without = await assess(
+    without = await asked(
         query="Returns?", evidence=evidence(0.9), draft=draft, policy=default_policy(name), judge=None
     )
-    found = await assess(
+    found = await asked(
         query="Returns?",
         evidence=evidence(0.9),
         draft=draft,
@@ -71,9 +71,9 @@ async def test_a_judge_that_gives_no_score_never_moves_the_confidence(
 
 
 async def test_a_judge_reads_the_context_with_the_question() -> None:
-    """The prompt carries query, numbered passages and claim, and asks for one number."""
+    """The prompt contains query, numbered passages and claim, and asks for one number."""
     judge = ScriptedJudge(0.9)
-    await assess(
+    await asked(
         query="How long?",
         evidence=evidence(0.9),
         draft="It takes 90 days.",
@@ -93,11 +93,11 @@ async def test_a_bug_in_a_judge_rises() -> None:
     """Only unavailable and rejected models are outcomes; anything else is a bug."""
 
     class Broken:
-        async def judge(self, question: Question) -> float:
+        async def judge(self, question: JudgeQuestion) -> float:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await assess(
+        await asked(
             query="q",
             evidence=evidence(0.9),
             draft="It takes 90 days.",

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from worker.assessment import default_policy, parse_policy
-from worker.assessment.calibrated import CalibratedPolicy
-from worker.assessment.coefficients import model_as_json, shipped_model
-from worker.assessment.policies import DESIGNS, design_of
-from worker.assessment.safety_checks import SafetyPolicy
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.designs import DESIGNS, design_name
+from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.signals.coefficients import model_json, shipped_model
 from worker.errors import PolicyRejected
 from worker.model import Json
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_has_defaults(name: str) -> None:
-    """A name alone is a policy."""
-    assert design_of(default_policy(name)) == name
+    """A policy may be only a name."""
+    assert design_name(default_policy(name)) == name
 
 
 def test_an_account_that_says_nothing_has_the_calibrated_policy() -> None:
@@ -43,7 +43,7 @@ def test_fields_override_defaults() -> None:
 
 def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
     """What `assess calibrate --as-policy` writes is read back."""
-    policy = parse_policy({"name": "calibrated", "model": model_as_json(shipped_model())})
+    policy = parse_policy({"name": "calibrated", "model": model_json(shipped_model())})
 
     assert policy == CalibratedPolicy()
 
@@ -105,7 +105,7 @@ def test_a_wrong_policy_is_refused_by_field(data: Json, problem: str) -> None:
 
 
 def test_every_problem_is_reported_at_once() -> None:
-    """An account mends its policy in one go."""
+    """All problems of a policy are reported together."""
     with pytest.raises(PolicyRejected) as caught:
         parse_policy({"name": "safety", "min_grounding_score": "x", "require_citations": "y"})
 

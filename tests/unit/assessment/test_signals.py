@@ -7,13 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.assessment.samples import passage
-from worker.assessment.citations import citation_check
-from worker.assessment.coefficients import shipped_model
-from worker.assessment.figures import canonical, numbers, quantities, times_of_day
-from worker.assessment.language import language_of, mixed_script_words, script_of, wrong_language
-from worker.assessment.records import doubtful_attributes, flattened, pairs_of
-from worker.assessment.signals import EvidenceKind, grounds_of, lexical_signals
-from worker.assessment.words import facts, normalised, sentences, unaccented, unit_of, units
+from worker.assessment.signals.coefficients import shipped_model
+from worker.assessment.signals.lexical import EvidenceKind, evidence_grounds, lexical_signals
+from worker.assessment.signals.records import doubtful_attributes, record_pairs, record_text
+from worker.assessment.text.citations import citation_check
+from worker.assessment.text.language import detect_language, main_script, mixed_script_words, wrong_language
+from worker.assessment.text.quantities import (
+    canonical_number,
+    stated_numbers,
+    stated_quantities,
+    times_of_day,
+)
+from worker.assessment.text.words import (
+    comparable_unit,
+    fact_units,
+    normalised_text,
+    split_sentences,
+    text_units,
+    unaccented_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +43,7 @@ from worker.assessment.words import facts, normalised, sentences, unaccented, un
 )
 def test_one_word_in_two_spellings_is_one_unit(one: str, other: str, same: bool) -> None:
     """English endings and the place of a Vietnamese tone mark do not matter; tones do."""
-    assert (unit_of(one) == unit_of(other)) is same
+    assert (comparable_unit(one) == comparable_unit(other)) is same
 
 
 @pytest.mark.parametrize(
@@ -40,7 +52,7 @@ def test_one_word_in_two_spellings_is_one_unit(one: str, other: str, same: bool)
         ("立法会共有", ["立法", "法会", "会共", "共有"]),
         ("我", ["我"]),
         ("GoodForGroups", ["good", "for", "group"]),
-        ("Phong Nha-Kẻ", ["phong", "nha", unit_of("kẻ")]),
+        ("Phong Nha-Kẻ", ["phong", "nha", comparable_unit("kẻ")]),
         ("70個 seats", ["70", "個", "seat"]),
         ("They’re", ["they"]),
         ("ＦＵＬＬ", ["full"]),
@@ -48,12 +60,12 @@ def test_one_word_in_two_spellings_is_one_unit(one: str, other: str, same: bool)
 )
 def test_units_are_words_syllables_or_character_bigrams(text: str, found: list[str]) -> None:
     """Scripts without spaces are compared by pairs of characters."""
-    assert units(normalised(text)) == found
+    assert text_units(normalised_text(text)) == found
 
 
 def test_grammar_and_numbers_are_no_facts() -> None:
-    """Stop words, lone letters and bare numbers carry no fact of their own here."""
-    assert facts(units("the return of a x 30 parcel và của")) == ["return", "parcel"]
+    """Stop words, single letters and bare numbers are no facts here."""
+    assert fact_units(text_units("the return of a x 30 parcel và của")) == ["return", "parcel"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +82,7 @@ def test_grammar_and_numbers_are_no_facts() -> None:
 )
 def test_sentences_follow_unicode_rules(text: str, found: list[str]) -> None:
     """Full stops of several scripts, list items, characters beyond the basic plane."""
-    assert sentences(text) == found
+    assert split_sentences(text) == found
 
 
 @pytest.mark.parametrize(
@@ -86,15 +98,15 @@ def test_sentences_follow_unicode_rules(text: str, found: list[str]) -> None:
     ],
 )
 def test_a_number_has_one_spelling(number: str, same: str) -> None:
-    """Thousands separators, decimal commas and leading noughts are spelling."""
-    assert canonical(number) == same
+    """Thousands separators, decimal commas and leading zeros are spelling."""
+    assert canonical_number(number) == same
 
 
 def test_numbers_leave_out_what_only_counts_the_text() -> None:
     """List numbers, passage numbers, citations and times of day state no quantity."""
     text = "1. See passage 2 and 3.\n2. At 9:00 PM it costs 15 [4]."
 
-    assert numbers(text) == {"15"}
+    assert stated_numbers(text) == {"15"}
 
 
 def test_times_are_compared_as_times() -> None:
@@ -104,7 +116,7 @@ def test_times_are_compared_as_times() -> None:
 
 def test_quantities_keep_the_unit_beside_the_number() -> None:
     """Percent, money, degrees and words after a number."""
-    assert quantities("$3.50, 20%, 30 days, 39,1 °C") == {
+    assert stated_quantities("$3.50, 20%, 30 days, 39,1 °C") == {
         ("3.5", "$"),
         ("20", "%"),
         ("30", "day"),
@@ -114,26 +126,26 @@ def test_quantities_keep_the_unit_beside_the_number() -> None:
 
 def test_json_is_read_as_lines() -> None:
     """Nested objects become paths; prose and broken JSON stay as they are."""
-    assert flattened('{"a": {"b": [1, null]}, "c": true}') == "a b: 1\na b: \nc: True"
-    assert flattened("{not json") == "{not json"
-    assert flattened("[" * 100_000) == "[" * 100_000
+    assert record_text('{"a": {"b": [1, null]}, "c": true}') == "a b: 1\na b: \nc: True"
+    assert record_text("{not json") == "{not json"
+    assert record_text("[" * 100_000) == "[" * 100_000
 
 
 def test_only_records_are_records() -> None:
     """Prose with a colon is no record; five key: value lines are."""
-    assert pairs_of("Note: this is prose.\nIt goes on.\nAnd on.") == ()
-    assert len(pairs_of("a: 1\nb: 2\nc:\nd: no\ne: true")) == 5
+    assert record_pairs("Note: this is prose.\nIt goes on.\nAnd on.") == ()
+    assert len(record_pairs("a: 1\nb: 2\nc:\nd: no\ne: true")) == 5
 
 
 def test_attributes_that_are_off_or_blank_are_named_by_their_own_words() -> None:
     """Words shared by many attributes (restaurants) do not name one."""
-    record = pairs_of(
+    record = record_pairs(
         "RestaurantsTakeOut: False\nRestaurantsReservations: None\nRestaurantsTableService: True\n"
         "RestaurantsDelivery: True\nname: X"
     )
     found = {tuple(sorted(a.words)): a.blank for a in doubtful_attributes(record)}
 
-    assert found == {(unit_of("take"),): False, (unit_of("reservations"),): True}
+    assert found == {(comparable_unit("take"),): False, (comparable_unit("reservations"),): True}
 
 
 @pytest.mark.parametrize(
@@ -171,13 +183,13 @@ def test_a_language_is_told_among_the_configured_ones(
     text: str, configured: tuple[str, ...], language: str | None
 ) -> None:
     """By script first, then by the library; None when not sure."""
-    assert language_of(text, configured) == language
+    assert detect_language(text, configured) == language
 
 
 def test_a_script_no_configured_language_uses_is_wrong() -> None:
     """Known without any model of a language."""
     assert wrong_language("Вы можете вернуть товар.", "en", ("en",)) == "cyrillic"
-    assert script_of("123 !") is None
+    assert main_script("123 !") is None
 
 
 def test_look_alike_words_are_found() -> None:
@@ -187,16 +199,16 @@ def test_look_alike_words_are_found() -> None:
 
 def test_a_question_may_be_repeated_without_evidence() -> None:
     """Words of the question are no claim, with or without their accents."""
-    grounds = grounds_of("Chinh sach doi tra", "Ba mươi ngày.")
+    grounds = evidence_grounds("Chinh sach doi tra", "Ba mươi ngày.")
     found = lexical_signals(grounds, "Chính sách đổi trả: ba mươi ngày.")
 
     assert found["missing_words"] == 0.0
-    assert unaccented("đổi") == "doi"
+    assert unaccented_unit("đổi") == "doi"
 
 
 def test_a_relative_of_a_known_word_is_less_new() -> None:
-    """Medicine beside medical counts 0.35 of a new word."""
-    grounds = grounds_of("q", "medical care")
+    """Medicine counts 0.35 of a new word when the evidence has medical."""
+    grounds = evidence_grounds("q", "medical care")
     near = lexical_signals(grounds, "medicine")["missing_words"]
     far = lexical_signals(grounds, "bicycle")["missing_words"]
 
@@ -213,8 +225,8 @@ WORDS = st.lists(
 def test_a_draft_copied_from_its_evidence_has_no_missing_fact(
     query: list[str], context: list[str], draft: list[str]
 ) -> None:
-    """Whatever the texts: every signal is finite and nought or more, and a copy misses nothing."""
-    grounds = grounds_of(" ".join(query), " ".join(context))
+    """For any texts every signal is finite and at least 0, and a copy has no missing words."""
+    grounds = evidence_grounds(" ".join(query), " ".join(context))
     found = lexical_signals(grounds, " ".join(draft))
     copied = lexical_signals(grounds, " ".join(context))
 
@@ -239,14 +251,14 @@ def test_no_signal_lowers_the_risk(kind: EvidenceKind) -> None:
 )
 def test_a_name_is_a_pair_of_capitalised_words(draft: str, invented: bool) -> None:
     """Known words do not make a known name: the pair must stand in the evidence or the question."""
-    grounds = grounds_of("q", "Maria Lopez lives in Porto. Ana Santos does not.")
+    grounds = evidence_grounds("q", "Maria Lopez lives in Porto. Ana Santos does not.")
 
     assert (lexical_signals(grounds, draft)["unsupported_names"] > 0.0) is invented
 
 
 def test_the_last_sentence_is_looked_at_by_itself() -> None:
-    """Summaries tend to close with a remark nothing carries."""
-    grounds = grounds_of("", "The ferry sank near Bari. Nobody died.")
+    """Summaries often end with a remark that no evidence supports."""
+    grounds = evidence_grounds("", "The ferry sank near Bari. Nobody died.")
     found = lexical_signals(grounds, "The ferry sank near Bari. Investors remain thrilled about innovation.")
 
     assert found["last_sentence"] == found["worst_sentence"] > found["mean_sentence"] > 0.0

@@ -1,4 +1,4 @@
-"""Learning from labels: groups stay whole, thresholds hold their goal, the record says how it was done."""
+"""Training: groups are not split, thresholds keep their goal, the record describes the run."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from worker.assessment.coefficients import model_as_json, model_from, shipped_model
-from worker.assessment.signals import EvidenceKind
-from worker.assessment.training import (
+from worker.assessment.signals.coefficients import model_json, parse_model, shipped_model
+from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.training.fitting import (
     TRAINED_SIGNALS,
-    Example,
     Goal,
-    Source,
-    cross_validated,
-    folds,
+    LabelledReply,
+    TrainingSource,
+    cross_validated_confidences,
+    fit_model,
+    fold_numbers,
     reject_threshold,
-    trained,
 )
 
-SOURCE = Source(data="made up", licence="CC0", trained_on="2026-11-21")
+SOURCE = TrainingSource(data="made up", licence="CC0", trained_on="2026-11-21")
 
 
 @dataclass(slots=True)
@@ -39,22 +39,22 @@ class PlainFitter:
     def logistic(
         self, rows: Sequence[Sequence[float]], ungrounded: Sequence[bool]
     ) -> tuple[float, tuple[float, ...]]:
-        """The first signal alone."""
+        """Weights only the first signal."""
         self.seen.append(len(rows))
         return sum(ungrounded) / len(rows) - 2.0, (3.0, *[0.0] * (len(TRAINED_SIGNALS) - 1))
 
     def send_threshold(
         self, confidences: Sequence[float], ungrounded: Sequence[bool], goal: Goal
     ) -> float | None:
-        """As told."""
+        """The given threshold."""
         return self.threshold
 
 
-def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> list[Example]:
+def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> list[LabelledReply]:
     """Two replies a group: one with nothing missing, one with much."""
     quiet = {"unsupported_numbers": 0.0, "unsupported_names": 0.0, "bare_sentences": 0.0}
     return [
-        Example(
+        LabelledReply(
             group=f"g{n:02}", kind=kind, signals={**quiet, "missing_words": 2.0 * bad}, ungrounded=bool(bad)
         )
         for n in range(groups)
@@ -65,23 +65,23 @@ def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> li
 def test_a_group_is_never_split() -> None:
     """Fold sizes differ by at most one group."""
     groups = [e.group for e in examples(23)]
-    found = folds(groups)
+    found = fold_numbers(groups)
 
     assert all(len({f for g, f in zip(groups, found, strict=True) if g == name}) == 1 for name in groups)
     assert sorted(found.count(fold) for fold in range(5)) == [8, 8, 10, 10, 10]
 
 
 def test_folds_are_the_same_every_time() -> None:
-    """Nothing is drawn by lot."""
+    """The folds are not random."""
     groups = [e.group for e in examples()]
 
-    assert folds(groups) == folds(list(groups))
+    assert fold_numbers(groups) == fold_numbers(list(groups))
 
 
 def test_a_reply_is_scored_by_coefficients_that_never_saw_its_group() -> None:
     """Five fits, each on four fifths of the rows."""
     fitter = PlainFitter()
-    confidences = cross_validated(examples(), fitter)
+    confidences = cross_validated_confidences(examples(), fitter)
 
     assert fitter.seen == [40] * 5
     assert min(confidences[::2]) > max(confidences[1::2])
@@ -100,7 +100,7 @@ def test_the_reject_threshold_keeps_its_precision(labels: list[int], threshold: 
 
 def test_a_model_carries_the_record_of_its_training() -> None:
     """Data, licence, date, libraries, rows, groups, held-out figures."""
-    model = trained(
+    model = fit_model(
         examples(), fitter=PlainFitter(), goal=Goal(), source=SOURCE, base=shipped_model(), version=7
     )
     kinds = model.record["kinds"]
@@ -123,7 +123,7 @@ def test_a_model_carries_the_record_of_its_training() -> None:
 def test_too_few_groups_keep_the_old_coefficients() -> None:
     """What cannot be cross-validated is not learnt, and the record says so."""
     base = shipped_model()
-    model = trained(examples(19), fitter=PlainFitter(), goal=Goal(), source=SOURCE, base=base, version=2)
+    model = fit_model(examples(19), fitter=PlainFitter(), goal=Goal(), source=SOURCE, base=base, version=2)
 
     assert model.kinds == base.kinds
     assert model.record["kinds"] == {
@@ -135,7 +135,7 @@ def test_too_few_groups_keep_the_old_coefficients() -> None:
 
 def test_without_a_certified_threshold_nothing_is_sent_unread() -> None:
     """None certified means 1.0: every reply goes to the judge."""
-    model = trained(
+    model = fit_model(
         examples(),
         fitter=PlainFitter(threshold=None),
         goal=Goal(),
@@ -151,11 +151,11 @@ def test_a_model_survives_its_json_form() -> None:
     """Written and read back."""
     model = shipped_model()
 
-    assert model_from(json.loads(json.dumps(model_as_json(model)))) == model
+    assert parse_model(json.loads(json.dumps(model_json(model)))) == model
 
 
 def test_the_shipped_record_names_its_data_and_libraries() -> None:
-    """RAGTruth alone, MIT; nothing of the data whose licence forbids it."""
+    """Only RAGTruth (MIT), no data whose licence forbids training."""
     record = shipped_model().record
 
     assert str(record["data"]).startswith("RAGTruth")

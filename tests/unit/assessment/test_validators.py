@@ -1,22 +1,23 @@
-"""Seed 002 (Confidence Validation & Fallback): every number in it that is a rule."""
+"""Confidence Validation (Confidence Validation & Fallback): every number in it that is a rule."""
 
 from __future__ import annotations
+
+import unicodedata
 
 import pytest
 
 from tests.unit.assessment.samples import assessed, evidence, passage
 from worker.assessment import Evidence, parse_policy
-from worker.assessment.validator_metrics import metrics
-from worker.assessment.validators import (
-    Fault,
+from worker.assessment.policies.validator_metrics import assessment_metrics
+from worker.assessment.policies.validators import (
+    ValidatorFault,
     ValidatorsPolicy,
     confidence_score,
-    expresses_uncertainty,
+    confidence_tier,
     fallback_answer,
     is_overconfident,
-    tier_of,
 )
-from worker.assessment.values import Action
+from worker.model import Action
 
 POLICY = ValidatorsPolicy()
 NOTHING = Evidence()
@@ -30,20 +31,29 @@ CITED = "You can return any item within 30 days of delivery [1]."
         (1, (), 0.6),
         (2, (), 0.9),
         (7, (), 0.9),
-        (0, (Fault.MISSING_UNCERTAINTY,), 0.1),
-        (0, (Fault.MISSING_CITATION, Fault.MISSING_UNCERTAINTY), 0.1),
-        (2, (Fault.MISSING_CITATION,), 0.6),
-        (1, (Fault.MISSING_CITATION,), 0.3),
-        (2, (Fault.LOW_OVERLAP,), 0.65),
-        (2, (Fault.NUMERIC_UNITS,), 0.7),
-        (2, (Fault.ETHICS,), 0.7),
-        (1, (Fault.MISSING_CITATION, Fault.LOW_OVERLAP, Fault.NUMERIC_UNITS, Fault.ETHICS), 0.0),
+        (0, (ValidatorFault.MISSING_UNCERTAINTY,), 0.1),
+        (0, (ValidatorFault.MISSING_CITATION, ValidatorFault.MISSING_UNCERTAINTY), 0.1),
+        (2, (ValidatorFault.MISSING_CITATION,), 0.6),
+        (1, (ValidatorFault.MISSING_CITATION,), 0.3),
+        (2, (ValidatorFault.LOW_OVERLAP,), 0.65),
+        (2, (ValidatorFault.NUMERIC_UNITS,), 0.7),
+        (2, (ValidatorFault.ETHICS,), 0.7),
+        (
+            1,
+            (
+                ValidatorFault.MISSING_CITATION,
+                ValidatorFault.LOW_OVERLAP,
+                ValidatorFault.NUMERIC_UNITS,
+                ValidatorFault.ETHICS,
+            ),
+            0.0,
+        ),
     ],
 )
 def test_confidence_is_base_and_adjustments(
-    documents: int, faults: tuple[Fault, ...], confidence: float
+    documents: int, faults: tuple[ValidatorFault, ...], confidence: float
 ) -> None:
-    """Seed 002: 0.2/0.5/0.8 by documents, +0.1 passed, 0.1, -0.2, -0.15, -0.1; never below 0."""
+    """Confidence Validation: 0.2/0.5/0.8 by documents, +0.1 passed, 0.1, -0.2, -0.15, -0.1; never below 0."""
     assert confidence_score(documents, faults) == pytest.approx(confidence)
 
 
@@ -63,8 +73,8 @@ def test_confidence_is_base_and_adjustments(
     ],
 )
 def test_score_ranges_are_0_4_and_0_7(score: float, tier: str) -> None:
-    """Seed 002, "Score Ranges"; what it leaves between two ranges belongs to the lower."""
-    assert tier_of(score) == tier
+    """Confidence Validation, "Score Ranges"; what it leaves between two ranges belongs to the lower."""
+    assert confidence_tier(score) == tier
 
 
 @pytest.mark.parametrize(
@@ -82,14 +92,41 @@ def test_score_ranges_are_0_4_and_0_7(score: float, tier: str) -> None:
     ],
 )
 def test_uncertainty_is_known_in_three_languages(text: str) -> None:
-    """Seed 002, "Uncertainty Patterns Detected", whatever the case."""
-    assert expresses_uncertainty(text)
+    """Confidence Validation, "Uncertainty Patterns Detected", in any letter case."""
+    found = assessed(text, POLICY, NOTHING)
+
+    assert found.diagnostics["uncertainty_expressed"]
+    assert (found.failed_checks, found.action) == ((), Action.SEND)
 
 
 @pytest.mark.parametrize("text", ["It is definitely X.", "Chắc chắn 100% là X.", "绝对是这样。"])
 def test_overconfidence_is_known_in_three_languages(text: str) -> None:
-    """Seed 002: "Definitely X", "Chắc chắn 100%"."""
+    """Confidence Validation: "Definitely X", "Chắc chắn 100%"."""
     assert is_overconfident(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The offer runs indefinitely.",
+        "Uncertainly yours.",
+        "It is not guaranteed.",
+        "It isn't absolutely certain.",
+        "Tôi không chắc chắn.",
+        "我不肯定。",
+        "The lamp holds 1100%.",
+    ],
+)
+def test_a_word_within_a_word_or_a_denied_one_is_not_overconfident(text: str) -> None:
+    """Only whole words claim certainty, and "not guaranteed" claims none."""
+    assert not is_overconfident(text)
+
+
+@pytest.mark.parametrize("text", ["It is 100% true.", "Guaranteed!", "Chắc chắn 100%."])
+def test_a_claim_of_certainty_may_end_in_a_sign(text: str) -> None:
+    """The sign is part of the phrase, and so is a word in NFD."""
+    assert is_overconfident(text)
+    assert is_overconfident(unicodedata.normalize("NFD", text))
 
 
 @pytest.mark.parametrize(
@@ -115,12 +152,12 @@ def test_overconfidence_is_known_in_three_languages(text: str) -> None:
     ],
 )
 def test_the_chain_names_what_fails(draft: str, found: Evidence, failed: tuple[str, ...]) -> None:
-    """Seed 002: citation required, evidence overlap, numeric units, uncertainty required without context."""
+    """Validation: citation required, evidence overlap, units, uncertainty required without context."""
     assert set(assessed(draft, POLICY, found).failed_checks) == set(failed)
 
 
 def test_the_overlap_threshold_is_0_01() -> None:
-    """Seed 002: EvidenceOverlap(threshold=0.01): one word in a hundred is enough, one in 200 is not."""
+    """Confidence Validation, EvidenceOverlap(threshold=0.01): 1 word in 100 is enough, 1 in 200 is not."""
     context = evidence(0.9, text="Delivery " + RARE)
 
     assert POLICY.evidence_threshold == 0.01
@@ -132,12 +169,12 @@ RARE = "zzyzx"
 
 
 def words(count: int) -> str:
-    """Distinct words no context holds."""
+    """Distinct words that no context contains."""
     return " ".join(f"w{chr(97 + n // 26)}{chr(97 + n % 26)}q" for n in range(count))
 
 
 def test_an_honest_dont_know_without_context_is_no_fault() -> None:
-    """Seed 002 contradicts itself here: one validator passes it, the citation trigger would not."""
+    """Validation contradicts itself here: one validator passes it, the citation trigger would not."""
     found = assessed("I don't know.", POLICY, NOTHING)
 
     assert (found.action, round(found.confidence, 9)) == (Action.SEND, 0.3)
@@ -148,7 +185,7 @@ def test_an_honest_dont_know_without_context_is_no_fault() -> None:
     [("en", "every 4 hours"), ("vi", "mỗi 4 giờ"), ("zh", "每4小时"), ("fr", "every 4 hours")],
 )
 def test_the_fallback_speaks_the_language_and_never_the_refused_reply(language: str, marker: str) -> None:
-    """Seed 002: fallback text per language, learning every 4 hours, nothing of the original."""
+    """Confidence Validation: fallback text per language, learning every 4 hours, nothing of the original."""
     found = assessed(
         "The CEO is Zaphod Beeblebrox.", POLICY, Evidence(query_language=language), query="Who is the CEO?"
     )
@@ -159,7 +196,7 @@ def test_the_fallback_speaks_the_language_and_never_the_refused_reply(language: 
 
 
 def test_the_fallback_tells_the_language_of_the_question_itself() -> None:
-    """Without a publisher's word the question's language is told among those of the texts."""
+    """Without a published language, the question's language is detected among those of the texts."""
     found = assessed(
         "Giám đốc là Zaphod.", POLICY, NOTHING, query="Giám đốc điều hành của công ty là ai vậy?"
     )
@@ -177,20 +214,20 @@ def test_an_account_that_learns_nothing_says_nothing_of_learning() -> None:
 
 @pytest.mark.parametrize(("found", "action"), [(NOTHING, "fallback"), (evidence(0.9), "send")])
 def test_a_missing_citation_triggers_the_fallback_only_without_context(found: Evidence, action: str) -> None:
-    """Seed 002, "Fallback Triggers"."""
+    """Confidence Validation, "Fallback Triggers"."""
     assert assessed("You can return any item within 30 days.", POLICY, found).action == action
 
 
 def test_a_missing_citation_alone_is_enough_without_context() -> None:
-    """Seed 002, "Fallback Triggers": missing_citation + no context, with nothing else wrong."""
+    """Confidence Validation, "Fallback Triggers": missing_citation + no context, with nothing else wrong."""
     policy = ValidatorsPolicy(require_uncertainty_when_no_context=False, evidence_threshold=0.0)
     found = assessed("It is open on Mondays.", policy, NOTHING)
 
-    assert (found.failed_checks, found.action) == ((Fault.MISSING_CITATION,), Action.FALLBACK)
+    assert (found.failed_checks, found.action) == ((ValidatorFault.MISSING_CITATION,), Action.FALLBACK)
 
 
 def test_the_ethics_adapter_calls_the_accounts_guard() -> None:
-    """Seed 002: EthicsAdapter(guard_callable); None passes, a named principle fails."""
+    """Confidence Validation: EthicsAdapter(guard_callable); None passes, a named principle fails."""
     guarded = ValidatorsPolicy(ethics_guard=lambda text: "privacy" if "item" in text else "")
 
     assert "ethics" in assessed(CITED, guarded).failed_checks
@@ -199,14 +236,14 @@ def test_the_ethics_adapter_calls_the_accounts_guard() -> None:
 
 
 def test_what_the_documents_lack_is_suggested_for_learning() -> None:
-    """Seed 002: learning_suggestions name the topics of the question no passage speaks of."""
+    """Confidence Validation: learning_suggestions name the topics of the question no passage speaks of."""
     found = assessed(CITED, POLICY, query="Can I return a bicycle after delivery?")
 
-    assert found.diagnostics["learning_suggestions"] == ["bicycl"]
+    assert found.diagnostics["learning_suggestions"] == ["bicycle"]
 
 
 def test_validation_info_has_the_published_fields() -> None:
-    """Seed 002, "validation_info Structure"."""
+    """Confidence Validation, "validation_info Structure"."""
     found = assessed(CITED, POLICY, Evidence(passages=(passage(), passage(number=1))))
 
     assert {
@@ -216,13 +253,13 @@ def test_validation_info_has_the_published_fields() -> None:
 
 
 def test_the_seven_metrics() -> None:
-    """Seed 002, "New Metrics": one good reply, one replaced, one honest."""
+    """Confidence Validation, "New Metrics": one good reply, one replaced, one honest."""
     replies = [
         assessed(CITED, POLICY),
         assessed("It is open on Mondays.", POLICY, NOTHING),
         assessed("I don't know.", POLICY, NOTHING),
     ]
-    found = metrics(replies)
+    found = assessment_metrics(replies)
 
     assert found.avg_confidence_score == pytest.approx((0.6 + 0.1 + 0.3) / 3)
     assert (found.fallback_usage_count, round(found.fallback_usage_rate, 4)) == (1, 0.3333)
@@ -232,11 +269,11 @@ def test_the_seven_metrics() -> None:
 
 def test_the_metrics_of_nothing_are_nought() -> None:
     """No reply is no division by zero."""
-    assert metrics([]).avg_confidence_score == 0.0
+    assert assessment_metrics([]).avg_confidence_score == 0.0
 
 
 def test_the_environment_names_of_the_document_are_read() -> None:
-    """Seed 002: ENABLE_VALIDATORS, VALIDATOR_EVIDENCE_THRESHOLD."""
+    """Confidence Validation: ENABLE_VALIDATORS, VALIDATOR_EVIDENCE_THRESHOLD."""
     policy = parse_policy(
         {"name": "validators", "ENABLE_VALIDATORS": False, "VALIDATOR_EVIDENCE_THRESHOLD": 0.05}
     )

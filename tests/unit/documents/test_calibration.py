@@ -22,14 +22,14 @@ def test_a_percentile_is_the_share_of_the_background_below(similarity: float, ex
 
 @given(st.lists(UNIT, min_size=len(SHARES), max_size=len(SHARES)).map(sorted), UNIT, UNIT)
 def test_a_higher_similarity_never_has_a_lower_percentile(quantiles: list[float], a: float, b: float) -> None:
-    """Whatever the background, ties included, and always within 0 and 1."""
+    """For any background, with ties, and always within 0 and 1."""
     low, high = sorted((a, b))
 
     assert 0 <= percentile(low, quantiles) <= percentile(high, quantiles) <= 1
 
 
 def test_many_equal_background_similarities_are_not_below_themselves() -> None:
-    """An embedder that gives nought for most pairs gives nought the percentile nought."""
+    """An embedder with similarity 0 for most pairs has percentile 0 at 0."""
     quantiles = tuple(0.0 if share < 0.9 else share for share in SHARES)
 
     assert percentile(0.0, quantiles) == 0.0

@@ -1,4 +1,4 @@
-"""Cutting: nothing is lost, bounds hold, offsets are right, whatever the document."""
+"""Chunking: for any document no text is lost, bounds are kept and offsets are right."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.documents import markdown, plain
-from worker.documents.chunking import Bounds, chunks
-from worker.documents.cleaning import clean
-from worker.documents.model import Block, Chunk, Parsed
+from worker.documents.chunking import ChunkBounds, document_chunks
+from worker.documents.cleaning import clean_text
+from worker.documents.model import Block, Chunk, ParsedDocument
 
-SMALL = Bounds(most=80, least=20, overlap=25)
+SMALL = ChunkBounds(most=80, least=20, overlap=25)
 SAMPLES = st.sampled_from(
     [
         "Goods may be returned. ",
@@ -33,14 +33,14 @@ TEXTS = st.lists(SAMPLES | st.text(max_size=40), min_size=1, max_size=12).map(""
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> Parsed:
+def documents(draw: st.DrawFn) -> ParsedDocument:
     """Any document a reader may give."""
     blocks = []
     for text in draw(st.lists(TEXTS, max_size=8)):
-        cleaned = clean(text).strip()
+        cleaned = clean_text(text).strip()
         if cleaned:
             blocks.append(Block(text=cleaned, level=draw(st.sampled_from([0, 0, 0, 1, 2, 3]))))
-    return Parsed(title="", blocks=tuple(blocks))
+    return ParsedDocument(title="", blocks=tuple(blocks))
 
 
 def width(text: str) -> int:
@@ -52,17 +52,17 @@ def covered(found: tuple[Chunk, ...]) -> set[int]:
 
 
 @given(documents())
-def test_no_character_but_white_space_is_outside_every_chunk(document: Parsed) -> None:
+def test_no_character_but_white_space_is_outside_every_chunk(document: ParsedDocument) -> None:
     """Every character that is not white space is in at least one chunk."""
-    lost = set(range(len(document.text))) - covered(chunks(document, title="T", bounds=SMALL))
+    lost = set(range(len(document.text))) - covered(document_chunks(document, title="T", bounds=SMALL))
 
     assert {document.text[at] for at in lost if not document.text[at].isspace()} == set()
 
 
 @given(documents())
-def test_a_chunk_is_the_stretch_of_the_text_that_its_offsets_say(document: Parsed) -> None:
+def test_a_chunk_is_the_stretch_of_the_text_that_its_offsets_say(document: ParsedDocument) -> None:
     """Offsets are code points of the document's text, and numbers count from 1."""
-    found = chunks(document, title="T", bounds=SMALL)
+    found = document_chunks(document, title="T", bounds=SMALL)
 
     assert [(c.number, c.text) for c in found] == [
         (number, document.text[c.start : c.end]) for number, c in enumerate(found, 1)
@@ -70,17 +70,17 @@ def test_a_chunk_is_the_stretch_of_the_text_that_its_offsets_say(document: Parse
 
 
 @given(documents())
-def test_no_chunk_is_empty_or_larger_than_the_bound(document: Parsed) -> None:
+def test_no_chunk_is_empty_or_larger_than_the_bound(document: ParsedDocument) -> None:
     """Sizes are between 1 and ``most`` columns."""
-    sizes = [width(chunk.text) for chunk in chunks(document, title="T", bounds=SMALL)]
+    sizes = [width(chunk.text) for chunk in document_chunks(document, title="T", bounds=SMALL)]
 
     assert all(1 <= size <= SMALL.most for size in sizes)
 
 
 @given(documents())
-def test_chunks_move_on_and_overlap_little(document: Parsed) -> None:
+def test_chunks_move_on_and_overlap_little(document: ParsedDocument) -> None:
     """Each chunk begins and ends later than the one before, and repeats at most ``overlap`` columns."""
-    found = chunks(document, title="T", bounds=SMALL)
+    found = document_chunks(document, title="T", bounds=SMALL)
     pairs = list(itertools.pairwise(found))
 
     assert all(a.start < b.start and a.end < b.end for a, b in pairs)
@@ -90,7 +90,9 @@ def test_chunks_move_on_and_overlap_little(document: Parsed) -> None:
 def test_a_long_paragraph_is_cut_between_sentences_and_the_last_one_is_repeated() -> None:
     """The reader of the second chunk sees what its first sentence follows on."""
     text = "First sentence is here. Second one. Third sentence goes on for long. Fourth ends it all now."
-    found = chunks(plain.parsed(text), title="T", bounds=Bounds(most=70, least=10, overlap=40))
+    found = document_chunks(
+        plain.parse_plain_text(text), title="T", bounds=ChunkBounds(most=70, least=10, overlap=40)
+    )
 
     assert [chunk.text for chunk in found] == [
         "First sentence is here. Second one. Third sentence goes on for long.",
@@ -101,7 +103,9 @@ def test_a_long_paragraph_is_cut_between_sentences_and_the_last_one_is_repeated(
 def test_chinese_is_cut_after_its_own_full_stop() -> None:
     """Sentence ends of scripts without spaces are known, and a Han character counts two columns."""
     text = "三十天内可以退货。请保留收据原件。没有收据只能换货。"
-    found = chunks(plain.parsed(text), title="", bounds=Bounds(most=36, least=5, overlap=0))
+    found = document_chunks(
+        plain.parse_plain_text(text), title="", bounds=ChunkBounds(most=36, least=5, overlap=0)
+    )
 
     assert [chunk.text for chunk in found] == ["三十天内可以退货。请保留收据原件。", "没有收据只能换货。"]
 
@@ -114,9 +118,9 @@ def test_a_chunk_carries_the_headings_it_stands_under() -> None:
         + "\n\n## Returns\n\n### By post\n\n"
         + "Send it back. " * 5
     )
-    document = markdown.parsed(text)
+    document = markdown.parse_markdown(text)
 
-    assert [chunk.title for chunk in chunks(document, title=document.title, bounds=SMALL)] == [
+    assert [chunk.title for chunk in document_chunks(document, title=document.title, bounds=SMALL)] == [
         "Shop",
         "Shop",
         "Shop › Returns › By post",
@@ -127,11 +131,11 @@ def test_a_chunk_carries_the_headings_it_stands_under() -> None:
 @pytest.mark.parametrize("text", ["", "# Only a heading", "#\n\n#"])
 def test_a_document_of_next_to_nothing_is_cut_to_next_to_nothing(text: str) -> None:
     """No text makes no chunk, a lone heading makes one."""
-    assert len(chunks(markdown.parsed(text), title="T")) == (1 if "Only" in text else 0)
+    assert len(document_chunks(markdown.parse_markdown(text), title="T")) == (1 if "Only" in text else 0)
 
 
 def test_a_small_section_is_not_a_chunk_of_its_own() -> None:
     """Sections below ``least`` go together, with their headings in the text."""
-    found = chunks(markdown.parsed("## A\n\none\n\n## B\n\ntwo"), title="T")
+    found = document_chunks(markdown.parse_markdown("## A\n\none\n\n## B\n\ntwo"), title="T")
 
     assert [chunk.text for chunk in found] == ["A\n\none\n\nB\n\ntwo"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.documents.words import WORD_CHARS, words
+from worker.documents.words import WORD_CHARS, search_words
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ from worker.documents.words import WORD_CHARS, words
 )
 def test_words_of_every_script_are_found(text: str, expected: list[str]) -> None:
     """Folded by NFKC and case; pairs of characters where a script writes no spaces."""
-    assert words(text) == expected
+    assert search_words(text) == expected
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_words_can_be_stored_as_lexemes(text: str) -> None:
-    """Short, distinct, without blank or quote, and never empty: Postgres takes them as they are."""
-    found = words(text)
+    """Short, distinct, without blank or quote, and never empty, so that Postgres accepts them unchanged."""
+    found = search_words(text)
 
     assert len(found) == len(set(found))
     assert all(0 < len(word) <= WORD_CHARS and not set(word) & set(" '\\\0") for word in found)

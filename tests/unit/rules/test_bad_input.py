@@ -24,7 +24,7 @@ from worker.rules import compile_rules, validate_rules
     ],
 )
 def test_broken_rule_is_reported_and_the_others_work(rule: str, reason: str) -> None:
-    """A broken stored rule disables itself, says why, and never stops the others."""
+    """A broken stored rule is disabled with its reason, and the others match."""
     rules = compile_rules([rule, "spam"], version=1)
 
     assert [hit.rule for hit in rules.match("spam")] == ["spam"]
@@ -85,7 +85,7 @@ def test_rule_that_fires_on_too_much_is_reported_with_its_share() -> None:
 
 
 def test_good_rules_have_no_problems() -> None:
-    """A plain list is accepted as it is."""
+    """A plain list is accepted."""
     problems = validate_rules(["spam", "casino"], ["free money"], allow=["free money order"])
 
     assert problems == ()
@@ -96,3 +96,39 @@ def test_circled_number_beside_letters_is_matched_without_an_error() -> None:
     rules = compile_rules(["it", "tip", "st"], version=1)
 
     assert rules.match("Ş⑰ ⑰t ⑰ 1⑰p") == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "pattern"),
+    [
+        ("re:ab+c", "ab+c"),
+        ("regex:ab+c {no_leet}", "ab+c"),
+        ("/ab+c/i", "ab+c"),
+        ("ab.*c", "ab.*c"),
+        ("a[a-z]b", "a[a-z]b"),
+        ("(foo|bar)", "(foo|bar)"),
+        (r"\bword\b", r"\bword\b"),
+        ("o{2,}ps", "o{2,}ps"),
+        ("^bad", "^bad"),
+    ],
+)
+def test_a_plain_rule_that_looks_like_a_regex_is_remarked(rule: str, pattern: str) -> None:
+    """It is taken literally, so a warning shows how a regex is written."""
+    for problems in (validate_rules([rule]), validate_rules([], [rule]), validate_rules([], allow=[rule])):
+        found = [problem for problem in problems if problem.code == "literal_regex"]
+
+        assert [problem.level for problem in found] == ["warning"]
+        assert found[0].message.endswith(f"write /{pattern}/ for a regex")
+        assert found[0].number == 0
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("/ab+c/", "/ab+c/ {case}", "c++", "a+b", "watch?v=x", "[free-shipping]", "re: your mail", "pre*"),
+        *("*any*", "/r/cars", "wow (really)", "$hell", "fu*ck", "https://x.y/z", "re", "more.", "m{case}"),
+    ],
+)
+def test_a_rule_that_is_no_regex_is_not_remarked(rule: str) -> None:
+    """Nor is a regex that is written as one."""
+    assert [problem for problem in validate_rules([rule]) if problem.code == "literal_regex"] == []

@@ -1,27 +1,61 @@
 """List formats in and out, and the command line on files."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cli.rules import rules_app
-from worker.rules.formats import Format, RuleList, read_rules, write_rules
+from worker.rules.formats import (
+    RuleList,
+    RuleListFormat,
+    read_rules,
+    write_rules,
+)
+from worker.spreadsheet import harmless, original
 
 RULES = RuleList(keywords=("spam", "cat*"), phrases=("free money",), allow=("spam filter",))
 
 
-@pytest.mark.parametrize("fmt", [Format.LIST, Format.CSV, Format.JSON])
-def test_rules_survive_export_and_import(fmt: Format) -> None:
+@pytest.mark.parametrize("fmt", [RuleListFormat.LIST, RuleListFormat.CSV, RuleListFormat.JSON])
+def test_rules_survive_export_and_import(fmt: RuleListFormat) -> None:
     """What a format can say comes back unchanged."""
     again = read_rules(write_rules(RULES, fmt), fmt)
 
     assert again == RULES
 
 
+FORMULAS = ("=1+1", "+49", "-sale", "@all", "|x", "%0a", "\uff1dx", "'=1", "''=1", "'quoted", "cat")
+
+
+def test_a_csv_of_rules_holds_no_formula_and_gives_the_same_rules_back() -> None:
+    """A rule that begins like a formula is text in a spreadsheet; apostrophes of its own stay."""
+    rules = RuleList(keywords=FORMULAS, phrases=("=cmd |' /C calc'!A0", "two words"), allow=("-x y", "'-x"))
+    text = write_rules(rules, RuleListFormat.CSV)
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+
+    assert not [cell for cell in cells if cell[:1] in "=+-@|%\uff1d\uff0b\uff0d\uff20"]
+    assert read_rules(text, RuleListFormat.CSV) == rules
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text == text.strip())))
+def test_any_text_comes_back_from_a_spreadsheet_cell(texts: list[str]) -> None:
+    """The text that was made harmless is the text that is read."""
+    assert [original(harmless(text)) for text in texts] == texts
+
+
+def test_a_list_of_another_tool_keeps_its_apostrophes() -> None:
+    """Only a file with the header of an export is read as one."""
+    assert read_rules("'=x\n", RuleListFormat.CSV).keywords == ("'=x",)
+
+
 def test_automoderator_lists_become_rules_of_the_same_meaning() -> None:
-    """Reddit's modifiers become switches; what has no counterpart is told."""
+    """Reddit's modifiers become switches; checks without a counterpart are reported."""
     documents = [
         "title+body (includes): [spam]",
         "body (regex): ['sp.m']",
@@ -29,7 +63,7 @@ def test_automoderator_lists_become_rules_of_the_same_meaning() -> None:
         "title: [buy now, cat]",
     ]
     text = "\n---\n".join(documents)
-    rules = read_rules(text, Format.AUTOMODERATOR)
+    rules = read_rules(text, RuleListFormat.AUTOMODERATOR)
 
     assert rules.keywords == ("spam {substring}", "/sp.m/", "cat")
     assert rules.phrases == ("buy now",)
@@ -38,7 +72,7 @@ def test_automoderator_lists_become_rules_of_the_same_meaning() -> None:
 
 def test_discord_list_keeps_its_wildcards() -> None:
     """Discord writes rules between commas, wildcards at the ends."""
-    rules = read_rules("cat*, *dog*, the mat", Format.DISCORD)
+    rules = read_rules("cat*, *dog*, the mat", RuleListFormat.DISCORD)
 
     assert (rules.keywords, rules.phrases) == (("cat*", "*dog*"), ("the mat",))
 

@@ -1,4 +1,4 @@
-"""Whatever the text, a hit tells the truth about it."""
+"""A hit is true of its text, for any text."""
 
 from itertools import pairwise
 
@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.rules import Level, compile_rules
-from worker.rules.fold import TABLES, Fold
-from worker.rules.stream import collapse, trace
+from worker.rules.folding.fold import TABLES, Fold
+from worker.rules.folding.stream import collapsed_stream, folded_stream
 
 RULES = [
     "spam",
@@ -74,7 +74,7 @@ def test_any_rules_compile_and_match(keywords: list[str], text: str) -> None:
 
 @given(st.sampled_from(["spam", "kill yourself", "сука", "바보"]), TEXTS)
 def test_plain_word_between_spaces_always_fires(rule: str, text: str) -> None:
-    """A rule as written, set off by full stops, is found whatever stands around it."""
+    """A rule as written between full stops is found in any context."""
     message = f"{text}. zz {rule} zz .{text}"[:5000]
     hits = DEFAULT.match(f"zz {rule} zz") and DEFAULT.match(message)
 
@@ -83,14 +83,14 @@ def test_plain_word_between_spaces_always_fires(rule: str, text: str) -> None:
 
 @given(st.text("!?.,;:…)]}\"'»¡¿«([{ \n", max_size=6), st.text("!?.,;:…)]}\"'» \n", max_size=6))
 def test_punctuation_at_its_edges_never_hides_a_word(before: str, after: str) -> None:
-    """Whatever marks open and close a word, the word is found."""
+    """A word is found between any opening and closing punctuation."""
     assert [hit.text for hit in DEFAULT.match(f"{before}spam{after}")] == ["spam"]
 
 
 @given(TEXTS, st.sampled_from(Fold))
 def test_traced_letters_come_from_where_they_are_said_to(text: str, fold: Fold) -> None:
     """Each letter of a traced text is what the original character at its index folds to."""
-    stream = trace(text, fold)
+    stream = folded_stream(text, fold)
 
     assert all(
         letter == " " or letter in (TABLES[fold][ord(text[at])] or "")
@@ -102,8 +102,8 @@ def test_traced_letters_come_from_where_they_are_said_to(text: str, fold: Fold) 
 @given(TEXTS)
 def test_collapsed_letters_keep_first_and_last_place(text: str) -> None:
     """A collapsed run begins where its first letter stood and ends where its last one did."""
-    stream = trace(text, Fold.LOOKS)
-    single = collapse(stream)
+    stream = folded_stream(text, Fold.LOOKS)
+    single = collapsed_stream(stream)
 
     assert all(left != right for left, right in pairwise(single.chars))
     assert (single.starts[0], single.ends[-1]) == (stream.starts[0], stream.ends[-1])

@@ -1,0 +1,113 @@
+"""``hushgate assess --cases``: one assessment per row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from cli.exit_codes import ExitCode
+from cli.output import fail
+from worker.assessment import (
+    Assessment,
+    Policy,
+    assess_without_judge,
+    assessment_from_answers,
+    parse_policy,
+    read_answer,
+    unavailable_answer,
+)
+from worker.assessment.judge import Aspect
+from worker.assessment.policies.designs import DESIGNS
+from worker.assessment.training.rows import AssessmentRow
+from worker.errors import PolicyRejected
+
+HELP: Final = """The confidence in replies.
+
+`hushgate assess --cases FILE` assesses the replies of a file. `report` compares policies on labelled replies,
+`calibrate` fits coefficients to them, `metrics` prints figures of each policy from the audit.
+
+For example:
+
+    hushgate assess --cases replies.jsonl --policy safety
+
+A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
+
+    {"id": "7", "query": "Can I return it?", "response": "Within 30 days [1].",
+     "context": "You can return any item within 30 days."}
+
+- "id", "response": required. "query": what was asked.
+
+- "context": one text or a list of texts. Or "passages": objects with "text" and, if known, "id", "title",
+  "similarity" (0 to 1; without it 1) and "labels", such as {"subject": "Biology", "rerank": "0.7"}.
+
+- "labels": labels that a passage must have, such as {"subject": "Biology"}, as in an event's metadata.
+
+- "label": the human label, 1 or true for a reply that is not grounded. Another field: --label NAME.
+
+- "lang": language of the row, "task": kind of work, "group": rows that share their evidence; for the report.
+
+The output has "id", "confidence", "tier", "action", "category", "passed_checks", "failed_checks", "reasons"
+and "label" (null without one): NDJSON in a pipe; on a terminal a table without the reasons.
+"""
+COLUMNS: Final = (
+    "id", "confidence", "tier", "action", "category", "passed_checks", "failed_checks", "label",
+)  # fmt: skip
+
+
+def read_policy(name: str) -> Policy:
+    """The policy of a name or of a JSON file."""
+    try:
+        if name in DESIGNS:
+            return parse_policy({"name": name})
+        return parse_policy(json.loads(Path(name).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        names = ", ".join(DESIGNS)
+        code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.REJECTED
+        shown = f"--policy: expected one of {names} or a JSON file, got {name!r} ({error})"
+        raise fail(shown, code=code) from error
+    except PolicyRejected as error:
+        raise fail("\n".join(error.problems), code=ExitCode.REJECTED) from error
+
+
+def assess_row(
+    row: AssessmentRow, policy: Policy, scores: Mapping[str, Any] | None
+) -> tuple[Assessment, bool]:
+    """The assessment of a row, and whether the policy needed a judge; without scores no judge is asked.
+
+    A recorded score measures grounding; it does not answer a question about certainty.
+    """
+    result = assess_without_judge(query=row.query, evidence=row.evidence, draft=row.response, policy=policy)
+    if isinstance(result, Assessment):
+        return result, False
+    answer, certainty = unavailable_answer("no judge asked"), unavailable_answer("no certainty recorded")
+    if scores is not None and (recorded := scores.get(row.row_id)) is not None:
+        answer = read_answer(recorded)
+    return assessment_from_answers(
+        result, [certainty if q.aspect is Aspect.CERTAINTY else answer for q in result.questions]
+    ), True
+
+
+def case_lines(
+    rows: Iterable[AssessmentRow], policy: Policy, scores: Mapping[str, Any] | None
+) -> Iterator[dict[str, Any]]:
+    """The printed line of each row, in order."""
+    for row in rows:
+        found, _ = assess_row(row, policy, scores)
+        yield {
+            "id": row.row_id,
+            "confidence": round(found.confidence, 6),
+            "tier": found.tier,
+            "action": found.action,
+            "category": found.category,
+            "passed_checks": found.passed_checks,
+            "failed_checks": found.failed_checks,
+            "reasons": found.reasons,
+            "label": None if row.ungrounded is None else int(row.ungrounded),
+        }
+
+
+def table_row(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The same line for a table: lists as words."""
+    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in line.items()}

@@ -1,0 +1,86 @@
+"""The address of the review pages on this machine, and a link that signs in once."""
+
+from __future__ import annotations
+
+import select
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from cli.demo import sample_reviewers
+from cli.demo.fleet import REVIEW, Fleet
+from cli.demo.waiting import StartWatch
+from db.review_store import Store
+from review.auth.sign_in_links import new_sign_in_link
+
+ADD_YOURSELF: Final = "hushgate review add-person LOGIN --role account_admin --role lead"
+"""For a database that is not ours: the demo adds no person to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewAccess:
+    """The address of the pages, and a link that signs in once; None when the database is the caller's."""
+
+    address: str
+    link: str | None
+
+    def lines(self) -> tuple[str, ...]:
+        """The access as text for a person."""
+        if self.link is None:
+            return (f"review pages  {self.address}", f"to sign in    {ADD_YOURSELF}")
+        return (
+            f"review pages  {self.address}",
+            f"sign in       {self.link}",
+            "              once, within 15 minutes, as a person with every role",
+        )
+
+
+def await_pages(running: Fleet, say: Callable[[str], None]) -> None:
+    """Wait until the review pages answer, as long as their process lives and makes progress.
+
+    Raises:
+        ConfigurationError: a process ended or is stuck; the message has its last lines.
+    """
+    watch = StartWatch(running, (REVIEW,), f"the review pages at {running.review_url}", say)
+    watch.look()
+    while not running.review_answers:
+        watch.look()
+        time.sleep(0.1)
+
+
+async def new_review_access(running: Fleet) -> ReviewAccess:
+    """A new sign-in link; the link before it ends."""
+    if not running.owns_database:
+        return ReviewAccess(address=running.review_url, link=None)
+    async with Store(running.stack.database_url, size=1) as store:
+        await sample_reviewers.add_demo_person(store)
+        link = await new_sign_in_link(
+            store,
+            sample_reviewers.PERSON,
+            review_url=running.review_url,
+            now=datetime.now(UTC),
+            made_by="hushgate demo",
+        )
+    return ReviewAccess(address=running.review_url, link=link)
+
+
+async def add_sample_reviews(running: Fleet) -> None:
+    """Add reviews by invented reviewers, when the database is ours."""
+    if running.owns_database:
+        async with Store(running.stack.database_url, size=1) as store:
+            await sample_reviewers.add_reviews(store)
+
+
+def on_terminal() -> bool:
+    """True when a person can read the address and press Enter."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def enter_pressed() -> bool:
+    """Whether a line was typed since the last call."""
+    return (
+        sys.stdin.isatty() and bool(select.select([sys.stdin], [], [], 0)[0]) and bool(sys.stdin.readline())
+    )

@@ -1,0 +1,49 @@
+"""The progress of a demo run, as figures and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redis.asyncio import Redis as AsyncRedis
+from rich.console import Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit import run_figures
+from tasks.stream import backlog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The progress at one moment: entries finished and unfinished, undelivered replies, and its drawing."""
+
+    finished: int
+    unfinished: int
+    waiting: int
+    shown: Group
+
+
+async def progress(
+    connection: AsyncConnection, client: AsyncRedis, *, run: str, stream: str, start: int, total: int
+) -> View:
+    """The progress of a run; ``start`` is how many entries the stream had accepted before it."""
+    so_far = await run_figures.run_progress(connection, run)
+    accepted, unfinished = await stream_figures(client, stream)
+    bars = Progress(TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn())
+    bars.add_task("published", total=total, completed=accepted - start)
+    bars.add_task("finished", total=total, completed=accepted - start - unfinished)
+    line = Table.grid(padding=(0, 3))
+    line.add_row(*(f"{name} {so_far.counts.get(name, 0)}" for name in ("respond", "escalate", "ignore")))
+    return View(
+        finished=accepted - start - unfinished,
+        unfinished=unfinished,
+        waiting=so_far.waiting,
+        shown=Group(bars, line),
+    )
+
+
+async def stream_figures(client: AsyncRedis, stream: str) -> tuple[int, int]:
+    """How many entries the event stream ever accepted, and how many it still holds."""
+    figures = await backlog(client, stream)
+    return figures["accepted"], figures["unfinished"]

@@ -1,0 +1,125 @@
+"""``hushgate explain``: what happened to one event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+import psycopg
+import sqlalchemy as sa
+import typer
+from redis import Redis
+from redis.exceptions import RedisError
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from cli.exit_codes import ExitCode, code_of
+from cli.explain_report import SENTENCES, EventReport, EventState, combine
+from cli.options import database_url, streams
+from cli.output import emit_json, errors, printable, screen, stdout_is_terminal
+from db.audit import decision_list, event_outcomes
+from db.audit.event_outcomes import EventOutcomes
+from tasks.entry_lookup import FoundEntry, find_entries
+from worker.settings import StreamSettings
+
+REACH_S: Final = 10.0
+NOTHING: Final = EventOutcomes(outcomes=(), letters=(), unknown={})
+
+
+def explain(
+    event_id: Annotated[
+        str, typer.Argument(help="The publisher's event id; the stream entry id when the event has none.")
+    ],
+    account: Annotated[
+        str | None, typer.Option(help="Only the event of this account; else of every account.")
+    ] = None,
+) -> None:
+    """Explain what happened to an event: where it waits, how it was decided, and what became of its reply.
+
+    Prints one report per account that has the event id: a table on a terminal, one JSON object a line in a
+    pipe. Reads the whole event stream and changes nothing. When Redis or Postgres does not answer, the report
+    says which part is unknown.
+
+    Exit 0 when the event was found, 1 when it was not, 3 or 4 when it was not and a server could not be
+    read. For example:
+
+        hushgate explain order-1042
+
+        hushgate explain order-1042 --account corner-shop
+    """
+    settings, url = streams(), database_url()
+    unknown: dict[str, str] = {}
+    code = ExitCode.NEGATIVE
+    entries: tuple[FoundEntry, ...] = ()
+    try:
+        entries = _entries(settings, event_id)
+    except (RedisError, OSError) as error:
+        unknown["stream"], code = _reason("Redis", error), ExitCode.UNAVAILABLE
+    known = tuple(entry for entry in entries if account is None or entry.user_id == account)
+    stored = NOTHING
+    try:
+        stored = asyncio.run(_stored(url, event_id, account, known))
+    except (psycopg.Error, sa.exc.DBAPIError) as error:
+        unknown["audit"], code = _reason("Postgres", error), code_of(error)
+    unknown |= stored.unknown
+    reports = combine(
+        event_id, entries=known, outcomes=stored.outcomes, letters=stored.letters, unknown=unknown
+    )
+    for report in reports:
+        _show(report)
+    if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
+        raise typer.Exit(code)
+
+
+def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
+    url = settings.redis_url.get_secret_value()
+    with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis, _bar() as bar:
+        task = bar.add_task("stream entries read", total=None)
+        return find_entries(
+            redis,
+            settings.stream,
+            event_id,
+            most_bytes=settings.payload_bytes,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+
+
+async def _stored(
+    url: str, event_id: str, account: str | None, entries: tuple[FoundEntry, ...]
+) -> EventOutcomes:
+    async with decision_list.read_connection(url) as connection:
+        return await event_outcomes.load_outcomes(
+            connection,
+            event_id,
+            user_id=account,
+            entry_ids=tuple(entry.entry_id for entry in entries),
+            now=datetime.now(UTC),
+        )
+
+
+def _reason(server: str, error: Exception) -> str:
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
+    lines = str(cause).splitlines()
+    return f"{server}: {lines[0] if lines else type(cause).__name__}"
+
+
+def _show(report: EventReport) -> None:
+    if not stdout_is_terminal():
+        emit_json(report.as_json())
+        return
+    screen.print(Text(f"{printable(report.event_id)}: {SENTENCES[report.state]}", style="bold"))
+    grid = Table.grid(padding=(0, 2))
+    for part, text in report.lines():
+        grid.add_row(Text(part, style="dim"), Text(printable(text)))
+    screen.print(grid)
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as bar:
+        yield bar

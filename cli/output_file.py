@@ -1,0 +1,69 @@
+"""Files that commands write: a file is overwritten only with --force, and never left incomplete."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, TextIO, TypeAlias
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.output import fail
+
+STANDARD_OUTPUT: Final = "-"
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+
+
+@contextmanager
+def output_file(path: Path, force: bool) -> Iterator[TextIO]:  # as Typer read it
+    """The open file; ``-`` is standard output. A regular file gets its name when it is complete.
+
+    Raises:
+        typer.Exit: the file exists and ``force`` is False, or it cannot be written.
+    """
+    if str(path) == STANDARD_OUTPUT:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    if _is_device(path):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    if path.is_dir():
+        raise fail(f"{path}: Is a directory", code=ExitCode.USAGE)
+    refuse_existing(path, force)
+    target = path.resolve()
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        refuse_existing(path, force)
+        part.replace(target)
+    except ConnectionError:
+        raise
+    except OSError as error:
+        raise fail(f"{path}: {error.strerror}", code=ExitCode.USAGE) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def refuse_existing(path: Path, force: bool) -> None:  # as Typer read it
+    """Refuse a file that exists, before the work begins.
+
+    Raises:
+        typer.Exit: the file exists and ``force`` is False.
+    """
+    if path.is_file() and not force:
+        raise _exists(path)
+
+
+def _exists(path: Path) -> typer.Exit:
+    return fail(f"{path}: the file exists; --force overwrites it", code=ExitCode.USAGE)
+
+
+def _is_device(path: Path) -> bool:
+    """True for a pipe or a device such as /dev/null."""
+    return path.exists() and not path.is_file() and not path.is_dir()

@@ -1,0 +1,1 @@
+"""Reading the audit: lists, filters, search, one decision with its context."""

@@ -1,0 +1,248 @@
+"""The context of one decision: its exchange, conversation, reply and passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit.filters import ASSESSED
+from db.high_score_categories import HOT_CATEGORIES
+from db.identifiers import uuid_time_bounds
+from db.tables import ai_decisions, outbox
+
+DecisionRow: TypeAlias = dict[str, Any]
+"""So that pages can say what they hand down."""
+NEAR: Final = timedelta(days=31)
+"""Range of a conversation in either direction: a few partitions, never all of them."""
+NEIGHBOURS: Final = 6
+"""Decisions shown before, and after."""
+MOST_LINES: Final = 60
+MOST_PASSAGES: Final = 50
+
+_REPLY: Final = (
+    outbox.c.text.label("reply_text"),
+    outbox.c.delivered_at.label("reply_delivered_at"),
+    outbox.c.cancelled_at.label("reply_cancelled_at"),
+    outbox.c.created_at.label("reply_created_at"),
+    outbox.c.draft.label("reply_draft"),
+    outbox.c.sources.label("reply_sources"),
+    outbox.c.send_before.label("reply_send_before"),
+)
+_KEY: Final = (ai_decisions.c.created_at, ai_decisions.c.id)
+_WITH_REPLY: Final = ai_decisions.join(
+    outbox,
+    sa.and_(
+        outbox.c.user_id == ai_decisions.c.user_id,
+        outbox.c.event_id == ai_decisions.c.event_id,
+        outbox.c.decision_id == ai_decisions.c.id,
+    ),
+    isouter=True,
+)
+_LINES: Final = sa.text("""
+    SELECT decision_id, role, text FROM messages
+    WHERE user_id = :user_id AND conversation_id = :conversation_id AND created_at BETWEEN :since AND :until
+        AND decision_id = ANY(:decisions)
+    ORDER BY created_at, id LIMIT :most
+""")
+_SEALED: Final = sa.text("""
+    SELECT role, text, created_at, expires_at FROM quarantine
+    WHERE decision_id = :id AND expires_at > :now ORDER BY id LIMIT :most
+""")
+_SEALED_COUNT: Final = sa.text("""
+    SELECT count(*) AS lines, min(expires_at) AS expires_at FROM quarantine
+    WHERE decision_id = :id AND expires_at > :now
+""")
+_RETRACTIONS: Final = sa.text("""
+    SELECT created_at, not_before, cancelled_at, delivered_at FROM retractions
+    WHERE decision_id = :id ORDER BY id LIMIT 20
+""")
+_PASSAGES: Final = sa.text("""
+    SELECT c.document_id || '#' || c.number AS id, c.text, d.id AS document_id, d.title, d.source
+    FROM unnest(CAST(:documents AS bigint[]), CAST(:numbers AS integer[])) AS wanted (document_id, number)
+    JOIN chunks c ON c.document_id = wanted.document_id AND c.number = wanted.number
+    JOIN documents d ON d.id = c.document_id
+    WHERE c.user_id = :user_id AND d.user_id = :user_id
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeLine:
+    """One line of an exchange, in the stored history or in quarantine.
+
+    Attributes:
+        expires_at: when a sealed line is deleted; None in the history.
+    """
+
+    role: str
+    text: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """The sealed lines of a decision; ``lines`` is empty for people without the right to read them."""
+
+    count: int
+    expires_at: datetime | None
+    lines: tuple[ExchangeLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetractionRecord:
+    """A reply that a reviewer withdrew: when the channel is asked to remove it, and whether it was asked."""
+
+    created_at: datetime
+    not_before: datetime
+    cancelled_at: datetime | None
+    delivered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Decisions of the same conversation, oldest first, and their lines in the stored history.
+
+    Attributes:
+        more_before: there are older ones; ``more_after`` likewise.
+        lines: decision id -> its lines; a decision that is not in the history is missing.
+    """
+
+    before: tuple[DecisionRow, ...]
+    after: tuple[DecisionRow, ...]
+    more_before: bool
+    more_after: bool
+    lines: dict[UUID, tuple[ExchangeLine, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPassage:
+    """A passage as it is stored now."""
+
+    text: str
+    document_id: int
+    title: str
+    source: str
+
+
+async def get_decision(connection: AsyncConnection, decision_id: UUID) -> DecisionRow | None:
+    """A decision with its snapshot and its reply, or None; searched by the time in its id."""
+    if (near := uuid_time_bounds(decision_id)) is None:
+        return None
+    query = (
+        sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY)
+        .select_from(_WITH_REPLY)
+        .where(ai_decisions.c.created_at.between(*near), ai_decisions.c.id == decision_id)
+    )
+    row = (await connection.execute(query)).mappings().first()
+    return dict(row) if row else None
+
+
+async def load_conversation(connection: AsyncConnection, decision: DecisionRow) -> Conversation:
+    """The decisions before and after one in its conversation, within a month."""
+    before = await _older(connection, decision)
+    after = await _newer(connection, decision)
+    shown = (*reversed(before[:NEIGHBOURS]), *after[:NEIGHBOURS])
+    moments = [row["created_at"] for row in (*shown, decision)]
+    values = {
+        "user_id": decision["user_id"],
+        "conversation_id": decision["conversation_id"],
+        "since": min(moments),
+        "until": max(moments),
+        "decisions": [row["id"] for row in (*shown, decision)],
+        "most": MOST_LINES,
+    }
+    lines: dict[UUID, tuple[ExchangeLine, ...]] = {}
+    for row in await connection.execute(_LINES, values):
+        earlier = lines.get(row.decision_id, ())
+        lines[row.decision_id] = (*earlier, ExchangeLine(role=row.role, text=row.text))
+    return Conversation(
+        before=tuple(reversed(before[:NEIGHBOURS])),
+        after=after[:NEIGHBOURS],
+        more_before=len(before) > NEIGHBOURS,
+        more_after=len(after) > NEIGHBOURS,
+        lines=lines,
+    )
+
+
+async def load_sealed(connection: AsyncConnection, decision_id: UUID, now: datetime) -> Sealed:
+    """Number of a decision's sealed lines, without the texts."""
+    row = (await connection.execute(_SEALED_COUNT, {"id": decision_id, "now": now})).one()
+    return Sealed(count=row.lines, expires_at=row.expires_at)
+
+
+async def load_sealed_texts(connection: AsyncConnection, decision_id: UUID, now: datetime) -> Sealed:
+    """A decision's sealed lines with their texts."""
+    values = {"id": decision_id, "now": now, "most": MOST_LINES}
+    rows = (await connection.execute(_SEALED, values)).all()
+    lines = tuple(ExchangeLine(role=row.role, text=row.text, expires_at=row.expires_at) for row in rows)
+    return Sealed(count=len(lines), expires_at=rows[0].expires_at if rows else None, lines=lines)
+
+
+async def list_retractions(connection: AsyncConnection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
+    """The retractions of a decision's reply, oldest first."""
+    rows = await connection.execute(_RETRACTIONS, {"id": decision_id})
+    return tuple(RetractionRecord(**row) for row in rows.mappings())
+
+
+async def load_passages(
+    connection: AsyncConnection, user_id: str, ids: Sequence[str]
+) -> dict[str, StoredPassage]:
+    """The account's passages with these ids that are still stored, with their current texts."""
+    places = [place for each in ids[:MOST_PASSAGES] if (place := _place(each)) is not None]
+    if not places:
+        return {}
+    documents, numbers = zip(*places, strict=True)
+    values = {"user_id": user_id, "documents": list(documents), "numbers": list(numbers)}
+    return {
+        row.id: StoredPassage(text=row.text, document_id=row.document_id, title=row.title, source=row.source)
+        for row in await connection.execute(_PASSAGES, values)
+    }
+
+
+async def _older(connection: AsyncConnection, decision: DecisionRow) -> tuple[DecisionRow, ...]:
+    """The nearest decisions before, nearest first, one more than is shown."""
+    query = _neighbours(decision).where(
+        ai_decisions.c.created_at.between(decision["created_at"] - NEAR, decision["created_at"]),
+        sa.tuple_(*_KEY) < (decision["created_at"], decision["id"]),
+    )
+    return await _rows(connection, query.order_by(*(column.desc() for column in _KEY)))
+
+
+async def _newer(connection: AsyncConnection, decision: DecisionRow) -> tuple[DecisionRow, ...]:
+    """The nearest decisions after, nearest first, one more than is shown."""
+    query = _neighbours(decision).where(
+        ai_decisions.c.created_at.between(decision["created_at"], decision["created_at"] + NEAR),
+        sa.tuple_(*_KEY) > (decision["created_at"], decision["id"]),
+    )
+    return await _rows(connection, query.order_by(*_KEY))
+
+
+def _neighbours(decision: DecisionRow) -> sa.Select[Any]:
+    names = ("id", "created_at", "author_id", "message_id", "decision", "reason_code", "matched_rule")
+    return (
+        sa.select(
+            *(ai_decisions.c[name] for name in (*names, "degraded", "message_text")), HOT_CATEGORIES, *_REPLY
+        )
+        .select_from(_WITH_REPLY)
+        .where(
+            ai_decisions.c.user_id == decision["user_id"],
+            ai_decisions.c.conversation_id == decision["conversation_id"],
+        )
+        .limit(NEIGHBOURS + 1)
+    )
+
+
+async def _rows(connection: AsyncConnection, query: sa.Select[Any]) -> tuple[DecisionRow, ...]:
+    return tuple(dict(row) for row in (await connection.execute(query)).mappings())
+
+
+def _place(passage_id: str) -> tuple[int, int] | None:
+    """Document and chunk number of ``<document id>#<chunk number>``."""
+    document, _, number = passage_id.partition("#")
+    known = document.isdecimal() and number.isdecimal() and len(document) < 19 and len(number) < 10
+    return (int(document), int(number)) if known else None

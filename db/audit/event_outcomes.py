@@ -1,0 +1,298 @@
+"""What Postgres knows of one event: its decision, dead letter, duplicates, reply, retraction and exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit.erased import trace_of
+from db.audit.search import TooSlow, statement_limit
+from db.identifiers import uuid_time_bounds
+
+PART_S: Final = 10.0
+"""Longest wait for one part: two of them are searched without an index."""
+MOST_LETTERS: Final = 20
+
+KEYS: Final = sa.text("""
+    WITH RECURSIVE accounts AS (
+        (SELECT user_id FROM event_keys ORDER BY user_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT k.user_id FROM event_keys k WHERE k.user_id > a.user_id ORDER BY k.user_id LIMIT 1)
+        FROM accounts a WHERE a.user_id IS NOT NULL
+    )
+    SELECT k.user_id, k.entry_id, k.decision_id
+    FROM accounts a JOIN event_keys k ON k.user_id = a.user_id AND k.event_id = :event_id
+    ORDER BY k.user_id
+""")
+"""One index look-up per account: the primary key begins with the account."""
+KEY_OF_ACCOUNT: Final = sa.text(
+    "SELECT user_id, entry_id, decision_id FROM event_keys WHERE user_id = :user_id AND event_id = :event_id"
+)
+KEYS_PURGED: Final = sa.text("SELECT 1 FROM purged WHERE table_name = 'event_keys' AND rows > 0")
+UNKEYED: Final = sa.text("""
+    SELECT user_id, coalesce(snapshot_json ->> 'entry_id', '') AS entry_id, id AS decision_id
+    FROM ai_decisions
+    WHERE event_id = :event_id AND (user_id = :user_id OR CAST(:user_id AS text) IS NULL)
+    ORDER BY user_id, created_at DESC
+""")
+"""Decisions whose key retention has deleted; there is no index on the event id alone."""
+DECISION: Final = sa.text("""
+    SELECT id, created_at, decision, reason_code, reason, confidence, matched_rule, degraded,
+           conversation_id, (snapshot_json ->> 'rules_version')::integer AS settings_version,
+           snapshot_json -> 'assessment' ->> 'policy' AS policy,
+           snapshot_json ->> 'prompt_hash' AS prompt_hash,
+           coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS sealed_when_decided
+    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
+""")
+DUPLICATES: Final = sa.text(
+    "SELECT count(*) AS entries FROM duplicates WHERE user_id = :user_id AND event_id = :event_id"
+)
+LETTERS: Final = sa.text("""
+    SELECT entry_id, created_at, reason_code, field, expected, got, raw FROM dead_letters
+    WHERE entry_id = ANY(:entry_ids) OR position(:needle in raw) > 0
+    ORDER BY created_at DESC LIMIT :most
+""")
+REPLY: Final = sa.text("""
+    SELECT created_at, send_before, delivered_at, cancelled_at
+    FROM outbox WHERE user_id = :user_id AND event_id = :event_id
+""")
+RETRACTION: Final = sa.text("""
+    SELECT created_at, not_before, cancelled_at, delivered_at
+    FROM retractions WHERE decision_id = :id ORDER BY retractions.id DESC LIMIT 1
+""")
+EXCHANGE: Final = sa.text("""
+    SELECT (SELECT count(*) FROM messages WHERE user_id = :user_id AND conversation_id = :conversation_id
+            AND decision_id = :id) AS in_history,
+           count(*) AS sealed, min(expires_at) AS sealed_until
+    FROM quarantine WHERE decision_id = :id AND expires_at > :now
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventDecision:
+    """The decision on an event, without its texts and stages.
+
+    Attributes:
+        settings_version: the version of the account's settings that it used.
+        policy: the assessment policy with its version; None when no draft was assessed.
+        sealed_when_decided: the decision moved the exchange into quarantine.
+    """
+
+    id: UUID
+    created_at: datetime
+    decision: str
+    reason_code: str
+    reason: str
+    confidence: float
+    matched_rule: str | None
+    degraded: bool
+    conversation_id: str
+    settings_version: int | None
+    policy: str | None
+    prompt_hash: str | None
+    sealed_when_decided: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventReply:
+    """The outbox row of an event."""
+
+    created_at: datetime
+    send_before: datetime | None
+    delivered_at: datetime | None
+    cancelled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRetraction:
+    """The newest request to remove a delivered reply."""
+
+    created_at: datetime
+    not_before: datetime
+    cancelled_at: datetime | None
+    delivered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExchange:
+    """How many messages of the exchange are in the history, and how many are sealed until when."""
+
+    in_history: int
+    sealed: int
+    sealed_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLetter:
+    """A dead letter of the event, or one whose payload quotes the event id and is no JSON object.
+
+    Attributes:
+        user_id: the account that the payload names; None when it names none.
+    """
+
+    user_id: str | None
+    entry_id: str
+    created_at: datetime
+    reason_code: str
+    field: str
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOutcome:
+    """What became of an event of one account.
+
+    Attributes:
+        entry_id: the stream entry that was decided or became a dead letter.
+        decision_id: None when the entry is a dead letter.
+        decision: None for a dead letter, and for a decision that is no longer stored.
+        month_dropped: of a decision that is no longer stored: True when retention removed its month, False
+            when it was erased.
+        duplicates: further entries with the same event id; None when they could not be counted.
+    """
+
+    user_id: str
+    entry_id: str
+    decision_id: UUID | None
+    decision: EventDecision | None
+    month_dropped: bool | None
+    duplicates: int | None
+    reply: EventReply | None
+    retraction: EventRetraction | None
+    exchange: StoredExchange | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventOutcomes:
+    """What Postgres knows of an event id, by account.
+
+    Attributes:
+        unknown: parts that could not be read, with the reason.
+    """
+
+    outcomes: tuple[EventOutcome, ...]
+    letters: tuple[EventLetter, ...]
+    unknown: Mapping[str, str]
+
+
+async def load_outcomes(
+    connection: AsyncConnection,
+    event_id: str,
+    *,
+    user_id: str | None,
+    entry_ids: tuple[str, ...],
+    now: datetime,
+) -> EventOutcomes:
+    """What became of an event of one account, or of every account when ``user_id`` is None.
+
+    A part that the login may not read is named in ``unknown``. ``entry_ids`` are entries of the event that
+    are still in the stream.
+    """
+    reader = _PartReader(connection)
+    keys = await reader.rows(
+        "event key", KEYS if user_id is None else KEY_OF_ACCOUNT, {"event_id": event_id, "user_id": user_id}
+    )
+    if not keys and await reader.rows("event key", KEYS_PURGED, {}):
+        keys = await reader.rows("decision", UNKEYED, {"event_id": event_id, "user_id": user_id})
+    outcomes = [await _outcome(reader, event_id, key, now) for key in keys]
+    ids = frozenset({*entry_ids, *(key["entry_id"] for key in keys)})
+    values = {"entry_ids": list(ids), "needle": orjson.dumps(event_id), "most": MOST_LETTERS}
+    letters = [
+        letter
+        for row in await reader.rows("dead letter", LETTERS, values)
+        if (letter := _letter(row, event_id, ids)) is not None
+    ]
+    return EventOutcomes(
+        outcomes=tuple(outcomes),
+        letters=tuple(each for each in letters if user_id is None or each.user_id in {None, user_id}),
+        unknown=reader.unknown,
+    )
+
+
+class _PartReader:
+    """Reads one part after the other; a part that cannot be read stops no other."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.connection = connection
+        self.unknown: dict[str, str] = {}
+
+    async def rows(self, part: str, query: sa.TextClause, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The rows of a query; none when the part is unknown."""
+        try:
+            async with statement_limit(self.connection, PART_S):
+                return [dict(row) for row in (await self.connection.execute(query, values)).mappings()]
+        except TooSlow:
+            self.unknown[part] = f"the search took longer than {PART_S:.0f} s"
+        except sa.exc.DBAPIError as error:
+            if not isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+                raise
+            self.unknown[part] = str(error.orig.diag.message_primary)
+        return []
+
+    async def row(self, part: str, query: sa.TextClause, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The first row of a query; None when there is none or the part is unknown."""
+        return next(iter(await self.rows(part, query, values)), None)
+
+
+def _letter(row: dict[str, Any], event_id: str, entry_ids: frozenset[str]) -> EventLetter | None:
+    """The dead letter, or None when its payload quotes the event id elsewhere, such as in a text."""
+    raw = bytes(row.pop("raw"))
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return EventLetter(user_id=None, **row)
+    if not isinstance(body, dict):
+        return EventLetter(user_id=None, **row)
+    inner = body["data"] if "specversion" in body and isinstance(body.get("data"), dict) else body
+    if inner.get("event_id") != event_id and row["entry_id"] not in entry_ids:
+        return None
+    user_id = inner.get("user_id")
+    return EventLetter(user_id=user_id if isinstance(user_id, str) else None, **row)
+
+
+async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], now: datetime) -> EventOutcome:
+    values = {"event_id": event_id, "user_id": key["user_id"], "id": key["decision_id"], "now": now}
+    duplicates = await reader.row("duplicates", DUPLICATES, values)
+    reply = await reader.row("reply", REPLY, values)
+    decision, month_dropped, retraction, exchange = None, None, None, None
+    if key["decision_id"] is not None:
+        decision, month_dropped = await _decision(reader, key["decision_id"])
+        retraction = await reader.row("retraction", RETRACTION, values)
+    if decision is not None:
+        exchange = await reader.row(
+            "exchange", EXCHANGE, {**values, "conversation_id": decision.conversation_id}
+        )
+    return EventOutcome(
+        user_id=key["user_id"],
+        entry_id=key["entry_id"],
+        decision_id=key["decision_id"],
+        decision=decision,
+        month_dropped=month_dropped,
+        duplicates=duplicates["entries"] if duplicates else None,
+        reply=EventReply(**reply) if reply else None,
+        retraction=EventRetraction(**retraction) if retraction else None,
+        exchange=StoredExchange(**exchange) if exchange else None,
+    )
+
+
+async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecision | None, bool | None]:
+    """The decision; or None and whether retention removed its whole month, None when that is unknown."""
+    near = uuid_time_bounds(decision_id)
+    if near is None:
+        return None, None
+    row = await reader.row("decision", DECISION, {"id": decision_id, "since": near[0], "until": near[1]})
+    if row is not None:
+        return EventDecision(**row), None
+    if "decision" in reader.unknown:
+        return None, None
+    erased = await trace_of(reader.connection, decision_id)
+    return None, erased.month_dropped if erased else False

@@ -1,0 +1,242 @@
+"""The filters of the audit, as conditions on its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from db.audit import snapshot_filters
+from db.audit.snapshot_filters import Condition
+from db.figures import statements
+from db.figures.statements import RunEvent
+from db.review_tables import people, queue_items, review_states
+from db.tables import ai_decisions, event_keys
+from worker.model import Tier
+
+RULES_VERSION: Final[sa.ColumnElement[int]] = sa.literal_column(
+    "(ai_decisions.snapshot_json ->> 'rules_version')::integer", sa.Integer
+)
+"""The same expression as in its index."""
+ASSESSED: Final = sa.literal_column(
+    statements.assessed("(ai_decisions.snapshot_json -> 'assessment')"), sa.Boolean
+)
+"""Whether a draft was assessed, so that the confidence is its assessment."""
+_PARTS: Final = {name: f"(ai_decisions.snapshot_json -> '{name}')" for name in ("attempts", "rechecked")}
+
+
+class ReviewFilter(StrEnum):
+    """The review state of a decision."""
+
+    OPEN = "open"
+    REVIEWED = "reviewed"
+    AGREE = "agree"
+    OVERTURN = "overturn"
+    UNSURE = "unsure"
+    DISPUTED = "disputed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The filters of a search; None means any.
+
+    Attributes:
+        since: from this moment on, UTC.
+        until: before this moment, UTC.
+        accounts: only these, the ones that the person may see.
+        reason_codes: any of these.
+        matched_rule: exact, or a prefix when it ends in ``*``.
+        rules_version: of the account's settings; each account counts its own.
+        tier: of the assessment; a decision without an assessment has no tier.
+        stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
+        assignee: login of the person it is assigned to in a queue, or whose claim has not expired.
+        text: part of the message, in any case.
+        hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
+        walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    user_id: str | None = None
+    accounts: tuple[str, ...] | None = None
+    decision: str | None = None
+    reason_codes: tuple[str, ...] | None = None
+    matched_rule: str | None = None
+    rules_version: int | None = None
+    scope: str | None = None
+    conversation_id: str | None = None
+    author_id: str | None = None
+    event_id: str | None = None
+    message_id: str | None = None
+    degraded: bool | None = None
+    least_confidence: float | None = None
+    most_confidence: float | None = None
+    tier: Tier | None = None
+    stage_outcome: str | None = None
+    ran: RunEvent | None = None
+    review: ReviewFilter | None = None
+    assignee: str | None = None
+    text: str | None = None
+    hidden: tuple[UUID, ...] = ()
+    walk: bool = False
+
+    def reaches(self) -> tuple[str, ...] | None:
+        """The accounts that the search covers; None: every account."""
+        if self.user_id is None:
+            return self.accounts
+        allowed = self.accounts is None or self.user_id in self.accounts
+        return (self.user_id,) if allowed else ()
+
+    def about(self) -> str | None:
+        """The only account that the search covers, for the access log; None: several, or none."""
+        reached = self.reaches() or ()
+        return reached[0] if len(reached) == 1 else None
+
+
+def filter_conditions(filters: Filters) -> list[Condition]:
+    """The conditions on a decision, without those on its account."""
+    return [
+        *_equal(filters),
+        *_within(ai_decisions.c.created_at, filters),
+        *_numbers(filters),
+        *_event(filters),
+        *_texts(filters),
+        *_trace(filters),
+        *_people(filters),
+    ]
+
+
+def account_conditions(filters: Filters) -> list[Condition]:
+    """The condition that a decision is of an account asked for and allowed."""
+    match filters.reaches():
+        case None:
+            return []
+        case several:
+            return [_one_of(ai_decisions.c.user_id, several)]
+
+
+def requires_review(filters: Filters) -> bool:
+    """True when only reviewed decisions match."""
+    return filters.review not in (None, ReviewFilter.OPEN)
+
+
+def review_conditions(filters: Filters) -> list[Condition]:
+    """The conditions on a row of ``review_states``, when only reviewed decisions match."""
+    found = [*_within(review_states.c.decision_at, filters)]
+    if filters.review is ReviewFilter.REVIEWED:
+        found.append(review_states.c.state != ReviewFilter.OPEN.value)
+    elif filters.review is not None:
+        found.append(review_states.c.state == filters.review.value)
+    if filters.hidden:
+        found.append(review_states.c.decision_id.not_in(filters.hidden))
+    if (accounts := filters.reaches()) is not None:
+        found.append(review_states.c.user_id == sa.any_(sa.cast(list(accounts), ARRAY(sa.Text))))
+    return found
+
+
+def filters_accounts_only(filters: Filters) -> bool:
+    """True when only accounts and time are filtered."""
+    plain = Filters(
+        since=filters.since, until=filters.until, user_id=filters.user_id, accounts=filters.accounts
+    )
+    return filters == plain
+
+
+def _equal(filters: Filters) -> Iterator[Condition]:
+    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    for name in names:
+        if (value := getattr(filters, name)) is not None:
+            yield ai_decisions.c[name] == value
+    if filters.reason_codes is not None:
+        yield _one_of(ai_decisions.c.reason_code, filters.reason_codes)
+
+
+def _one_of(column: sa.ColumnElement[str], values: tuple[str, ...]) -> Condition:
+    """A single value is compared with ``=``: only then an index gives the rows in the order of time."""
+    if len(values) == 1:
+        return column == values[0]
+    return column == sa.any_(sa.cast(list(values), ARRAY(sa.Text)))
+
+
+def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Condition]:
+    if filters.since is not None:
+        yield column >= filters.since
+    if filters.until is not None:
+        yield column < filters.until
+
+
+def _numbers(filters: Filters) -> Iterator[Condition]:
+    if filters.least_confidence is not None or filters.most_confidence is not None:
+        yield ASSESSED
+    if filters.least_confidence is not None:
+        yield ai_decisions.c.confidence >= filters.least_confidence
+    if filters.most_confidence is not None:
+        yield ai_decisions.c.confidence <= filters.most_confidence
+    if filters.degraded is not None:  # without a comparison, as in the index of the degraded
+        yield ai_decisions.c.degraded if filters.degraded else ~ai_decisions.c.degraded
+
+
+def _texts(filters: Filters) -> Iterator[Condition]:
+    if filters.text is not None:
+        yield ai_decisions.c.message_text.ilike(f"%{_plain(filters.text)}%")
+    if (rule := filters.matched_rule) is not None:
+        prefix = rule.removesuffix("*")
+        is_prefix = rule.endswith("*")
+        column = ai_decisions.c.matched_rule
+        yield column.like(f"{_plain(prefix)}%") if is_prefix else column == rule
+
+
+def _trace(filters: Filters) -> Iterator[Condition]:
+    if filters.rules_version is not None:
+        yield sa.literal(filters.rules_version) == RULES_VERSION
+    marks = filters.tier, filters.stage_outcome
+    known = None if filters.walk else snapshot_filters.indexed_condition(*marks)
+    if known is not None:
+        yield known
+    else:
+        yield from snapshot_filters.scan_conditions(*marks)
+    if filters.ran is not None:
+        yield sa.literal_column(statements.run_condition(filters.ran, **_PARTS), sa.Boolean)
+
+
+def _event(filters: Filters) -> Iterator[Condition]:
+    """The time of an event's decision, while ``event_keys`` has it."""
+    if filters.event_id is None or filters.user_id is None:
+        return
+    known = (
+        sa.select(event_keys.c.created_at)
+        .where(event_keys.c.user_id == filters.user_id, event_keys.c.event_id == filters.event_id)
+        .scalar_subquery()
+    )
+    yield ai_decisions.c.created_at >= sa.func.coalesce(known, sa.text("'-infinity'"))
+    yield ai_decisions.c.created_at <= sa.func.coalesce(known, sa.text("'infinity'"))
+
+
+def _people(filters: Filters) -> Iterator[Condition]:
+    if filters.review is ReviewFilter.OPEN:
+        said = review_states.c.state != ReviewFilter.OPEN.value
+        if filters.hidden:
+            said &= review_states.c.decision_id.not_in(filters.hidden)
+        yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, said)
+    if filters.assignee is not None:
+        them = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
+        theirs = sa.or_(
+            queue_items.c.assigned_to == them,
+            sa.and_(queue_items.c.claimed_by == them, queue_items.c.claimed_until > sa.func.now()),
+        )
+        yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
+            sa.select(queue_items.c.decision_at, queue_items.c.decision_id).where(
+                queue_items.c.done_at.is_(None), theirs
+            )
+        )
+
+
+def _plain(text: str) -> str:
+    """Text with the wildcards of LIKE escaped."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

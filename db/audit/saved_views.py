@@ -1,0 +1,128 @@
+"""Saved views: filters stored under a name, private or shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.people.records import EVERY_ACCOUNT
+from db.review_tables import people, person_roles, saved_views
+
+MOST: Final = 100
+"""Views that one person may save."""
+LONGEST_NAME: Final = 80
+
+
+class ViewRefused(Exception):
+    """A view cannot be saved; the text gives the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedView:
+    """One saved view.
+
+    Attributes:
+        owner: name of its owner.
+        mine: True when the person is the owner.
+        query: the filters as a URL's query.
+    """
+
+    view_id: UUID
+    name: str
+    owner: str
+    mine: bool
+    query: str
+    shared: bool
+
+
+async def list_views(
+    connection: AsyncConnection, person_id: UUID, accounts: Sequence[str] | None
+) -> tuple[SavedView, ...]:
+    """The person's own views and those that others share, by name.
+
+    A view's name and filters come from what its owner reads, so it is shared with people who see one of the
+    owner's accounts, and with all that may see ``accounts`` None: every account.
+    """
+    owner = sa.func.coalesce(sa.func.nullif(people.c.name, ""), people.c.login)
+    query = (
+        sa.select(saved_views, owner.label("owner"))
+        .join(people, people.c.id == saved_views.c.person_id)
+        .where(sa.or_(saved_views.c.person_id == person_id, sa.and_(saved_views.c.shared, *_near(accounts))))
+        .order_by(sa.func.lower(saved_views.c.name), saved_views.c.id)
+    )
+    return tuple(
+        SavedView(
+            view_id=row["id"],
+            name=row["name"],
+            owner=row["owner"],
+            mine=row["person_id"] == person_id,
+            query=row["query"],
+            shared=row["shared"],
+        )
+        for row in (await connection.execute(query)).mappings()
+    )
+
+
+async def save_view(
+    connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, query: str
+) -> None:
+    """Save a private view.
+
+    Raises:
+        ViewRefused: the name is empty, too long or taken, or there are too many.
+    """
+    mine = sa.select(sa.func.count()).select_from(saved_views).where(saved_views.c.person_id == person_id)
+    if (await connection.execute(mine)).scalar_one() >= MOST:
+        raise ViewRefused(f"You have {MOST} views already: delete one first.")
+    values = {"id": view_id, "person_id": person_id, "name": _named(name), "query": query}
+    await _unless_taken(connection, sa.insert(saved_views).values(values), name)
+
+
+async def change_view(
+    connection: AsyncConnection, view_id: UUID, person_id: UUID, *, name: str, shared: bool
+) -> bool:
+    """Rename, share or unshare a view of the person; False when there is none.
+
+    Raises:
+        ViewRefused: the name is empty, too long or taken.
+    """
+    statement = sa.update(saved_views).where(
+        saved_views.c.id == view_id, saved_views.c.person_id == person_id
+    )
+    return await _unless_taken(connection, statement.values(name=_named(name), shared=shared), name)
+
+
+async def delete_view(connection: AsyncConnection, view_id: UUID, person_id: UUID) -> bool:
+    """Delete a view of the person; False when there is none."""
+    statement = sa.delete(saved_views).where(
+        saved_views.c.id == view_id, saved_views.c.person_id == person_id
+    )
+    return bool((await connection.execute(statement)).rowcount)
+
+
+def _near(accounts: Sequence[str] | None) -> list[sa.ColumnElement[bool]]:
+    """The condition that the owner has a role on one of these accounts, or on every account."""
+    if accounts is None:
+        return []
+    theirs = person_roles.c.user_id.in_([*accounts, EVERY_ACCOUNT])
+    return [sa.exists().where(person_roles.c.person_id == saved_views.c.person_id, theirs)]
+
+
+def _named(name: str) -> str:
+    name = " ".join(name.split())
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise ViewRefused(f"Name: expected 1 to {LONGEST_NAME} characters, got {len(name)}.")
+    return name
+
+
+async def _unless_taken(connection: AsyncConnection, statement: sa.Executable, name: str) -> bool:
+    try:
+        async with connection.begin_nested():
+            return bool((await connection.execute(statement)).rowcount)
+    except sa.exc.IntegrityError as error:
+        raise ViewRefused(f"Name: expected one you do not use yet, got {name!r} again.") from error

@@ -1,0 +1,1 @@
+"""Documents of an account: storage, ingestion, embedding models, retrieval."""

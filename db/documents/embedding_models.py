@@ -1,0 +1,99 @@
+"""Embedding models with stored vectors, and which of them searches use.
+
+Only the owner of the tables may write here, on the command line; the worker's role may read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from db.pool import Pool, PoolConnection, checkout
+from worker.errors import ConfigurationError
+
+MOST_DIMENSIONS: Final = 4000
+"""Longest ``halfvec`` that pgvector 0.8 indexes."""
+COLUMNS: Final = "id, model, dimensions, asked_dimensions, quantiles, calibrated_chunks"
+ACTIVE: Final = f"SELECT {COLUMNS} FROM embedders WHERE state = 'active'"
+ACTIVE_FOR_SHARE: Final = "SELECT id FROM embedders WHERE state = 'active' FOR SHARE"
+CREATE: Final = f"""
+    INSERT INTO embedders (model, dimensions, asked_dimensions, state) VALUES (%s, %s, %s, 'building')
+    ON CONFLICT (model, dimensions) DO UPDATE
+        SET asked_dimensions = excluded.asked_dimensions,
+            state = CASE embedders.state WHEN 'active' THEN 'active' ELSE 'building' END
+    RETURNING {COLUMNS}
+"""
+FIRST: Final = """
+    UPDATE embedders SET state = 'active', activated_at = now()
+    WHERE id = %s AND NOT EXISTS (SELECT FROM embedders WHERE state = 'active')
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEmbedder:
+    """A model whose vectors are stored.
+
+    Attributes:
+        embedder_id: its id in ``embedders``.
+        model: its name in requests.
+        dimensions: numbers in a vector.
+        asked_dimensions: sent in requests; 0: not sent.
+        quantiles: background similarities at ``worker.calibration.SHARES``; empty until calibrated.
+        calibrated_chunks: vectors that were stored when it was calibrated.
+    """
+
+    embedder_id: int
+    model: str
+    dimensions: int
+    asked_dimensions: int
+    quantiles: tuple[float, ...] = ()
+    calibrated_chunks: int = 0
+
+
+async def active_embedder(source: Pool) -> StoredEmbedder | None:
+    """The embedder that searches use; None while documents are searched by words only."""
+    async with checkout(source) as connection:
+        row = await (await connection.execute(ACTIVE)).fetchone()
+    return _embedder(row) if row else None
+
+
+async def get_or_create_embedder(source: Pool, model: str, dimensions: int, asked: int) -> StoredEmbedder:
+    """The embedder of this name and length; it becomes active when none is.
+
+    Raises:
+        ConfigurationError: its vectors are too long to index.
+    """
+    if dimensions > MOST_DIMENSIONS:
+        raise ConfigurationError(
+            f"{model} gives vectors of {dimensions} numbers, the index takes {MOST_DIMENSIONS}: "
+            "set HUSHGATE_EMBEDDING_DIMENSIONS"
+        )
+    async with checkout(source) as connection, connection.transaction():
+        row = await (await connection.execute(CREATE, (model, dimensions, asked))).fetchone()
+        assert row is not None  # INSERT ... RETURNING gives a row or raises
+        await connection.execute(FIRST, (row[0],))
+    return _embedder(row)
+
+
+async def locked_active_embedder(connection: PoolConnection) -> int | None:
+    """The active embedder's id, which cannot change before this transaction ends."""
+    row = await (await connection.execute(ACTIVE_FOR_SHARE)).fetchone()
+    return row[0] if row else None
+
+
+def vector_text(vector: Sequence[float]) -> str:
+    """A vector as pgvector reads it, with five digits: one more than half precision has."""
+    return "[" + ",".join(f"{number:.5g}" for number in vector) + "]"
+
+
+def _embedder(row: Sequence[Any]) -> StoredEmbedder:
+    embedder_id, model, dimensions, asked, quantiles, calibrated_chunks = row
+    return StoredEmbedder(
+        embedder_id=embedder_id,
+        model=model,
+        dimensions=dimensions,
+        asked_dimensions=asked,
+        quantiles=tuple(quantiles or ()),
+        calibrated_chunks=calibrated_chunks,
+    )

@@ -1,0 +1,220 @@
+"""Adding files as documents: read, chunk, embed and store each, with its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+
+from db.documents import (
+    embedding_models,
+    similarity_calibration,
+    storage,
+    vector_index,
+)
+from db.documents.storage import (
+    Embedded,
+    StoredDocument,
+    Upload,
+    UploadOutcome,
+)
+from db.pool import Pool
+from worker.adapters import document_process
+from worker.adapters.document_process import Names
+from worker.documents import reading
+from worker.documents.model import Chunk, DocumentFormat
+from worker.errors import ConfigurationError, DocumentRejected, RetrievalUnavailable
+from worker.ports import Embedder
+
+MOST_BYTES: Final = 50 * 1024 * 1024
+TOO_LARGE: Final = f"is larger than {MOST_BYTES // 1024**2} MiB: split it"
+ATTEMPTS: Final = 5
+PIPE: Final = "-"
+"""The source of a document from standard input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingModel:
+    """The embedding model of this deployment's settings."""
+
+    embedder: Embedder
+    name: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentOptions:
+    """Options for the documents to add; empty fields are not set."""
+
+    user_id: str
+    title: str = ""
+    source: str = ""
+    kind: DocumentFormat | None = None
+    labels: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFile:
+    """A file to add.
+
+    Attributes:
+        name: gives the format by its suffix, and the title when there is none; empty for standard input or
+            pasted text.
+        source: where it came from; a later file from the same source replaces it. Empty: never replaced.
+    """
+
+    name: str
+    source: str
+    data: bytes
+
+
+class Ingest:
+    """Adds documents of one account, with vectors when there is a model.
+
+    Args:
+        readers: limits how many documents are read at once; may be shared.
+    """
+
+    def __init__(
+        self,
+        source: Pool,
+        model: EmbeddingModel | None,
+        options: DocumentOptions,
+        *,
+        readers: asyncio.Semaphore | None = None,
+    ) -> None:
+        self._readers = readers or asyncio.Semaphore(1)
+        self._source = source
+        self._model = model
+        self._options = options
+        self._stored_embedder: embedding_models.StoredEmbedder | None = None
+
+    async def add(self, file: DocumentFile) -> dict[str, Any]:
+        """Add one file; its outcome as a row, also when it cannot be read."""
+        name = self._options.source or file.source or PIPE
+        try:
+            stored, count = await self._add(file)
+        except DocumentRejected as error:
+            return refused_row(name, error)
+        return {
+            "source": name,
+            "outcome": stored.outcome.value,
+            "document_id": stored.document_id,
+            "chunks": count,
+            "reason": "",
+        }
+
+    async def finish(self) -> None:
+        """Calibrate and index, once after many documents."""
+        if self._model and self._stored_embedder:
+            await similarity_calibration.calibrate_when_grown(
+                self._source, self._stored_embedder, self._model.embedder
+            )
+            await vector_index.ensure_index(self._source, self._stored_embedder)
+
+    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, int | None]:
+        if len(file.data) > MOST_BYTES:
+            raise DocumentRejected(TOO_LARGE)
+        kind = self._options.kind or reading.document_format(file.name, file.data)
+        if kind is None:
+            raise DocumentRejected(f"is not a readable document ({', '.join(reading.SUFFIXES)})")
+        upload = Upload(
+            user_id=self._options.user_id,
+            source=self._options.source or file.source,
+            content_hash=storage.content_hash(file.data, title=self._options.title),
+            format=kind,
+            size_bytes=len(file.data),
+            labels=self._options.labels,
+        )
+        if known := await storage.known_upload(self._source, upload):
+            return known, None
+        names = Names(title=self._options.title, otherwise=PurePath(file.name).stem.replace("_", " "))
+        async with self._readers:
+            chunked = await document_process.cut(file.data, kind, names)
+        embedded = await self._embedded(chunked.chunks) if self._model else None
+        stored = await storage.store_document(
+            self._source, upload, title=chunked.title, chunks=chunked.chunks, embedded=embedded
+        )
+        return stored, len(chunked.chunks)
+
+    async def _embedded(self, chunks: Sequence[Chunk]) -> Embedded:
+        assert self._model is not None  # checked by the caller
+        active = self._stored_embedder or await check_embedder(self._source, self._model)
+        vectors = await embed_texts(self._model, [chunk.whole for chunk in chunks])
+        if active is not None and len(vectors[0]) == active.dimensions:
+            self._stored_embedder = active
+        if self._stored_embedder is None:
+            self._stored_embedder = await embedding_models.get_or_create_embedder(
+                self._source, self._model.name, len(vectors[0]), self._model.dimensions
+            )
+            await require_same_embedder(self._source, self._stored_embedder)
+        return Embedded(embedder=self._stored_embedder, vectors=vectors)
+
+
+async def check_embedder(source: Pool, model: EmbeddingModel) -> embedding_models.StoredEmbedder | None:
+    """The active embedder or None; a model of another name or length is refused before any request.
+
+    Raises:
+        ConfigurationError: says how to re-embed.
+    """
+    active = await embedding_models.active_embedder(source)
+    if active is None:
+        return None
+    if active.model != model.name or model.dimensions not in (0, active.dimensions):
+        configured = f"{model.name} of {model.dimensions or 'its own number of'} dimensions"
+        raise embedder_mismatch(configured, active)
+    return active
+
+
+async def require_same_embedder(source: Pool, embedder: embedding_models.StoredEmbedder) -> None:
+    """Refuse an embedder that is not the active one.
+
+    Raises:
+        ConfigurationError: says how to re-embed.
+    """
+    active = await embedding_models.active_embedder(source)
+    if active is not None and active.embedder_id != embedder.embedder_id:
+        raise embedder_mismatch(f"{embedder.model} of {embedder.dimensions} dimensions", active)
+
+
+def embedder_mismatch(configured: str, active: embedding_models.StoredEmbedder) -> ConfigurationError:
+    """The error for an embedder that differs from the stored one."""
+    return ConfigurationError(
+        f"the settings name {configured}, the stored vectors are of {active.model} with {active.dimensions}:"
+        " vectors of two models cannot be compared. To change the model, run `hushgate documents reembed`"
+        " (searches use the old vectors until it is done), or set HUSHGATE_EMBEDDING_MODEL back"
+    )
+
+
+async def embed_texts(model: EmbeddingModel, texts: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    """Vectors of texts; temporary failures are tried five times, waiting as long as the server asks.
+
+    Raises:
+        RetrievalUnavailable: the last attempt failed.
+        EmbeddingRejected: the server refuses the request.
+    """
+    async for attempt in AsyncRetrying(
+        retry=retry_if_exception_type(RetrievalUnavailable),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=_wait_s,
+        reraise=True,
+    ):
+        with attempt:
+            return await model.embedder.embed(texts, model=model.name, dimensions=model.dimensions)
+    raise AssertionError  # reraise=True: the loop returns or raises
+
+
+def refused_row(name: str, error: DocumentRejected) -> dict[str, Any]:
+    """The row of a document that was not stored."""
+    outcome = UploadOutcome.REFUSED.value
+    return {"source": name, "outcome": outcome, "document_id": None, "chunks": None, "reason": str(error)}
+
+
+def _wait_s(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked_s = error.retry_after_s if isinstance(error, RetrievalUnavailable) else None
+    return max(asked_s or 0.0, 0.5 * 2.0**state.attempt_number)

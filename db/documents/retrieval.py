@@ -1,0 +1,169 @@
+"""Search over an account's chunks, by words and by vector; every statement names the account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+
+from db.documents.embedding_models import StoredEmbedder, vector_text
+from db.documents.search_statement import search_statement
+from db.documents.vector_index import EXACT_NUMBERS
+from db.pool import Pool, PoolConnection, checkout
+from worker.calibration import percentile
+from worker.documents.cleaning import clean_text
+from worker.documents.words import search_words
+from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.model import FoundBy, Passage, Retrieved
+from worker.ports import Embedder
+
+QUERY_CHARS: Final = 2000
+CANDIDATES: Final = 50
+"""Least number of chunks that each of the two searches passes to the fusion."""
+
+
+SCAN: Final = {
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "400",
+    "hnsw.max_scan_tuples": "40000",
+}
+"""Limits of the HNSW scan for chunks of this account; measured in ``docs/retrieval.md``."""
+
+LEAST_SHARE: Final = 0.01
+"""An account with a smaller share of all vectors is searched exactly: the scan would end too early."""
+
+
+STATE: Final = """
+    SELECT coalesce((
+               SELECT w.chunks FROM account_words w WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0),
+           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles,
+           (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id))
+    FROM (SELECT) AS one LEFT JOIN embedders e ON e.state = 'active'
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """How many chunks an account has, the active embedder, and how many vectors its HNSW index holds."""
+
+    chunks: int
+    indexed: float
+    embedder: StoredEmbedder | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether to compare all of the account's vectors: fast enough, or safer than the index."""
+        if self.embedder is None or self.chunks * self.embedder.dimensions <= EXACT_NUMBERS:
+            return True
+        return self.indexed <= 0 or self.chunks < LEAST_SHARE * self.indexed
+
+
+class PostgresRetriever:
+    """``worker.ports.Retriever`` over pgvector and Postgres full text.
+
+    Args:
+        source: connections in a role that may read.
+        embedder: makes the query's vector; None: search by words only.
+    """
+
+    def __init__(self, source: Pool, embedder: Embedder | None = None) -> None:
+        self._source = source
+        self._embedder = embedder
+
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        min_similarity: float = 0.0,
+        labels: Mapping[str, str] | None = None,
+    ) -> Retrieved:
+        """Up to ``limit`` passages of this account, best first; by words only when the embedder fails.
+
+        Raises:
+            StorageUnavailable: Postgres is unreachable or all connections are busy. No decision can be stored
+                either, so the event waits instead of being answered without passages.
+        """
+        query = clean_text(query)[:QUERY_CHARS].strip()
+        async with checkout(self._source) as connection:
+            state = await _state(connection, user_id)
+        if not query or not state.chunks:
+            return Retrieved()
+        vector, degraded = await self._vector(query, state)
+        if vector is None:
+            state = _State(chunks=state.chunks, indexed=0, embedder=None)
+        values = {
+            "user_id": user_id,
+            "words": search_words(query),
+            "vector": vector,
+            "labels": Jsonb(dict(labels or {})),
+            "candidates": max(CANDIDATES, 2 * limit),
+            "limit": limit,
+            "min_similarity": min_similarity,
+        }
+        async with checkout(self._source) as connection:
+            rows = await _rows(connection, state, values, labelled=bool(labels))
+        return Retrieved(passages=tuple(_passage(row, state.embedder) for row in rows), degraded=degraded)
+
+    async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
+        """The query's vector as pgvector reads it, or None with the kind of the embedder's failure."""
+        stored = state.embedder
+        if self._embedder is None or stored is None:
+            return None, ""
+        try:
+            found = await self._embedder.embed(
+                [query], model=stored.model, dimensions=stored.asked_dimensions
+            )
+        except RetrievalUnavailable as error:
+            return None, error.kind
+        except EmbeddingRejected:
+            return None, "rejected"
+        if len(found[0]) != stored.dimensions:
+            return None, "dimensions"
+        return vector_text(found[0]), ""
+
+
+async def _state(connection: PoolConnection, user_id: str) -> _State:
+    row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
+    assert row is not None  # a select without a table is a row
+    chunks, embedder_id, model, dimensions, asked, quantiles, indexed = row
+    embedder = None
+    if embedder_id is not None:
+        embedder = StoredEmbedder(
+            embedder_id=embedder_id,
+            model=model,
+            dimensions=dimensions,
+            asked_dimensions=asked,
+            quantiles=tuple(quantiles or ()),
+        )
+    return _State(chunks=chunks, indexed=indexed or 0, embedder=embedder)
+
+
+async def _rows(
+    connection: PoolConnection, state: _State, values: Mapping[str, Any], *, labelled: bool
+) -> list[tuple[Any, ...]]:
+    """The rows of one search; not prepared, because a generic plan would ignore the account's size."""
+    query = search_statement(state.embedder, exact=state.exact, labelled=labelled)
+    if state.exact:  # one round trip instead of three
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
+    async with connection.transaction():
+        for name, value in SCAN.items():
+            await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+        return await (await connection.execute(query, values, prepare=False)).fetchall()
+
+
+def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:
+    document_id, number, title, text, metadata, similarity, measured, by_words, by_vector = row
+    similarity = min(1.0, float(similarity))
+    quantiles = embedder.quantiles if embedder and measured else ()
+    return Passage(
+        passage_id=f"{document_id}#{number}",
+        title=title,
+        text=text,
+        similarity=similarity,
+        percentile=percentile(similarity, quantiles) if quantiles else None,
+        metadata=metadata,
+        found_by=FoundBy.BOTH if by_words and by_vector else FoundBy.WORDS if by_words else FoundBy.VECTOR,
+    )

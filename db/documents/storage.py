@@ -1,0 +1,239 @@
+"""Documents of an account: storing, replacing, listing and removing them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
+from db.documents.stored_vectors import insert_vectors
+from db.pool import Pool, PoolConnection, checkout
+from worker.documents.chunking import CHUNKING_VERSION
+from worker.documents.model import Chunk, DocumentFormat
+from worker.documents.words import search_words
+from worker.errors import ConfigurationError
+
+SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('documents:' || %(user_id)s, 0))"
+SAME_CONTENT: Final = """
+    SELECT id, source, metadata FROM documents
+    WHERE user_id = %(user_id)s AND content_hash = %(content_hash)s
+"""
+SAME_SOURCE: Final = """
+    DELETE FROM documents WHERE user_id = %(user_id)s AND source = %(source)s AND source <> ''
+    RETURNING id, metadata
+"""
+RELABEL: Final = """
+    UPDATE documents SET metadata = %(labels)s WHERE user_id = %(user_id)s AND id = %(document_id)s
+"""
+INSERT_DOCUMENT: Final = """
+    INSERT INTO documents (user_id, title, source, content_hash, metadata, format, size_bytes)
+    VALUES (%(user_id)s, %(title)s, %(source)s, %(content_hash)s, %(labels)s, %(format)s, %(size_bytes)s)
+    RETURNING id
+"""
+INSERT_CHUNKS: Final = """
+    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes)
+    SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish,
+           array_to_tsvector(hushgate_lexemes(string_to_array(words, ' ')))
+    FROM unnest(%(numbers)s::int[], %(titles)s::text[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[],
+                %(words)s::text[]) AS c (number, title, text, start, finish, words)
+"""
+LISTED: Final = """
+    SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at,
+           count(c.number) AS chunks, count(v.number) AS vectors
+    FROM documents d
+    LEFT JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = d.id
+    LEFT JOIN chunk_embeddings v
+        ON v.user_id = %(user_id)s AND v.document_id = c.document_id AND v.number = c.number
+       AND v.embedder_id = (SELECT id FROM embedders WHERE state = 'active')
+    WHERE d.user_id = %(user_id)s AND d.metadata @> %(labels)s
+    GROUP BY d.id ORDER BY d.id
+"""
+REMOVE: Final = (
+    "DELETE FROM documents WHERE user_id = %(user_id)s AND id = ANY(%(document_ids)s) RETURNING id"
+)
+ACCOUNTS: Final = "SELECT user_id FROM ai_rules UNION SELECT user_id FROM documents ORDER BY user_id LIMIT 20"
+
+
+class UploadOutcome(StrEnum):
+    """The outcome of an upload."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    RELABELLED = "relabelled"
+    DUPLICATE = "duplicate"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A document to store, before it is parsed.
+
+    Attributes:
+        source: where it came from; a later upload from the same source replaces it. Empty: never replaced.
+        content_hash: from ``content_hash``.
+        labels: text to text; None keeps those of the replaced document.
+    """
+
+    user_id: str
+    source: str
+    content_hash: str
+    format: DocumentFormat
+    size_bytes: int
+    labels: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """Vectors of a document's chunks, in order, and the model that made them."""
+
+    embedder: StoredEmbedder
+    vectors: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDocument:
+    """The outcome of an upload; for a duplicate, the id of the document that it repeats."""
+
+    outcome: UploadOutcome
+    document_id: int
+
+
+def content_hash(data: bytes, *, title: str = "") -> str:
+    """SHA-256, hex, of content, title and chunking version; equal hashes mean equal chunks."""
+    head = f"{CHUNKING_VERSION}\0{title}\0".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(head + data).hexdigest()
+
+
+async def known_upload(source: Pool, upload: Upload) -> StoredDocument | None:
+    """The outcome of an upload whose content is already stored; None when it must be parsed and stored."""
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": upload.user_id})
+        return await _known_outcome(connection, upload)
+
+
+async def store_document(
+    source: Pool, upload: Upload, *, title: str, chunks: Sequence[Chunk], embedded: Embedded | None
+) -> StoredDocument:
+    """Store a document in place of the one from the same source, in one transaction.
+
+    Raises:
+        ConfigurationError: another embedder became active since the vectors were made.
+    """
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": upload.user_id})
+        if known := await _known_outcome(connection, upload):
+            return known
+        active = await locked_active_embedder(connection)
+        if embedded and embedded.embedder.embedder_id != active:
+            raise ConfigurationError("another embedder became active: run the command again")
+        labels = upload.labels
+        cursor = await connection.execute(SAME_SOURCE, _values(upload))
+        if replaced := await cursor.fetchone():
+            labels = replaced[1] if labels is None else labels
+        document_id = await _insert(connection, upload, title, labels or {}, chunks)
+        if embedded:
+            keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
+            await insert_vectors(connection, embedded.embedder, keys, embedded.vectors)
+    return StoredDocument(
+        outcome=UploadOutcome.REPLACED if replaced else UploadOutcome.ADDED, document_id=document_id
+    )
+
+
+async def list_documents(
+    source: Pool, user_id: str, labels: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """An account's documents with all of these labels, oldest first, with counts of chunks and vectors."""
+    values = {"user_id": user_id, "labels": Jsonb(dict(labels or {}))}
+    async with checkout(source) as connection:
+        return await (await connection.cursor(row_factory=dict_row).execute(LISTED, values)).fetchall()
+
+
+async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
+    """Remove documents with chunks and vectors; the removed ids."""
+    values = {"user_id": user_id, "document_ids": list(document_ids)}
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(SERIALISE, {"user_id": user_id})
+        rows = await (await connection.execute(REMOVE, values)).fetchall()
+    return tuple(sorted(row[0] for row in rows))
+
+
+async def list_accounts(source: Pool) -> tuple[str, ...]:
+    """The accounts that have settings or documents; the first 20 by name."""
+    async with checkout(source) as connection:
+        return tuple(row[0] for row in await (await connection.execute(ACCOUNTS)).fetchall())
+
+
+async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: Sequence[str]) -> bool:
+    """Store a text, one chunk a paragraph, without vectors; False when the account already has it."""
+    data = "\n\n".join(paragraphs).encode()
+    upload = Upload(
+        user_id=user_id,
+        source="",
+        content_hash=content_hash(data, title=title),
+        format=DocumentFormat.TEXT,
+        size_bytes=len(data),
+    )
+    chunks, start = [], 0
+    for number, text in enumerate(paragraphs, 1):
+        end = start + len(text)
+        chunks.append(Chunk(number=number, title=title, text=text, start=start, end=end))
+        start = end + 2
+    stored = await store_document(source, upload, title=title, chunks=chunks, embedded=None)
+    return stored.outcome is UploadOutcome.ADDED
+
+
+async def _known_outcome(connection: PoolConnection, upload: Upload) -> StoredDocument | None:
+    row = await (await connection.execute(SAME_CONTENT, _values(upload))).fetchone()
+    if row is None:
+        return None
+    document_id, known_source, known_labels = row
+    if known_source != upload.source:
+        await connection.execute(SAME_SOURCE, _values(upload))
+        return StoredDocument(outcome=UploadOutcome.DUPLICATE, document_id=document_id)
+    if upload.labels is None or known_labels == dict(upload.labels):
+        return StoredDocument(outcome=UploadOutcome.UNCHANGED, document_id=document_id)
+    values = {
+        "user_id": upload.user_id,
+        "document_id": document_id,
+        "labels": Jsonb(dict(upload.labels)),
+    }
+    await connection.execute(RELABEL, values)
+    return StoredDocument(outcome=UploadOutcome.RELABELLED, document_id=document_id)
+
+
+async def _insert(
+    connection: PoolConnection, upload: Upload, title: str, labels: Mapping[str, str], chunks: Sequence[Chunk]
+) -> int:
+    values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels))}
+    row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
+    assert row is not None  # INSERT ... RETURNING gives a row or raises
+    document_id = int(row[0])
+    columns = {
+        "document_id": document_id,
+        "user_id": upload.user_id,
+        "numbers": [chunk.number for chunk in chunks],
+        "titles": [chunk.title for chunk in chunks],
+        "texts": [chunk.text for chunk in chunks],
+        "starts": [chunk.start for chunk in chunks],
+        "ends": [chunk.end for chunk in chunks],
+        "words": [" ".join(search_words(chunk.whole)) for chunk in chunks],
+    }
+    await connection.execute(INSERT_CHUNKS, columns)  # one statement: its trigger counts words once
+    return document_id
+
+
+def _values(upload: Upload) -> dict[str, Any]:
+    return {
+        "user_id": upload.user_id,
+        "source": upload.source,
+        "content_hash": upload.content_hash,
+        "format": upload.format.value,
+        "size_bytes": upload.size_bytes,
+    }

@@ -1,0 +1,114 @@
+"""Vectors of chunks: which are missing, and storing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from db.documents.embedding_models import StoredEmbedder, vector_text
+from db.pool import Pool, PoolConnection, checkout
+from worker.errors import ConfigurationError
+
+MISSING: Final = """
+    SELECT c.user_id, c.document_id, c.number, c.title, c.text FROM chunks c
+    WHERE (c.document_id, c.number) > (%(document_id)s, %(number)s)
+      AND NOT EXISTS (
+        SELECT FROM chunk_embeddings v
+        WHERE v.embedder_id = %(embedder_id)s AND v.document_id = c.document_id AND v.number = c.number)
+    ORDER BY c.document_id, c.number LIMIT %(limit)s
+"""
+COUNTS: Final = """
+    SELECT count(*), count(v.embedder_id) FROM chunks c
+    LEFT JOIN chunk_embeddings v
+        ON v.embedder_id = %s AND v.document_id = c.document_id AND v.number = c.number
+"""
+INSERT_VECTOR: Final = """
+    INSERT INTO chunk_embeddings (embedder_id, document_id, number, user_id, embedding)
+    SELECT %(embedder_id)s, c.document_id, c.number, c.user_id, %(embedding)s::halfvec FROM chunks c
+    WHERE c.user_id = %(user_id)s AND c.document_id = %(document_id)s AND c.number = %(number)s
+    ON CONFLICT (embedder_id, document_id, number) DO UPDATE SET embedding = excluded.embedding
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """A chunk that has no vector of an embedder yet."""
+
+    user_id: str
+    document_id: int
+    number: int
+    whole: str
+
+
+async def has_chunks_without_vector(connection: PoolConnection, embedder_id: int) -> bool:
+    """Whether a chunk of any account has no vector of this embedder."""
+    values = {"embedder_id": embedder_id, "document_id": 0, "number": 0, "limit": 1}
+    return await (await connection.execute(MISSING, values)).fetchone() is not None
+
+
+async def chunks_without_vector(
+    source: Pool, embedder: StoredEmbedder, *, after: tuple[int, int], limit: int
+) -> tuple[Unembedded, ...]:
+    """The next chunks without a vector of this embedder, after (document, number)."""
+    values = {
+        "embedder_id": embedder.embedder_id,
+        "document_id": after[0],
+        "number": after[1],
+        "limit": limit,
+    }
+    async with checkout(source) as connection:
+        rows = await (await connection.execute(MISSING, values)).fetchall()
+    return tuple(
+        Unembedded(user_id=user_id, document_id=document_id, number=number, whole=f"{title}\n{text}".strip())
+        for user_id, document_id, number, title, text in rows
+    )
+
+
+async def count_vectors(source: Pool, embedder: StoredEmbedder | None) -> tuple[int, int]:
+    """How many chunks there are, and how many have a vector of this embedder."""
+    embedder_id = embedder.embedder_id if embedder else None
+    async with checkout(source) as connection:
+        row = await (await connection.execute(COUNTS, (embedder_id,))).fetchone()
+    assert row is not None  # a count is a row
+    return row[0], row[1]
+
+
+async def store_vectors(
+    source: Pool,
+    embedder: StoredEmbedder,
+    chunks: Sequence[Unembedded],
+    vectors: Sequence[Sequence[float]],
+) -> None:
+    """Store vectors of chunks; a chunk that was removed meanwhile is skipped."""
+    async with checkout(source) as connection, connection.transaction():
+        await insert_vectors(
+            connection,
+            embedder,
+            ((chunk.user_id, chunk.document_id, chunk.number) for chunk in chunks),
+            vectors,
+        )
+
+
+async def insert_vectors(
+    connection: PoolConnection,
+    embedder: StoredEmbedder,
+    keys: Iterable[tuple[str, int, int]],
+    vectors: Sequence[Sequence[float]],
+) -> None:
+    """Insert vectors of the chunks (account, document, number), within the caller's transaction."""
+    if any(len(vector) != embedder.dimensions for vector in vectors):
+        raise ConfigurationError(
+            f"{embedder.model} gave vectors of another length than the {embedder.dimensions} numbers stored"
+        )
+    rows = [
+        {
+            "embedder_id": embedder.embedder_id,
+            "user_id": user_id,
+            "document_id": document_id,
+            "number": number,
+            "embedding": vector_text(vector),
+        }
+        for (user_id, document_id, number), vector in zip(keys, vectors, strict=True)
+    ]
+    await connection.cursor().executemany(INSERT_VECTOR, rows)

@@ -1,0 +1,1 @@
+"""Counting decisions: hourly figures, dashboard, agreement, policy metrics."""

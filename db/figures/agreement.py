@@ -1,0 +1,186 @@
+"""Agreement of reviewers with decisions and with each other: counts of standing reviews.
+
+Withdrawn reviews do not count. Of several reviews of one decision the newest counts for rule and reason, of
+several by one person the newest counts for that person. Reviews are counted by their origin, see ``Basis``;
+blind second readings and golden items are in no basis, because their decisions were reviewed before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+AgreementRow: TypeAlias = dict[str, Any]
+
+
+class Basis(StrEnum):
+    """How decisions were chosen for review; shares of one basis do not apply to another.
+
+    ``sampled``: drawn at random for a queue. ``escalations``: escalated by the system. ``chosen``: picked
+    by a reviewer, on a page, in a queue filled by hand or on the command line. ``bulk``: one ruling on many
+    decisions, so its reviews are not independent.
+    """
+
+    SAMPLED = "sampled"
+    ESCALATIONS = "escalations"
+    CHOSEN = "chosen"
+    BULK = "bulk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSelection:
+    """Which reviews are counted.
+
+    Attributes:
+        accounts: the accounts the person may see; None for all.
+        account: one of them, or None.
+        since: reviews from this moment on.
+        until: reviews before this moment.
+        hidden: decisions whose reviews the person must not see yet, see
+            ``db.reviews.queue_items.hidden_decisions``.
+    """
+
+    accounts: tuple[str, ...] | None
+    account: str | None
+    since: datetime
+    until: datetime
+    hidden: frozenset[UUID] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Counts, not yet shares.
+
+    Attributes:
+        rules: rule (None where none matched), agree, overturn, unsure, weights.
+        reasons: reason_code (None where retention deleted the decision), agree, overturn, unsure, weights.
+            Weights: the sums for agree, overturn and unsure, and the sum of squares of the first two; each
+            review weighs the inverse of its chance. None unless all chances are known.
+        readers: person, agree, overturn, unsure.
+        golden: person, known (golden items answered), right.
+        pairs: rule, reason_code, first, second (logins), first_ruling, second_ruling, readings: of blind
+            second readings.
+    """
+
+    rules: tuple[AgreementRow, ...]
+    reasons: tuple[AgreementRow, ...]
+    readers: tuple[AgreementRow, ...]
+    golden: tuple[AgreementRow, ...]
+    pairs: tuple[AgreementRow, ...]
+
+
+_STANDING: Final = """
+    WITH standing AS (
+        SELECT r.*, i.chance, CASE r.source
+                   WHEN 'bulk' THEN 'bulk' WHEN 'golden' THEN 'golden' WHEN 'blind' THEN 'blind'
+                   ELSE CASE q.kind WHEN 'sample' THEN 'sampled' WHEN 'escalations' THEN 'escalations'
+                        ELSE 'chosen' END
+               END AS basis
+        FROM decision_reviews AS r
+        LEFT JOIN queue_items AS i ON i.id = r.item_id LEFT JOIN queues AS q ON q.id = i.queue_id
+        WHERE r.ruling <> 'withdrawn'
+              AND NOT EXISTS (SELECT FROM decision_reviews AS later WHERE later.withdraws = r.id)
+              AND (CAST(:accounts AS text[]) IS NULL OR r.user_id = ANY (CAST(:accounts AS text[])))
+              AND r.created_at < :until AND r.decision_id <> ALL (CAST(:hidden AS uuid[]))
+    )
+"""
+_RULINGS: Final = """
+    count(*) FILTER (WHERE ruling = 'agree') AS agree,
+    count(*) FILTER (WHERE ruling = 'overturn') AS overturn,
+    count(*) FILTER (WHERE ruling = 'unsure') AS unsure
+"""
+_WEIGHTS: Final = """
+    CASE WHEN bool_and(chance IS NOT NULL) THEN ARRAY[
+        sum(CASE ruling WHEN 'agree' THEN 1 / chance ELSE 0 END),
+        sum(CASE ruling WHEN 'overturn' THEN 1 / chance ELSE 0 END),
+        sum(CASE ruling WHEN 'unsure' THEN 1 / chance ELSE 0 END),
+        sum(CASE ruling WHEN 'unsure' THEN 0 ELSE 1 / chance ^ 2 END)] END AS weights
+"""
+_DECIDED: Final = """
+    , newest AS (
+        SELECT DISTINCT ON (decision_id) * FROM standing
+        WHERE basis = :basis AND created_at >= :since ORDER BY decision_id, created_at DESC, id DESC
+    ), decided AS (
+        SELECT newest.ruling, newest.chance, d.id, d.reason_code, d.matched_rule FROM newest
+        LEFT JOIN ai_decisions AS d ON d.created_at = newest.decision_at AND d.id = newest.decision_id
+    )
+"""
+_BASES: Final = """
+    SELECT basis, count(*) AS reviews FROM standing WHERE created_at >= :since GROUP BY basis
+"""
+_RULES: Final = f"""
+    SELECT matched_rule AS rule, {_RULINGS}, {_WEIGHTS} FROM decided
+    WHERE id IS NOT NULL GROUP BY 1 ORDER BY 1
+"""
+_REASONS: Final = f"""
+    SELECT reason_code, {_RULINGS}, {_WEIGHTS} FROM decided GROUP BY 1 ORDER BY 1
+"""
+_READERS: Final = f"""
+    SELECT person, {_RULINGS} FROM (
+        SELECT DISTINCT ON (person, decision_id) person, ruling FROM standing
+        WHERE basis = :basis AND created_at >= :since ORDER BY person, decision_id, created_at DESC, id DESC
+    ) AS newest GROUP BY 1 ORDER BY 1
+"""
+_GOLDEN: Final = """
+    SELECT person, count(*) AS known,
+           count(*) FILTER (WHERE given.ruling = g.ruling AND (
+               g.corrected_decision IS NULL OR g.corrected_decision = given.corrected_decision)) AS right
+    FROM (
+        SELECT DISTINCT ON (person, decision_id) * FROM standing
+        WHERE basis = 'golden' AND created_at >= :since ORDER BY person, decision_id, created_at, id
+    ) AS given
+    JOIN golden_items AS g ON g.decision_id = given.decision_id GROUP BY 1 ORDER BY 1
+"""
+_PAIRS: Final = """
+    SELECT d.matched_rule AS rule, d.reason_code, before.person AS first, again.person AS second,
+           before.ruling AS first_ruling, again.ruling AS second_ruling, count(*) AS readings
+    FROM standing AS again
+    JOIN queue_items AS item ON item.id = again.item_id
+    JOIN standing AS before ON before.id = item.first_review
+    LEFT JOIN ai_decisions AS d ON d.created_at = again.decision_at AND d.id = again.decision_id
+    WHERE again.basis = 'blind' AND again.created_at >= :since
+    GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+"""
+
+
+async def counts_by_basis(connection: AsyncConnection, readings: ReviewSelection) -> dict[str, int]:
+    """Standing reviews by origin: a member of ``Basis``, ``blind`` or ``golden``."""
+    rows = await _rows(connection, _STANDING + _BASES, _values(readings))
+    return {row["basis"]: row["reviews"] for row in rows}
+
+
+async def count_agreement(connection: AsyncConnection, readings: ReviewSelection, basis: Basis) -> Agreement:
+    """The counts of one basis; golden items and second readings are counted in full for every basis."""
+    values = _values(readings)
+    of_basis = values | {"basis": basis.value}
+    return Agreement(
+        rules=await _rows(connection, _STANDING + _DECIDED + _RULES, of_basis),
+        reasons=await _rows(connection, _STANDING + _DECIDED + _REASONS, of_basis),
+        readers=await _rows(connection, _STANDING + _READERS, of_basis),
+        golden=await _rows(connection, _STANDING + _GOLDEN, values),
+        pairs=await _rows(connection, _STANDING + _PAIRS, values),
+    )
+
+
+def _values(readings: ReviewSelection) -> AgreementRow:
+    accounts = readings.accounts
+    if readings.account is not None:
+        accounts = (readings.account,) if accounts is None or readings.account in accounts else ()
+    return {
+        "accounts": None if accounts is None else list(accounts),
+        "since": readings.since,
+        "until": readings.until,
+        "hidden": list(readings.hidden),
+    }
+
+
+async def _rows(
+    connection: AsyncConnection, statement: str, values: AgreementRow
+) -> tuple[AgreementRow, ...]:
+    return tuple(dict(row) for row in (await connection.execute(sa.text(statement), values)).mappings())

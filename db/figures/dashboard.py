@@ -1,0 +1,230 @@
+"""Figures of the dashboard: decisions of a range, in steps of time, and of the previous range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.figures import queries
+from db.figures.histograms import SpreadKind
+from db.figures.hourly import DAY, HOUR, Grain
+from db.figures.spans import (
+    Covered,
+    counted_spans,
+    covering_spans,
+    first_audit_hour,
+)
+from worker.reasons import BLOCKED, FAILED
+
+FigureRow: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureFilter:
+    """Which decisions are counted.
+
+    Attributes:
+        accounts: the accounts the person may see; None for all.
+        account: one of them, or None for all of them.
+        since: a whole hour, UTC.
+        until: before this moment; ``now`` at the latest.
+        step: length of one bar; whole hours, counted from ``since``.
+        back: distance of the previous range.
+    """
+
+    accounts: tuple[str, ...] | None
+    account: str | None
+    scope: str | None
+    since: datetime
+    until: datetime
+    step: timedelta
+    back: timedelta
+
+    @property
+    def users(self) -> list[str]:
+        """The accounts whose figures are summed; the empty name means all."""
+        if self.account is not None:
+            return [self.account] if self.accounts is None or self.account in self.accounts else []
+        return [""] if self.accounts is None else list(self.accounts)
+
+    @property
+    def grain(self) -> Grain:
+        """The longest spans that its steps consist of."""
+        midnight = self.since.astimezone(UTC) == _hour(self.since.astimezone(UTC)).replace(hour=0)
+        return Grain.DAY if midnight and self.step % DAY == timedelta(0) else Grain.HOUR
+
+    def newest(self, now: datetime) -> datetime:
+        """The step that contains ``now``."""
+        return self.since + (now - self.since) // self.step * self.step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardFigures:
+    """The figures; rows of ``counts`` have step, decision, reason_code and the sums of ``figure_counts``.
+
+    Attributes:
+        counts: of the range; ``open`` is true for the current hour.
+        spreads: decision, kind, bin, events.
+        paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
+        before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
+        before_spreads: as ``spreads``.
+        days: BLOCKED per UTC day, at least a week of them.
+        missing: hours of the range that are not counted yet.
+        missing_before: the same for the previous range.
+    """
+
+    counts: tuple[FigureRow, ...]
+    before: tuple[FigureRow, ...]
+    missing: int
+    missing_before: int
+    spreads: tuple[FigureRow, ...] = ()
+    paces: tuple[FigureRow, ...] = ()
+    before_spreads: tuple[FigureRow, ...] = ()
+    days: tuple[FigureRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reach:
+    """The counted spans that a filter needs: by its steps and in whole days, now and before."""
+
+    steps: Covered
+    whole: Covered
+    before: Covered
+    week: Covered
+
+
+async def load_totals(
+    connection: AsyncConnection, filters: FigureFilter, *, now: datetime
+) -> DashboardFigures:
+    """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
+    reach = await _reach(connection, filters, now)
+    live = await _live(connection, queries.LIVE_COUNTS, filters, reach.steps, now)
+    return await _totals(connection, filters, reach, live, now)
+
+
+async def load_figures(
+    connection: AsyncConnection, filters: FigureFilter, *, now: datetime
+) -> DashboardFigures:
+    """The figures of a range and of the previous one."""
+    reach = await _reach(connection, filters, now)
+    live = await _live(connection, queries.LIVE_COUNTS, filters, reach.steps, now)
+    live_spreads = tuple(
+        {**row, "bin": number, "events": events}
+        for row in await _live(connection, queries.LIVE_SPREADS, filters, reach.steps, now)
+        for number, events in zip(row["bins"], row["counts"], strict=True)
+    )
+    timed = _columns(live_spreads, filters, now)
+    today = {"day": _hour(now).replace(hour=0)}
+    return replace(
+        await _totals(connection, filters, reach, live, now),
+        spreads=await _rows(connection, queries.SPREAD, filters, reach.whole) + live_spreads,
+        paces=await _rows(connection, queries.PACES, filters, reach.steps, **timed),
+        before_spreads=await _rows(connection, queries.SPREAD, filters, reach.before),
+        days=await _rows(connection, queries.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
+        + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
+    )
+
+
+async def _reach(connection: AsyncConnection, filters: FigureFilter, now: datetime) -> _Reach:
+    since, until, back = filters.since, filters.until, filters.back
+    week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
+    first = await first_audit_hour(connection)
+    spans = await counted_spans(connection, min(week, since - back), until)
+    return _Reach(
+        steps=covering_spans(spans, since, until, filters.grain, first),
+        whole=covering_spans(spans, since, until, Grain.DAY, first),
+        before=covering_spans(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first),
+        week=covering_spans(spans, week, until, Grain.DAY, first),
+    )
+
+
+async def _totals(
+    connection: AsyncConnection,
+    filters: FigureFilter,
+    reach: _Reach,
+    live: tuple[FigureRow, ...],
+    now: datetime,
+) -> DashboardFigures:
+    values = {"open": _hour(now)}
+    newest = {"step": filters.newest(now), "open": True}
+    before = {"step": 100 * filters.back}
+    return DashboardFigures(
+        counts=await _rows(connection, queries.COUNTED, filters, reach.steps, **values)
+        + tuple(row | newest for row in live),
+        before=await _rows(connection, queries.COUNTED, filters, reach.before, **(values | before)),
+        missing=reach.steps.missing,
+        missing_before=reach.before.missing,
+    )
+
+
+async def busiest_accounts(
+    connection: AsyncConnection, filters: FigureFilter, *, most: int = 20
+) -> tuple[FigureRow, ...]:
+    """The busiest accounts of the range, by counted spans."""
+    spans = await counted_spans(connection, filters.since, filters.until)
+    covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
+    users = None if filters.users == [""] else filters.users
+    values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
+    return await _rows(connection, queries.ACCOUNTS, filters, covered, users=users, **values)
+
+
+async def _rows(
+    connection: AsyncConnection,
+    statement: sa.TextClause,
+    filters: FigureFilter,
+    covered: Covered,
+    **more: object,
+) -> tuple[FigureRow, ...]:
+    values: FigureRow = {
+        "users": filters.users,
+        "scope": filters.scope,
+        "hours": covered.hours,
+        "days": covered.days,
+        "step": filters.step,
+        "since": filters.since,
+    } | more
+    result = await connection.execute(statement, {name: values[name] for name in _parameters(statement)})
+    names = tuple(result.keys())
+    return tuple(dict(zip(names, row, strict=True)) for row in result)
+
+
+@cache
+def _parameters(statement: sa.TextClause) -> tuple[str, ...]:
+    """The parameters of a statement; cached, because compiling takes longer than most statements."""
+    return tuple(statement.compile().params)
+
+
+async def _live(
+    connection: AsyncConnection,
+    statement: sa.TextClause,
+    filters: FigureFilter,
+    covered: Covered,
+    now: datetime,
+) -> tuple[FigureRow, ...]:
+    """Decisions since the last count, at most a little more than an hour, summed over the accounts."""
+    since = max(covered.counted_to, _hour(now) - HOUR)
+    if filters.until < now or not filters.users or since >= filters.until:
+        return ()
+    users = None if filters.users == [""] else filters.users
+    values = {"since": since, "until": filters.until, "accounts": users}
+    scopes = (filters.scope or "chat", filters.scope or "comment")
+    found = (await connection.execute(statement, values)).mappings()
+    return tuple(dict(row) for row in found if row["user_id"] == "" and row["scope"] in scopes)
+
+
+def _columns(live: tuple[FigureRow, ...], filters: FigureFilter, now: datetime) -> FigureRow:
+    """Times that are not counted yet, as parameters of ``PACES``."""
+    timed = [row for row in live if row["kind"] in (SpreadKind.TOTAL, SpreadKind.WAITING)]
+    names = {"kinds": "kind", "bins": "bin", "events": "events"}
+    return {"newest": filters.newest(now)} | {
+        parameter: [row[name] for row in timed] for parameter, name in names.items()
+    }
+
+
+def _hour(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)

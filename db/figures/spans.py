@@ -1,0 +1,76 @@
+"""Which counted hours and days make up a range of time, and which hours are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeAlias
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.figures import queries
+from db.figures.hourly import DAY, HOUR, Grain
+
+
+class FigureSpan(NamedTuple):
+    """One row of ``figure_spans`` with the start of its day; a month has 750 rows."""
+
+    grain: str
+    start: datetime
+    counted_to: datetime
+    midnight: datetime
+
+
+Spans: TypeAlias = tuple[FigureSpan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covered:
+    """The counted spans that make up a range, and the end of the counted time.
+
+    Attributes:
+        missing: number of hours that are not counted yet.
+    """
+
+    days: list[datetime]
+    hours: list[datetime]
+    counted_to: datetime
+    missing: int
+
+
+async def counted_spans(connection: AsyncConnection, since: datetime, until: datetime) -> Spans:
+    """Counted spans from the day of ``since`` on."""
+    values = {"day": since.replace(hour=0), "until": until}
+    return tuple(
+        FigureSpan(grain, start, reached, start.astimezone(UTC).replace(hour=0))
+        for grain, start, reached in await connection.execute(queries.SPANS, values)
+    )
+
+
+async def first_audit_hour(connection: AsyncConnection) -> datetime | None:
+    """The first hour of the audit; None while it is empty."""
+    first: datetime | None = (await connection.execute(queries.FIRST)).scalar()
+    return first
+
+
+def covering_spans(
+    spans: Spans, since: datetime, until: datetime, longest: Grain, first: datetime | None
+) -> Covered:
+    """The spans of a range: whole days where they are counted, else hours; ``first``: the audit's first hour.
+
+    A day whose hours were swept is used whole, see ``db.figures.hourly.sweep_next``.
+    """
+    hours, counted_to = [], since
+    days = {span.start for span in spans if span.grain == "day" and since <= span.start <= until - DAY}
+    if longest is Grain.HOUR:
+        days -= {span.midnight for span in spans if span.grain == "hour"}
+    for span in spans:
+        if span.grain == "hour" and since <= span.start < until:
+            counted_to = max(counted_to, span.counted_to)
+            if span.midnight not in days:
+                hours.append(span.start)
+    begin = until if first is None else max(since, first)
+    expected = max(0, -((begin - until) // HOUR))
+    have = len({start for start in hours if start >= begin})
+    have += sum(24 if each >= begin else max(0, 24 - (begin - each) // HOUR) for each in days)
+    return Covered(days=sorted(days), hours=hours, counted_to=counted_to, missing=max(0, expected - have))

@@ -1,0 +1,111 @@
+"""Statements that count decisions, for the tables of figures and for the current hour."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from db.figures.histograms import CONFIDENCE_BINS, PER_DOUBLING, TOP
+
+TIME_BIN: Final = (
+    f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
+)
+
+
+class RunEvent(StrEnum):
+    """An event in the run of a decision."""
+
+    RETRIED = "retried"
+    RECHECKED = "rechecked"
+    IMPROVED = "improved"
+
+
+_RAN: Final = {
+    RunEvent.RETRIED: """{attempts} @? '$[*] ? (@.outcome != "completed")'""",
+    RunEvent.RECHECKED: "jsonb_typeof({rechecked}) = 'array'",
+    RunEvent.IMPROVED: "jsonb_typeof({rechecked}) = 'array'"
+    " AND ({rechecked} ->> 1)::float8 > ({rechecked} ->> 0)::float8",
+}
+"""Conditions on parts of a snapshot, used by figures and list filters."""
+
+
+def run_condition(event: RunEvent, *, attempts: str, rechecked: str) -> str:
+    """The SQL condition of a run event, on expressions for these parts of a snapshot."""
+    return _RAN[event].format(attempts=attempts, rechecked=rechecked)
+
+
+def assessed(assessment: str) -> str:
+    """The SQL condition that a draft was assessed, on an expression for the assessment."""
+    known = f"coalesce(({assessment} ->> 'measured')::boolean, true)"
+    return f"coalesce(jsonb_typeof({assessment}) = 'object' AND {known}, false)"
+
+
+_KEPT: Final = {
+    each: run_condition(each, attempts="kept.attempts", rechecked="kept.rechecked") for each in RunEvent
+}
+
+DECIDED: Final = f"""
+    decided AS MATERIALIZED (
+        SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded,
+               CASE WHEN {assessed("kept.assessment")} THEN d.confidence END AS confidence,
+               greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,
+               (SELECT sum(ms::float8)
+                FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
+                   AS work_ms,
+               {_KEPT[RunEvent.RETRIED]} AS retried,
+               CASE jsonb_typeof(kept.attempts) WHEN 'array' THEN jsonb_array_length(kept.attempts) END
+                   AS attempts,
+               (kept.tokens ->> 'prompt')::bigint AS prompt_tokens,
+               (kept.tokens ->> 'completion')::bigint AS completion_tokens,
+               {_KEPT[RunEvent.RECHECKED]} AS rechecked, {_KEPT[RunEvent.IMPROVED]} AS improved
+        FROM ai_decisions AS d,
+             -- one call, so that the snapshot is unpacked once a row
+             jsonb_to_record(d.snapshot_json) AS kept (
+                 received_at timestamptz, stages jsonb, attempts jsonb, tokens jsonb, rechecked jsonb,
+                 assessment jsonb)
+        WHERE d.created_at >= :since AND d.created_at < :until
+              AND (CAST(:accounts AS text[]) IS NULL OR d.user_id = ANY (CAST(:accounts AS text[])))
+    )
+"""
+
+COUNTS: Final = """
+    SELECT coalesce(user_id, '') AS user_id, scope, decision, reason_code, count(*) AS events,
+           count(*) FILTER (WHERE degraded) AS degraded, count(*) FILTER (WHERE retried) AS retried,
+           coalesce(sum(attempts), 0)::bigint AS attempts,
+           coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
+           coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
+           count(*) FILTER (WHERE rechecked) AS rechecked, count(*) FILTER (WHERE improved) AS improved,
+           count(confidence) AS assessed, coalesce(sum(confidence), 0) AS confidence_sum
+    FROM decided
+    GROUP BY GROUPING SETS (
+        (user_id, scope, decision, reason_code), (scope, decision, reason_code))
+"""
+
+SPREADS: Final = f"""
+    SELECT user_id, scope, decision, kind,
+           array_agg(bin ORDER BY bin) AS bins, array_agg(events ORDER BY bin) AS counts
+    FROM (
+        SELECT coalesce(user_id, '') AS user_id, scope, decision, kind, bin, count(*) AS events
+        FROM (
+            SELECT user_id, scope, decision, 'confidence' AS kind,
+                   least({CONFIDENCE_BINS - 1}, floor(confidence * {CONFIDENCE_BINS}))::int AS bin
+            FROM decided WHERE confidence IS NOT NULL
+            UNION ALL
+            SELECT user_id, scope, decision, kind, {TIME_BIN}
+            FROM decided, LATERAL (VALUES ('total_ms', total_ms), ('work_ms', work_ms),
+                                       ('waiting_ms', greatest(0, total_ms - work_ms))) AS timed (kind, ms)
+            WHERE ms IS NOT NULL AND total_ms IS NOT NULL AND work_ms IS NOT NULL
+        ) AS binned
+        GROUP BY GROUPING SETS ((user_id, scope, decision, kind, bin), (scope, decision, kind, bin))
+    ) AS counted
+    GROUP BY user_id, scope, decision, kind
+"""
+
+COLUMNS: Final = (
+    "user_id, scope, decision, reason_code, events, degraded, retried, attempts, prompt_tokens,"
+    " completion_tokens, rechecked, improved, assessed, confidence_sum"
+)
+SUMS: Final = (
+    ", ".join(f"sum({name})::bigint AS {name}" for name in COLUMNS.split(", ")[4:-1])
+    + ", sum(confidence_sum) AS confidence_sum"
+)

@@ -1,0 +1,1 @@
+"""People who sign in: roles, sessions, sign-ins, API tokens."""

@@ -1,0 +1,158 @@
+"""Changes of a person: password, name, preferences, roles, access."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.people import api_tokens, invitations, sessions, sign_ins
+from db.people.records import (
+    EVERY_ACCOUNT,
+    Person,
+    Role,
+    RoleGrant,
+)
+from db.review_tables import people, person_roles
+
+
+async def give_password(
+    connection: AsyncConnection, person: Person, password_hash: str | None, *, given_by: UUID | None
+) -> None:
+    """Store a first password, or none; passwords that the person gave are re-attributed to their giver."""
+    first = password_hash is not None
+    await _reattribute_given_passwords(connection, person)
+    await _set(
+        connection,
+        person.person_id,
+        password_hash=password_hash,
+        must_change_password=first,
+        password_given_by=given_by if first else None,
+    )
+
+
+async def store_own_password(connection: AsyncConnection, person: Person, password_hash: str | None) -> None:
+    """Store a password that no administrator can know, or none; re-attribute as ``give_password`` does."""
+    await _reattribute_given_passwords(connection, person)
+    await _set(
+        connection,
+        person.person_id,
+        password_hash=password_hash,
+        must_change_password=False,
+        password_given_by=None,
+    )
+
+
+async def replace_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> bool:
+    """Store the password that a person chose; False when ``old`` is not the stored hash any more."""
+    mine = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
+    done = await connection.execute(mine.values(password_hash=new, must_change_password=False))
+    return bool(done.rowcount)
+
+
+async def password_is_current(connection: AsyncConnection, person_id: UUID, password_hash: str) -> bool:
+    """Whether a checked hash is still the stored one; locked until this transaction ends."""
+    query = sa.select(people.c.id).where(
+        people.c.id == person_id, people.c.password_hash == password_hash, people.c.disabled_at.is_(None)
+    )
+    return (await connection.execute(query.with_for_update(read=True))).first() is not None
+
+
+async def rehash_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> None:
+    """Store the same password hashed with current parameters, unless it was changed meanwhile."""
+    statement = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
+    await connection.execute(statement.values(password_hash=new))
+
+
+async def set_preferences(
+    connection: AsyncConnection, person_id: UUID, *, name: str, covered: Sequence[str], keys_on: bool
+) -> None:
+    """Store a person's own preferences."""
+    await _set(connection, person_id, name=name, covered=list(covered), keys_on=keys_on)
+
+
+async def disable_person(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> None:
+    """Forbid a person to sign in; the caller also revokes access."""
+    await _set(connection, person_id, disabled_at=now)
+
+
+async def revoke_access(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> dict[str, int]:
+    """End sessions, API tokens, sign-in links and invitations a person made; counts for the access log."""
+    return {
+        "sessions_ended": await sessions.end_all_sessions(connection, person_id),
+        "keys_revoked": await api_tokens.revoke_all_tokens(connection, person_id, now=now),
+        "links_ended": await sign_ins.end_links(connection, person_id),
+        "invitations_ended": await invitations.withdraw_invitations_by(connection, person_id, now=now),
+    }
+
+
+async def end_other_ways_in(
+    connection: AsyncConnection, person_id: UUID, session: str, *, now: datetime
+) -> dict[str, int]:
+    """End other sessions, API tokens, sign-in links and invitations made; counts for the access log.
+
+    Sessions end first: what another session makes meanwhile is then committed, and ends too.
+    """
+    return {
+        "sessions_ended": await sessions.end_other_sessions(connection, person_id, session),
+        "keys_revoked": await api_tokens.revoke_all_tokens(connection, person_id, now=now),
+        "links_ended": await sign_ins.end_links(connection, person_id),
+        "invitations_ended": await invitations.withdraw_invitations_by(connection, person_id, now=now),
+    }
+
+
+async def enable_person(connection: AsyncConnection, person_id: UUID) -> None:
+    """Allow a disabled person to sign in again."""
+    await _set(connection, person_id, disabled_at=None)
+
+
+async def link_identity(connection: AsyncConnection, person_id: UUID, issuer: str, subject: str) -> bool:
+    """Link a person to an identity; False when the person is linked to another one."""
+    statement = sa.update(people).where(people.c.id == person_id, people.c.oidc_subject.is_(None))
+    done = await connection.execute(statement.values(oidc_issuer=issuer, oidc_subject=subject))
+    return bool(done.rowcount)
+
+
+async def revoke_role(connection: AsyncConnection, person_id: UUID, unwanted: RoleGrant) -> bool:
+    """Take a role away; False when the person did not have it."""
+    done = await connection.execute(
+        sa.delete(person_roles).where(
+            person_roles.c.person_id == person_id,
+            person_roles.c.user_id == unwanted.user_id,
+            person_roles.c.role == unwanted.role.value,
+        )
+    )
+    return bool(done.rowcount)
+
+
+async def lock_roles(connection: AsyncConnection) -> None:
+    """Serialise changes of roles and access until this transaction ends; read people afterwards."""
+    await connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('hushgate people'))"))
+
+
+async def list_admins(connection: AsyncConnection) -> tuple[UUID, ...]:
+    """The people who administer every account and may sign in."""
+    query = (
+        sa.select(people.c.id)
+        .join(person_roles, person_roles.c.person_id == people.c.id)
+        .where(
+            person_roles.c.user_id == EVERY_ACCOUNT,
+            person_roles.c.role == Role.ACCOUNT_ADMIN.value,
+            people.c.disabled_at.is_(None),
+        )
+    )
+    return tuple((await connection.execute(query)).scalars())
+
+
+async def _set(connection: AsyncConnection, person_id: UUID, **values: Any) -> None:
+    await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))
+
+
+async def _reattribute_given_passwords(connection: AsyncConnection, person: Person) -> None:
+    if person.password_given_by is not None:
+        theirs = sa.update(people).where(people.c.password_given_by == person.person_id)
+        await connection.execute(theirs.values(password_given_by=person.password_given_by))

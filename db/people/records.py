@@ -1,0 +1,179 @@
+"""People who use the review pages, and their roles per account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.review_tables import people, person_roles
+
+EVERY_ACCOUNT: Final = "*"
+_ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
+_GRANTS: Final = (
+    sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
+    .where(person_roles.c.person_id == people.c.id)
+    .scalar_subquery()
+)
+WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"))
+"""A person with roles, in one statement; ``person_from_row`` reads it."""
+
+
+class Role(StrEnum):
+    """A person's role on an account; stored, never renamed."""
+
+    VIEWER = "viewer"
+    REVIEWER = "reviewer"
+    LEAD = "lead"
+    RULE_EDITOR = "rule_editor"
+    ACCOUNT_ADMIN = "account_admin"
+    AUDITOR = "auditor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleGrant:
+    """One role on one account; ``user_id`` is ``*`` for every account."""
+
+    user_id: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person who uses the review pages.
+
+    Attributes:
+        login: lower case.
+        grants: roles, per account.
+        covered: moderation categories whose texts stay covered until asked for.
+        keys_on: whether shortcuts are on.
+        must_change_password: True until a first password is replaced.
+        disabled: True when the person may not sign in.
+        has_password: False when only the identity provider signs the person in.
+        password_given_by: who gave the last first password, or invited the person who chose it, and may know
+            the current one; None: the command line, or no administrator.
+        elsewhere: True when the person is linked to an identity of the provider.
+    """
+
+    person_id: UUID
+    login: str
+    name: str
+    grants: tuple[RoleGrant, ...] = ()
+    covered: tuple[str, ...] = ()
+    keys_on: bool = True
+    must_change_password: bool = False
+    disabled: bool = False
+    has_password: bool = True
+    password_given_by: UUID | None = None
+    elsewhere: bool = False
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The accounts of the roles, ``*`` for every account."""
+        return tuple(sorted({each.user_id for each in self.grants}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """A person with the password hash."""
+
+    person: Person
+    password_hash: str | None
+
+
+async def get_person(connection: AsyncConnection, person_id: UUID) -> Person | None:
+    """A person with their roles, or None."""
+    query = WITH_GRANTS.where(people.c.id == person_id)
+    row = (await connection.execute(query)).mappings().first()
+    return person_from_row(row) if row else None
+
+
+async def get_credentials(connection: AsyncConnection, login: str) -> Credentials | None:
+    """The person of a login with the password hash, or None."""
+    query = WITH_GRANTS.where(people.c.login == login.lower())
+    row = (await connection.execute(query)).mappings().first()
+    if row is None:
+        return None
+    return Credentials(person=person_from_row(row), password_hash=row["password_hash"])
+
+
+async def person_of_identity(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
+    """The person linked to an identity, or None."""
+    query = WITH_GRANTS.where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
+    row = (await connection.execute(query)).mappings().first()
+    return person_from_row(row) if row else None
+
+
+async def list_people(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
+    """People by login: all, or those who have a role on one of these accounts or on every account."""
+    query = WITH_GRANTS.order_by(people.c.login)
+    if accounts is not None:
+        here = sa.select(person_roles.c.person_id).where(
+            person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT))
+        )
+        query = query.where(people.c.id.in_(here))
+    return tuple(person_from_row(row) for row in (await connection.execute(query)).mappings())
+
+
+async def people_knowing_password(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
+    """Enabled people whose password this person gave last and may know, by login."""
+    query = WITH_GRANTS.where(people.c.password_given_by == giver_id, people.c.disabled_at.is_(None))
+    rows = await connection.execute(query.order_by(people.c.login))
+    return tuple(person_from_row(row) for row in rows.mappings())
+
+
+async def add_person(
+    connection: AsyncConnection,
+    person_id: UUID,
+    *,
+    login: str,
+    name: str,
+    password_hash: str | None,
+    must_change_password: bool,
+    created_by: str,
+    given_by: UUID | None = None,
+) -> bool:
+    """Add a person without roles; False when the login is taken."""
+    statement = insert(people).values(
+        id=person_id,
+        login=login.lower(),
+        name=name,
+        password_hash=password_hash,
+        must_change_password=must_change_password,
+        created_by=created_by,
+        password_given_by=given_by,
+    )
+    unless_taken = statement.on_conflict_do_nothing(index_elements=["login"]).returning(people.c.id)
+    return (await connection.execute(unless_taken)).first() is not None
+
+
+async def grant_role(
+    connection: AsyncConnection, person_id: UUID, wanted: RoleGrant, *, granted_by: str
+) -> None:
+    """Give a role on an account; nothing changes when they have it."""
+    statement = insert(person_roles).values(
+        person_id=person_id, user_id=wanted.user_id, role=wanted.role.value, granted_by=granted_by
+    )
+    await connection.execute(statement.on_conflict_do_nothing())
+
+
+def person_from_row(row: sa.RowMapping) -> Person:
+    """A row of ``WITH_GRANTS`` as a value."""
+    return Person(
+        person_id=row["id"],
+        login=row["login"],
+        name=row["name"] or row["login"],
+        grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
+        covered=tuple(row["covered"]),
+        keys_on=row["keys_on"],
+        must_change_password=row["must_change_password"],
+        disabled=row["disabled_at"] is not None,
+        has_password=row["password_hash"] is not None,
+        password_given_by=row["password_given_by"],
+        elsewhere=row["oidc_subject"] is not None,
+    )

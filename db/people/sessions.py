@@ -1,0 +1,138 @@
+"""Sessions, stored by the hash of their cookie."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.people import records
+from db.people.records import Person
+from db.review_tables import people as people_table
+from db.review_tables import sessions
+
+SEEN_EVERY: Final = timedelta(minutes=1)
+"""Precision of ``seen_at``: a write per page would cost too much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session of a person; ``token_hash`` identifies it and gives no access."""
+
+    token_hash: bytes
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    address: str
+
+
+def token_hash(token: str) -> bytes:
+    """The stored hash of a token of 256 random bits; those need no salt."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+async def start_session(
+    connection: AsyncConnection,
+    token: str,
+    person_id: UUID,
+    *,
+    now: datetime,
+    lasts: timedelta,
+    address: str,
+) -> None:
+    """Store a new session."""
+    await connection.execute(
+        sa.insert(sessions).values(
+            token_hash=token_hash(token),
+            person_id=person_id,
+            created_at=now,
+            seen_at=now,
+            expires_at=now + lasts,
+            address=address,
+        )
+    )
+
+
+async def session_person(
+    connection: AsyncConnection, token: str, *, now: datetime, idle: timedelta
+) -> tuple[Person, bool] | None:
+    """A session's person and whether ``mark_seen`` is due; None when it ended, expired or never existed."""
+    query = (
+        records.WITH_GRANTS.add_columns(sessions.c.seen_at)
+        .join(sessions, sessions.c.person_id == people_table.c.id)
+        .where(sessions.c.token_hash == token_hash(token), *_alive(now, idle))
+    )
+    row = (await connection.execute(query)).mappings().first()
+    return (records.person_from_row(row), row["seen_at"] < now - SEEN_EVERY) if row else None
+
+
+async def lock_session(connection: AsyncConnection, token: str) -> bool:
+    """Whether a session exists; ending it waits for this transaction."""
+    query = sa.select(sessions.c.person_id).where(sessions.c.token_hash == token_hash(token))
+    return (await connection.execute(query.with_for_update(read=True))).first() is not None
+
+
+async def mark_seen(connection: AsyncConnection, token: str, *, now: datetime) -> None:
+    """Note that the session is in use."""
+    await connection.execute(
+        sa.update(sessions).where(sessions.c.token_hash == token_hash(token)).values(seen_at=now)
+    )
+
+
+async def end_session(connection: AsyncConnection, token: str) -> None:
+    """Sign out."""
+    await connection.execute(sa.delete(sessions).where(sessions.c.token_hash == token_hash(token)))
+
+
+async def end_all_sessions(connection: AsyncConnection, person_id: UUID) -> int:
+    """Sign a person out everywhere; how many sessions ended."""
+    done = await connection.execute(sa.delete(sessions).where(sessions.c.person_id == person_id))
+    return int(done.rowcount)
+
+
+async def end_session_of(connection: AsyncConnection, person_id: UUID, token_hash: bytes) -> bool:
+    """End one session of a person; False when they have no such session."""
+    mine = (sessions.c.person_id == person_id) & (sessions.c.token_hash == token_hash)
+    return bool((await connection.execute(sa.delete(sessions).where(mine))).rowcount)
+
+
+async def end_other_sessions(connection: AsyncConnection, person_id: UUID, token: str) -> int:
+    """Sign a person out everywhere but here; how many sessions ended."""
+    others = (sessions.c.person_id == person_id) & (sessions.c.token_hash != token_hash(token))
+    return int((await connection.execute(sa.delete(sessions).where(others))).rowcount)
+
+
+async def list_sessions(
+    connection: AsyncConnection, person_id: UUID, *, now: datetime, idle: timedelta
+) -> tuple[Session, ...]:
+    """A person's sessions, last used first."""
+    query = (
+        sa.select(sessions)
+        .where(sessions.c.person_id == person_id, *_alive(now, idle))
+        .order_by(sessions.c.seen_at.desc())
+    )
+    return tuple(
+        Session(
+            token_hash=row.token_hash,
+            created_at=row.created_at,
+            seen_at=row.seen_at,
+            expires_at=row.expires_at,
+            address=row.address,
+        )
+        for row in await connection.execute(query)
+    )
+
+
+async def delete_expired_sessions(connection: AsyncConnection, *, now: datetime, idle: timedelta) -> int:
+    """Delete expired sessions; how many."""
+    done = await connection.execute(sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
+    return int(done.rowcount)
+
+
+def _alive(now: datetime, idle: timedelta) -> tuple[sa.ColumnElement[bool], ...]:
+    return (sessions.c.expires_at > now, sessions.c.seen_at > now - idle)

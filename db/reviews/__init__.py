@@ -1,0 +1,1 @@
+"""Reviews: rulings, remedies, queues and claims, retractions."""

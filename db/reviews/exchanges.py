@@ -1,0 +1,174 @@
+"""Where the exchange of a decision is stored, in the history or sealed, and which remedies are possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.identifiers import uuid_time_bounds
+from db.reviews.rulings import Remedy, Ruling
+from worker.model import DecisionKind
+from worker.snapshot import Snapshot
+
+SUBJECT: Final = sa.text("""
+    SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision,
+           coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined
+    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
+""")
+LOCATION: Final = sa.text("""
+    SELECT ARRAY(SELECT role FROM messages WHERE user_id = :user_id AND conversation_id = :conversation_id
+                 AND decision_id = :id ORDER BY created_at, id) AS history,
+           ARRAY(SELECT role FROM quarantine
+                 WHERE decision_id = :id AND expires_at > :now ORDER BY id) AS sealed,
+           (SELECT min(expires_at) FROM quarantine
+            WHERE decision_id = :id AND expires_at > :now) AS sealed_until,
+           o.id IS NOT NULL AS has_reply, o.delivered_at AS reply_delivered_at,
+           o.cancelled_at AS reply_cancelled_at, r.id IS NOT NULL AS retracted,
+           r.delivered_at AS retraction_sent_at
+    FROM (SELECT 1) AS one
+    LEFT JOIN outbox o ON o.user_id = :user_id AND o.event_id = :event_id AND o.decision_id = :id
+    LEFT JOIN LATERAL (SELECT id, delivered_at FROM retractions
+                       WHERE decision_id = :id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSubject:
+    """The decision under review, with the columns that locate its exchange.
+
+    Attributes:
+        quarantined: the decision sealed its exchange.
+    """
+
+    id: UUID
+    created_at: datetime
+    user_id: str
+    event_id: str
+    conversation_id: str
+    message_id: str
+    scope: str
+    decision: DecisionKind
+    quarantined: bool
+
+    def keys(self) -> dict[str, object]:
+        """SQL parameters that find its exchange and its reply."""
+        return {
+            "id": self.id,
+            "user_id": self.user_id,
+            "event_id": self.event_id,
+            "conversation_id": self.conversation_id,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """Where an exchange and its reply are.
+
+    Attributes:
+        history: roles of its lines in the stored history.
+        sealed: roles of its lines in quarantine.
+        sealed_until: when they are deleted.
+        has_reply: a reply was approved.
+        reply_delivered_at: when it was put on the reply stream.
+        reply_cancelled_at: when it was cancelled before delivery.
+        retracted: a reviewer asked the channel to remove it.
+        retraction_sent_at: when that request was sent.
+    """
+
+    history: tuple[str, ...]
+    sealed: tuple[str, ...]
+    sealed_until: datetime | None
+    has_reply: bool
+    reply_delivered_at: datetime | None
+    reply_cancelled_at: datetime | None
+    retracted: bool
+    retraction_sent_at: datetime | None
+
+    @property
+    def reply_stands(self) -> bool:
+        """True when the reply was or will be delivered and is not retracted."""
+        return self.has_reply and self.reply_cancelled_at is None and not self.retracted
+
+    @property
+    def answer_gone(self) -> bool:
+        """True when the sealed reply was never delivered, or was retracted."""
+        return "assistant" in self.sealed and not self.reply_stands
+
+
+def offered_remedies(subject: ReviewSubject, ruling: Ruling, exchange: Exchange) -> tuple[Remedy, ...]:
+    """The remedies that follow from a ruling, given where the exchange is; the first is proposed."""
+    blocked = subject.decision is DecisionKind.IGNORE and subject.quarantined
+    restorable = (blocked and ruling is Ruling.OVERTURN) or (
+        subject.decision is DecisionKind.RESPOND and ruling is Ruling.AGREE
+    )
+    removable = (blocked and ruling is Ruling.AGREE) or (
+        subject.decision is DecisionKind.RESPOND and ruling is Ruling.OVERTURN
+    )
+    if restorable and exchange.sealed:
+        if exchange.answer_gone:
+            return Remedy.RESTORE_MESSAGE, Remedy.RESTORE
+        return (Remedy.RESTORE,)
+    if removable and (exchange.history or exchange.reply_stands):
+        return (Remedy.REMOVE,)
+    return ()
+
+
+def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
+    """The exchange as the decision left it, without later reviews; erased lines stay erased.
+
+    For people who must not see the rulings of others yet: the place of a line would disclose them.
+    """
+    lines = tuple(sorted({*exchange.history, *exchange.sealed}, reverse=True))
+    return replace(
+        exchange,
+        history=() if subject.quarantined else lines,
+        sealed=lines if subject.quarantined else (),
+        sealed_until=None,
+        reply_cancelled_at=None,
+        retracted=False,
+        retraction_sent_at=None,
+    )
+
+
+async def load_subject(connection: AsyncConnection, decision_id: UUID) -> ReviewSubject | None:
+    """The decision under review, or None."""
+    between = uuid_time_bounds(decision_id)
+    if between is None:
+        return None
+    values = {"id": decision_id, "since": between[0], "until": between[1]}
+    row = (await connection.execute(SUBJECT, values)).mappings().first()
+    return ReviewSubject(**{**row, "decision": DecisionKind(row["decision"])}) if row else None
+
+
+def subject_from_row(row: Mapping[str, Any]) -> ReviewSubject:
+    """The same from a complete row of the audit."""
+    names = ("id", "created_at", "user_id", "event_id", "conversation_id", "message_id", "scope")
+    return ReviewSubject(
+        **{name: row[name] for name in names},
+        decision=DecisionKind(row["decision"]),
+        quarantined=Snapshot.from_json(row["snapshot_json"]).quarantined,
+    )
+
+
+async def load_exchange(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Exchange:
+    """Where the exchange is now."""
+    row = (await connection.execute(LOCATION, {**subject.keys(), "now": now})).mappings().one()
+    return Exchange(**{**row, "history": tuple(row["history"]), "sealed": tuple(row["sealed"])})
+
+
+async def proposed_remedy(
+    connection: AsyncConnection, decision_id: UUID, ruling: Ruling, now: datetime
+) -> Remedy:
+    """The remedy to propose with a ruling; it restores no draft that was never sent."""
+    subject = await load_subject(connection, decision_id)
+    if subject is None:
+        return Remedy.NONE
+    return next(
+        iter(offered_remedies(subject, ruling, await load_exchange(connection, subject, now))), Remedy.NONE
+    )

@@ -1,0 +1,154 @@
+"""Filling queues from the audit: on demand, in bounded slices, with a repeatable draw."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.reviews.queues import (
+    Queue,
+    QueueKind,
+    Sample,
+    Stratum,
+    account_parameters,
+)
+from worker.reasons import ReasonFamily, reasons_of
+
+LOOK_BACK: Final = timedelta(days=7)
+"""A queue that was not filled for longer continues from here; use a filter for older decisions."""
+OVERLAP: Final = timedelta(seconds=60)
+"""Read again: a worker may commit after another that decided later."""
+SLICE: Final = 10_000
+"""Decisions read by one statement: about 50 ms."""
+SLICES: Final = 5
+"""Statements per call; the next call continues."""
+FACTS: Final = reasons_of(ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE)
+"""Silent endings that follow from settings or the clock and need no review."""
+
+LOCK: Final = sa.text("SELECT filled_to FROM queues WHERE id = :queue FOR UPDATE SKIP LOCKED")
+OPEN: Final = sa.text("""
+    SELECT count(*) FROM (
+        SELECT FROM queue_items WHERE queue_id = :queue AND done_at IS NULL LIMIT :most) AS o
+""")
+ADVANCE: Final = sa.text("UPDATE queues SET filled_to = :to WHERE id = :queue")
+SLICE_OF: Final = """
+    WITH slice AS (
+        SELECT id, created_at, user_id, decision, reason_code, matched_rule FROM ai_decisions
+        WHERE created_at >= :since AND created_at < :until ORDER BY created_at, id LIMIT :slice
+    ), put AS (
+        INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
+        SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
+        FROM slice WHERE {condition} AND (:every OR user_id = ANY(:accounts))
+        ORDER BY created_at, id
+        ON CONFLICT DO NOTHING
+    )
+    SELECT count(*), max(created_at) FROM slice
+"""
+DAY_OF: Final = """
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
+    SELECT :queue, id, created_at, user_id, stratum, least(1, CAST(:each AS float8) / size), :now FROM (
+        SELECT id, created_at, user_id, {stratum} AS stratum, count(*) OVER (PARTITION BY {stratum}) AS size,
+               row_number() OVER (PARTITION BY {stratum} ORDER BY uuid_hash_extended(id, :seed), id) AS place
+        FROM ai_decisions WHERE created_at >= :since AND created_at < :until
+            AND decision = 'ignore' AND reason_code <> ALL(:facts) AND (:every OR user_id = ANY(:accounts))
+    ) AS ranked WHERE place <= :each ORDER BY created_at, id
+    ON CONFLICT DO NOTHING
+"""
+STRATA: Final = {
+    Stratum.NONE: "''",
+    Stratum.REASON_CODE: "reason_code",
+    Stratum.MATCHED_RULE: "coalesce(matched_rule, reason_code)",
+}
+ESCALATED: Final = """
+    decision = 'escalate'
+    AND NOT EXISTS (SELECT FROM review_states s WHERE s.decision_id = slice.id AND s.state <> 'open')
+"""
+SAMPLED: Final = """
+    decision = 'ignore' AND reason_code <> ALL(:facts) AND uuid_hash_extended(id, :seed) >= :cut
+"""
+"""Including reviewed decisions: without them a sample would not be representative."""
+
+
+async def fill_queue(connection: AsyncConnection, queue: Queue, now: datetime) -> None:
+    """Add decisions since the last fill; does nothing while another transaction fills the queue."""
+    if queue.kind not in {QueueKind.ESCALATIONS, QueueKind.SAMPLE} or queue.closed_at is not None:
+        return
+    locked = (await connection.execute(LOCK, {"queue": queue.id})).first()
+    if locked is None:
+        return
+    sample = queue.sample
+    if sample is not None and await _is_full(connection, queue.id, sample.most):
+        return
+    filled_to: datetime | None = locked[0]
+    oldest = now - LOOK_BACK
+    if sample is not None and sample.each:
+        await _fill_day(connection, queue, sample, max(filled_to or oldest, oldest), now)
+        return
+    since = max(filled_to - OVERLAP if filled_to else oldest, oldest)
+    for _ in range(SLICES):
+        reached = await _fill_slice(connection, queue, since, now)
+        if reached is None:
+            await connection.execute(ADVANCE, {"queue": queue.id, "to": now})
+            return
+        since = reached
+    await connection.execute(ADVANCE, {"queue": queue.id, "to": since + OVERLAP})
+
+
+async def _is_full(connection: AsyncConnection, queue_id: UUID, most: int) -> bool:
+    values = {"queue": queue_id, "most": most}
+    return bool((await connection.execute(OPEN, values)).scalar_one() >= most)
+
+
+async def _fill_slice(
+    connection: AsyncConnection, queue: Queue, since: datetime, now: datetime
+) -> datetime | None:
+    """Fill from one slice; the time of its last decision, None when there are no more."""
+    values: dict[str, object] = {
+        "queue": queue.id,
+        "since": since,
+        "until": now,
+        "slice": SLICE,
+        "now": now,
+        **account_parameters(queue.accounts),
+        "chance": None,
+    }
+    condition, stratum = ESCALATED, "reason_code"
+    if queue.sample is not None:
+        condition, stratum = SAMPLED, STRATA[queue.sample.per]
+        values["chance"] = queue.sample.share
+        values |= {"seed": queue.sample.seed, "cut": _cut(queue.sample.share), "facts": list(FACTS)}
+    query = sa.text(SLICE_OF.format(condition=condition, stratum=stratum))
+    seen, last = (await connection.execute(query, values)).one()
+    return last if seen == SLICE else None
+
+
+async def _fill_day(
+    connection: AsyncConnection, queue: Queue, sample: Sample, since: datetime, now: datetime
+) -> None:
+    """Draw from the first whole day after ``since``; an unfinished day would favour its morning."""
+    midnight = since.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = midnight if midnight == since else midnight + timedelta(days=1)
+    end = day + timedelta(days=1)
+    if end + OVERLAP > now:
+        return
+    values = {
+        "queue": queue.id,
+        "since": day,
+        "until": end,
+        "seed": sample.seed,
+        "each": sample.each,
+        "facts": list(FACTS),
+        "now": now,
+        **account_parameters(queue.accounts),
+    }
+    await connection.execute(sa.text(DAY_OF.format(stratum=STRATA[sample.per])), values)
+    await connection.execute(ADVANCE, {"queue": queue.id, "to": end})
+
+
+def _cut(share: float) -> int:
+    """The least drawn hash: a share of all signed 64-bit numbers is at or above it."""
+    return min(2**63 - round(share * 2**64), 2**63 - 1)

@@ -1,0 +1,218 @@
+"""Queue items under review: which one a person holds, and what a review changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit.filters import Filters
+from db.reviews.rulings import ReviewSource
+
+ITEM: Final = """
+    SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
+           q.name AS queue, q.kind, q.lease_s, q.second_share
+    FROM queue_items i JOIN queues q ON q.id = i.queue_id
+"""
+MINE: Final = f"""
+    {ITEM} WHERE i.decision_id = :decision AND i.claimed_by = :person AND i.done_at IS NULL
+    ORDER BY i.golden DESC, i.first_review IS NULL, i.claimed_until DESC, i.id LIMIT 1
+"""
+HELD: Final = sa.text(MINE)
+LOCKED: Final = sa.text(f"{MINE} FOR UPDATE OF i")
+HOLDERS: Final = sa.text("""
+    SELECT i.id AS item_id, q.name AS queue, i.claimed_until, i.claimed_by,
+           coalesce(nullif(p.name, ''), p.login) AS holder
+    FROM queue_items i JOIN queues q ON q.id = i.queue_id JOIN people p ON p.id = i.claimed_by
+    WHERE i.decision_id = :decision AND i.done_at IS NULL AND i.claimed_until > :now
+        AND NOT i.golden AND i.first_review IS NULL
+    ORDER BY i.claimed_until DESC
+""")
+HIDDEN: Final = sa.text("""
+    SELECT DISTINCT decision_id FROM queue_items
+    WHERE claimed_by = :person AND done_at IS NULL
+""")
+HELD_BY: Final = sa.text("""
+    SELECT i.decision_id, q.name AS queue, i.claimed_until
+    FROM queue_items i JOIN queues q ON q.id = i.queue_id
+    WHERE i.claimed_by = :person AND i.done_at IS NULL AND i.claimed_until > :now
+        AND (:every OR i.user_id = ANY(:accounts))
+    ORDER BY i.claimed_until LIMIT 20
+""")
+ANSWER: Final = sa.text("UPDATE queue_items SET done_at = :now, review_id = :review WHERE id = :item")
+SETTLE: Final = sa.text("""
+    UPDATE queue_items i SET done_at = :now, review_id = :review FROM queues q
+    WHERE q.id = i.queue_id AND q.kind <> 'sample'
+        AND i.decision_id = :decision AND i.done_at IS NULL AND NOT i.golden AND i.first_review IS NULL
+        AND (i.claimed_by IS NULL OR i.claimed_by = :person OR i.claimed_until <= :now)
+""")
+"""Items of samples stay open: reviews outside the queue are not random draws."""
+SECOND: Final = sa.text("""
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, not_for, first_review,
+                             created_at)
+    SELECT s.id, i.decision_id, i.decision_at, i.user_id, i.stratum, :person, :review, :now
+    FROM queue_items i,
+         LATERAL (SELECT id FROM queues WHERE kind = 'second' AND closed_at IS NULL
+                      AND coalesce(definition -> 'accounts' ? i.user_id, true)
+                  ORDER BY created_at, id LIMIT 1) s
+    WHERE i.id = :item
+    ON CONFLICT DO NOTHING
+""")
+REOPEN: Final = sa.text("""
+    UPDATE queue_items i SET done_at = NULL, review_id = NULL,
+        claimed_by = CASE WHEN i.first_review IS NULL THEN i.claimed_by END,
+        claimed_until = CASE WHEN i.first_review IS NOT NULL THEN NULL
+                             WHEN i.id = r.item_id THEN :now + q.lease_s * interval '1 second'
+                             ELSE i.claimed_until END
+    FROM queues q, decision_reviews r
+    WHERE q.id = i.queue_id AND i.review_id = :review AND r.id = :review AND q.closed_at IS NULL
+""")
+LET_GO: Final = sa.text("""
+    UPDATE queue_items i SET claimed_until = :now
+    FROM queue_items back, decision_reviews r
+    WHERE r.id = :review AND back.id = r.item_id AND back.done_at IS NULL
+        AND i.queue_id = back.queue_id AND i.id <> back.id
+        AND i.claimed_by = back.claimed_by AND i.done_at IS NULL AND i.claimed_until > :now
+""")
+"""Ends the leases; the reviews stay hidden from the person until the items are dealt again."""
+QUEUE_OF: Final = sa.text("SELECT queue_id FROM queue_items WHERE id = :item")
+NO_SECOND: Final = sa.text("""
+    UPDATE queue_items SET done_at = :now WHERE first_review = :review AND done_at IS NULL
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldItem:
+    """An item that a person has claimed and not answered, even if its lease is over.
+
+    Attributes:
+        golden: it has a known answer; its holder must not learn that before answering.
+        first_review: the review that a blind second reading is compared with, or None.
+    """
+
+    item_id: int
+    queue_id: UUID
+    queue: str
+    kind: str
+    decision_id: UUID
+    user_id: str
+    golden: bool
+    first_review: UUID | None
+    claimed_until: datetime
+    lease_s: int
+    second_share: float
+
+    @property
+    def source(self) -> ReviewSource:
+        """The source of a review that answers it."""
+        if self.golden:
+            return ReviewSource.GOLDEN
+        return ReviewSource.QUEUE if self.first_review is None else ReviewSource.BLIND
+
+    @property
+    def hides_reviews(self) -> bool:
+        """True when its answer is compared with others, which its holder must not see."""
+        return self.golden or self.first_review is not None
+
+
+async def held_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
+    """The item on a decision that a person holds; a blind or golden one before others."""
+    row = (await connection.execute(HELD, {"decision": decision_id, "person": person_id})).mappings().first()
+    return HeldItem(**row) if row else None
+
+
+async def locked_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
+    """The same as ``held_item``, locked until the transaction ends."""
+    values = {"decision": decision_id, "person": person_id}
+    row = (await connection.execute(LOCKED, values)).mappings().first()
+    return HeldItem(**row) if row else None
+
+
+async def list_holders(
+    connection: AsyncConnection, decision_id: UUID, now: datetime
+) -> tuple[dict[str, Any], ...]:
+    """Who holds items on a decision now, without blind and golden items."""
+    rows = await connection.execute(HOLDERS, {"decision": decision_id, "now": now})
+    return tuple(dict(row) for row in rows.mappings())
+
+
+async def items_held_by(
+    connection: AsyncConnection, person_id: UUID, *, accounts: Sequence[str] | None, now: datetime
+) -> tuple[dict[str, Any], ...]:
+    """The items a person holds now, in all queues; ``accounts`` None: every account."""
+    values = {"person": person_id, "now": now, "every": accounts is None, "accounts": list(accounts or ())}
+    return tuple(dict(row) for row in (await connection.execute(HELD_BY, values)).mappings())
+
+
+async def hidden_decisions(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:
+    """Decisions whose reviews and review states must be hidden from a person, on every page.
+
+    All that the person holds: hiding only blind and golden ones would disclose which these are.
+    """
+    rows = await connection.execute(HIDDEN, {"person": person_id})
+    return frozenset(rows.scalars())
+
+
+async def settle_items(
+    connection: AsyncConnection,
+    decision_id: UUID,
+    *,
+    review_id: UUID,
+    answered: HeldItem | None,
+    person_id: UUID | None,
+    now: datetime,
+) -> None:
+    """Close the item a review answers and items it makes unnecessary; queue a second reading where due."""
+    if answered is not None:
+        await connection.execute(ANSWER, {"item": answered.item_id, "review": review_id, "now": now})
+        if answered.hides_reviews:
+            return
+        if is_drawn(review_id, answered.second_share):
+            values = {"item": answered.item_id, "review": review_id, "person": person_id, "now": now}
+            await connection.execute(SECOND, values)
+    values = {"decision": decision_id, "review": review_id, "person": person_id, "now": now}
+    await connection.execute(SETTLE, values)
+
+
+async def reopen_items(connection: AsyncConnection, review_id: UUID, now: datetime) -> None:
+    """Reopen the items that a withdrawn review closed, and close its second reading.
+
+    The person holds the answered item again, and releases items dealt after it in the same queue. A blind
+    item waits for another person, because this one has seen the first review since.
+    """
+    await connection.execute(REOPEN, {"review": review_id, "now": now})
+    await connection.execute(LET_GO, {"review": review_id, "now": now})
+    await connection.execute(NO_SECOND, {"review": review_id, "now": now})
+
+
+async def queue_of(connection: AsyncConnection, item_id: int) -> UUID:
+    """The queue of an item."""
+    queue_id: UUID = (await connection.execute(QUEUE_OF, {"item": item_id})).scalar_one()
+    return queue_id
+
+
+def is_drawn(key: UUID, share: float) -> bool:
+    """Whether a key is in a share of all keys; always the same answer for the same key."""
+    first = int.from_bytes(hashlib.sha256(key.bytes).digest()[:8])
+    return first < share * 2**64
+
+
+def lease_end(now: datetime, lease_s: int) -> datetime:
+    """The end of a claim made now."""
+    return now + timedelta(seconds=lease_s)
+
+
+async def with_hidden_reviews(connection: AsyncConnection, filters: Filters, person_id: UUID) -> Filters:
+    """The filters for one person: decisions that the person holds in a queue count as not reviewed.
+
+    A decision that is left out instead would be missing under every review state, which discloses as much.
+    """
+    if filters.review is None:
+        return filters
+    return replace(filters, hidden=tuple(sorted(await hidden_decisions(connection, person_id))))

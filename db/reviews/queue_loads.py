@@ -1,0 +1,101 @@
+"""How much waits in each queue, and who holds items of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.reviews.queues import DEALT_TO, account_parameters
+
+LOADS: Final = sa.text(f"""
+    SELECT i.queue_id,
+           count(*) FILTER (WHERE i.done_at IS NULL
+                            AND (i.claimed_until IS NULL OR i.claimed_until <= :now)) AS waiting,
+           count(*) FILTER (WHERE i.done_at IS NULL
+                            AND (i.claimed_until IS NULL OR i.claimed_until <= :now)
+                            AND (i.assigned_to IS NULL OR i.assigned_to = :person) AND {DEALT_TO}) AS for_you,
+           count(*) FILTER (WHERE i.done_at IS NULL AND i.claimed_until > :now) AS held,
+           count(*) FILTER (WHERE i.done_at >= :today AND i.review_id IS NOT NULL) AS done_today,
+           count(*) FILTER (WHERE i.done_at IS NULL AND :person = ANY(i.skipped_by)
+                            AND i.first_review IS NULL) AS skipped,
+           min(i.decision_at) FILTER (WHERE i.done_at IS NULL) AS oldest
+    FROM queue_items i
+    WHERE (i.done_at IS NULL OR i.done_at >= :today)
+        AND (NOT i.golden OR i.only_for = :person AND i.done_at IS NULL)
+        AND (:every OR i.user_id = ANY(:accounts))
+    GROUP BY i.queue_id
+""")
+HOLDERS: Final = sa.text("""
+    SELECT queue_id, holder, decision_id, claimed_until AS until FROM (
+        SELECT i.queue_id, coalesce(nullif(p.name, ''), p.login) AS holder, i.decision_id, i.claimed_until,
+               row_number() OVER (PARTITION BY i.queue_id ORDER BY i.claimed_until, i.id) AS place
+        FROM queue_items i JOIN people p ON p.id = i.claimed_by
+        WHERE i.done_at IS NULL AND i.claimed_until > :now
+            AND (i.claimed_by = :person OR NOT i.golden AND i.first_review IS NULL)
+            AND (:every OR i.user_id = ANY(:accounts))
+    ) AS numbered WHERE place <= 10 ORDER BY queue_id, place
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemHolder:
+    """A person who holds an item."""
+
+    holder: str
+    decision_id: UUID
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLoad:
+    """The items of a queue, for the accounts a person may see.
+
+    Attributes:
+        waiting: open and not held, for any reviewer.
+        for_you: of these, the items that this person can be dealt.
+        held: open and held now.
+        done_today: answered since midnight, UTC.
+        skipped: open and skipped by this person, without blind items.
+        oldest: creation time of the oldest open decision.
+        holders: the first ten people who hold an item.
+    """
+
+    waiting: int = 0
+    for_you: int = 0
+    held: int = 0
+    done_today: int = 0
+    skipped: int = 0
+    oldest: datetime | None = None
+    holders: tuple[ItemHolder, ...] = field(default_factory=tuple)
+
+    @property
+    def for_others(self) -> int:
+        """Waiting items this person cannot be dealt: skipped, assigned to others, or already reviewed."""
+        return self.waiting - self.for_you
+
+
+async def load_counts(
+    connection: AsyncConnection, *, person_id: UUID, accounts: Sequence[str] | None, now: datetime
+) -> Mapping[UUID, QueueLoad]:
+    """The load of each queue that has items; ``accounts`` None: every account."""
+    values = {
+        "now": now,
+        "today": now.replace(hour=0, minute=0, second=0, microsecond=0),
+        "person": person_id,
+        **account_parameters(accounts),
+    }
+    holders: dict[UUID, list[ItemHolder]] = {}
+    for row in (await connection.execute(HOLDERS, values)).mappings():
+        found = dict(row)
+        holders.setdefault(found.pop("queue_id"), []).append(ItemHolder(**found))
+    counted = [dict(row) for row in (await connection.execute(LOADS, values)).mappings()]
+    return {
+        (queue_id := row.pop("queue_id")): QueueLoad(**row, holders=tuple(holders.get(queue_id, ())))
+        for row in counted
+    }

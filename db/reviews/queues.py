@@ -1,0 +1,249 @@
+"""Queues: their definition, new_queue and closing, and adding decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.identifiers import uuid_at
+from db.review_tables import queues
+from db.reviews.rulings import ReviewRejected
+
+
+class QueueKind(StrEnum):
+    """The origin of a queue's items.
+
+    ``escalations``: every escalated decision. ``sample``: a random part of the silent ignores. ``second``:
+    blind second readings, dealt by reviews in other queues. ``hand``: decisions added by a lead.
+    """
+
+    ESCALATIONS = "escalations"
+    SAMPLE = "sample"
+    SECOND = "second"
+    HAND = "hand"
+
+
+class Stratum(StrEnum):
+    """The strata of a sample: a column of ``ai_decisions``, or none."""
+
+    NONE = ""
+    REASON_CODE = "reason_code"
+    MATCHED_RULE = "matched_rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How silent ignores are drawn; the same seed draws the same decisions.
+
+    Attributes:
+        share: 0..1 of all decisions; 0 when ``each`` is set.
+        each: number per stratum and whole day, UTC; 0 when ``share`` is set.
+        per: the stratum.
+        most: filling pauses while this many items are open.
+        seed: any whole number.
+    """
+
+    share: float = 0.0
+    each: int = 0
+    per: Stratum = Stratum.REASON_CODE
+    most: int = 500
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ReviewRejected(f"share: expected 0 to 1, got {self.share}")
+        if not 0 <= self.each <= 1000:
+            raise ReviewRejected(f"each: expected 0 to 1000 a stratum and day, got {self.each}")
+        if (self.share > 0) == (self.each > 0):
+            raise ReviewRejected(
+                "sample: expected either a share or a number per stratum, got both or neither"
+            )
+        if not 1 <= self.most <= 100_000:
+            raise ReviewRejected(f"most: expected 1 to 100000, got {self.most}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewQueue:
+    """A queue to open.
+
+    Attributes:
+        sample: how to draw; required for kind sample, forbidden for others.
+        lease_s: duration of a claim.
+        golden_share: 0..1, how often a golden item is dealt.
+        second_share: 0..1, how often an answer gets a blind second reading.
+    """
+
+    name: str
+    kind: QueueKind
+    sample: Sample | None = None
+    lease_s: int = 300
+    golden_share: float = 0.0
+    second_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name.strip())
+        if not 0 < len(self.name) <= 100:
+            raise ReviewRejected(f"name: expected 1 to 100 characters, got {len(self.name)}")
+        if not 10 <= self.lease_s <= 86_400:
+            raise ReviewRejected(f"claim duration: expected 10 to 86400 s, got {self.lease_s}")
+        for field_name, share in (("golden share", self.golden_share), ("second share", self.second_share)):
+            if not 0 <= share <= 1:
+                raise ReviewRejected(f"{field_name}: expected 0 to 1, got {share}")
+        if (self.kind is QueueKind.SAMPLE) != (self.sample is not None):
+            raise ReviewRejected("sample: expected how to draw, for a queue of kind sample and for no other")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """A stored queue.
+
+    Attributes:
+        accounts: the accounts it is filled from and shown for; None for every account.
+    """
+
+    id: UUID
+    name: str
+    kind: QueueKind
+    sample: Sample | None
+    lease_s: int
+    golden_share: float
+    second_share: float
+    filled_to: datetime | None
+    created_at: datetime
+    created_by: str
+    closed_at: datetime | None
+    accounts: tuple[str, ...] | None = None
+
+    def within(self, accounts: Sequence[str] | None) -> Sequence[str] | None:
+        """The accounts, None for all, that are also accounts of the queue."""
+        if self.accounts is None or accounts is None:
+            return accounts if self.accounts is None else self.accounts
+        return tuple(each for each in self.accounts if each in accounts)
+
+    def is_for(self, accounts: Sequence[str] | None) -> bool:
+        """Whether it may contain decisions of these accounts."""
+        return self.accounts is None or self.within(accounts) != ()
+
+
+DEALT_TO: Final = """
+    (i.only_for IS NULL OR i.only_for = :person) AND (i.not_for IS NULL OR i.not_for <> :person)
+    AND NOT :person = ANY(i.skipped_by)
+    AND (i.first_review IS NULL OR NOT EXISTS (
+        SELECT FROM decision_reviews r WHERE r.decision_id = i.decision_id AND r.person_id = :person))
+"""
+"""Whether an item may be dealt to a person; callers check ``assigned_to`` separately."""
+CLOSE: Final = sa.text("UPDATE queues SET closed_at = :now WHERE id = :queue AND closed_at IS NULL")
+ADD: Final = sa.text("""
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, assigned_to, created_at)
+    SELECT :queue, d.id, d.created_at, d.user_id, '', :assigned_to, :now
+    FROM ai_decisions d
+    WHERE d.id = ANY(:ids) AND d.created_at BETWEEN :since AND :until
+        AND (:every OR d.user_id = ANY(:accounts))
+    ON CONFLICT DO NOTHING
+""")
+
+
+async def list_open_queues(connection: AsyncConnection) -> tuple[Queue, ...]:
+    """Open queues, in the order they were opened."""
+    query = sa.select(queues).where(queues.c.closed_at.is_(None)).order_by(queues.c.created_at, queues.c.name)
+    return tuple(_queue(row) for row in (await connection.execute(query)).mappings())
+
+
+async def get_queue(connection: AsyncConnection, queue_id: UUID) -> Queue | None:
+    """A queue by its id, closed or not."""
+    row = (await connection.execute(sa.select(queues).where(queues.c.id == queue_id))).mappings().first()
+    return _queue(row) if row else None
+
+
+async def create_queue(
+    connection: AsyncConnection,
+    new_queue: NewQueue,
+    *,
+    accounts: Sequence[str] | None = None,
+    created_by: str,
+    now: datetime,
+) -> UUID:
+    """Open a queue for these accounts, None for every account; its id.
+
+    Raises:
+        ReviewRejected: the name is taken.
+    """
+    statement = insert(queues).values(
+        id=uuid_at(now),
+        name=new_queue.name,
+        kind=new_queue.kind,
+        definition=_definition(new_queue.sample) | ({} if accounts is None else {"accounts": list(accounts)}),
+        lease_s=new_queue.lease_s,
+        golden_share=new_queue.golden_share,
+        second_share=new_queue.second_share,
+        created_by=created_by,
+        created_at=now,
+    )
+    done = await connection.execute(statement.on_conflict_do_nothing().returning(queues.c.id))
+    queue_id: UUID | None = done.scalar()
+    if queue_id is None:
+        raise ReviewRejected(
+            f"name: expected one that no other queue has, open or closed, got {new_queue.name!r}"
+        )
+    return queue_id
+
+
+async def close_queue(connection: AsyncConnection, queue_id: UUID, now: datetime) -> bool:
+    """Close a queue, so that its items are no longer dealt; False when it was already closed."""
+    return bool((await connection.execute(CLOSE, {"queue": queue_id, "now": now})).rowcount)
+
+
+async def add_decisions(
+    connection: AsyncConnection,
+    queue_id: UUID,
+    decisions: Mapping[UUID, datetime],
+    *,
+    accounts: Sequence[str] | None,
+    assigned_to: UUID | None = None,
+    now: datetime,
+) -> int:
+    """Add decisions, each with its creation time, to a queue; how many were new."""
+    if not decisions:
+        return 0
+    values = {
+        "queue": queue_id,
+        "ids": list(decisions),
+        "since": min(decisions.values()),
+        "until": max(decisions.values()),
+        "assigned_to": assigned_to,
+        "now": now,
+        **account_parameters(accounts),
+    }
+    return (await connection.execute(ADD, values)).rowcount
+
+
+def account_parameters(accounts: Sequence[str] | None) -> dict[str, object]:
+    """Parameters of ``(:every OR user_id = ANY(:accounts))``."""
+    return {"every": accounts is None, "accounts": list(accounts or ())}
+
+
+def _definition(sample: Sample | None) -> dict[str, Any]:
+    if sample is None:
+        return {}
+    amount = {"share": sample.share} if sample.share else {"each": sample.each}
+    return {**amount, "per": str(sample.per), "most": sample.most, "seed": sample.seed}
+
+
+def _queue(row: Any) -> Queue:
+    values = dict(row)
+    definition = values.pop("definition")
+    accounts = definition.pop("accounts", None)
+    kind = QueueKind(values["kind"])
+    sample = None
+    if kind is QueueKind.SAMPLE:
+        sample = Sample(**{**definition, "per": Stratum(definition.get("per", ""))})
+    limits = None if accounts is None else tuple(accounts)
+    return Queue(**{**values, "kind": kind, "sample": sample, "accounts": limits})

@@ -1,0 +1,222 @@
+"""Remedies: restoring or removing an exchange with its reply, and undoing that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.decisions import QUARANTINE
+from db.outbox import LOCK_WITH_TIMEOUT
+from db.reviews.exchanges import (
+    ReviewSubject,
+    exchange_as_decided,
+    load_exchange,
+    offered_remedies,
+)
+from db.reviews.rulings import (
+    UNDO_WINDOW,
+    Effect,
+    Remedy,
+    Review,
+    ReviewRejected,
+    Ruling,
+)
+
+UNSEAL: Final = sa.text("""
+    WITH gone AS (
+        DELETE FROM quarantine WHERE decision_id = :id AND expires_at > :now AND role = ANY(:roles)
+        RETURNING id, user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at
+    ), back AS (
+        INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+        SELECT user_id, conversation_id, message_id, decision_id, role, text, created_at FROM gone ORDER BY id
+    )
+    SELECT min(expires_at) FROM gone
+""")
+SEAL: Final = sa.text("""
+    WITH gone AS (
+        DELETE FROM messages
+        WHERE user_id = :user_id AND conversation_id = :conversation_id AND decision_id = :id
+        RETURNING id, user_id, conversation_id, message_id, decision_id, role, text, created_at
+    )
+    INSERT INTO quarantine (
+        user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
+    SELECT user_id, conversation_id, message_id, decision_id, role, text, created_at, :expires_at
+    FROM gone ORDER BY id
+""")
+BLOCK_RELAYS: Final = sa.text(LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock"))
+"""Blocks relays, so that an unsent reply or retraction stays unsent until this transaction ends. A frozen
+review server loses the lock after ``db.outbox.HOLD_S``."""
+CANCEL_REPLY: Final = sa.text("""
+    UPDATE outbox SET cancelled_at = :now
+    WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
+        AND delivered_at IS NULL AND cancelled_at IS NULL
+""")
+UNCANCEL_REPLY: Final = sa.text("""
+    UPDATE outbox SET cancelled_at = NULL
+    WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
+        AND delivered_at IS NULL AND cancelled_at = :cancelled_at
+""")
+RETRACT: Final = sa.text("""
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT :id, :review_id, :user_id, :event_id, :conversation_id, :message_id, :scope, :now, :not_before
+    FROM outbox WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
+        AND delivered_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM retractions WHERE decision_id = :id AND cancelled_at IS NULL)
+""")
+SENT_RETRACTION: Final = sa.text(
+    "SELECT delivered_at FROM retractions WHERE review_id = :review_id AND delivered_at IS NOT NULL"
+)
+CANCEL_RETRACTION: Final = sa.text("""
+    UPDATE retractions SET cancelled_at = :now
+    WHERE decision_id = :id AND delivered_at IS NULL AND cancelled_at IS NULL
+""")
+
+
+NOT_RESTORABLE: Final = (
+    "restore: expected an overturned block, or agreement with a removed reply, and its exchange in"
+    " quarantine; got none: it expired, was erased or already restored. The review is possible without it"
+)
+NOT_REMOVABLE: Final = (
+    "remove: expected an overturned reply, or agreement with a restored block, and its exchange in the"
+    " history; got none: it was already removed or erased. The review is possible without it"
+)
+
+
+class RemedyImpossible(ReviewRejected):
+    """The exchange is not where the remedy needs it; the review is possible without the remedy."""
+
+
+class UndoTooLate(ReviewRejected):
+    """The undo window is over, or the retraction was already sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemedyResult:
+    """The effect of a review, and until when a restored exchange was sealed."""
+
+    effect: Effect = Effect.NONE
+    sealed_until: datetime | None = None
+
+
+async def apply_remedy(
+    connection: AsyncConnection,
+    subject: ReviewSubject,
+    remedy: Remedy,
+    *,
+    ruling: Ruling,
+    review_id: UUID,
+    now: datetime,
+) -> RemedyResult:
+    """Apply the remedy of a review.
+
+    Raises:
+        RemedyImpossible: it does not follow from the ruling, or the exchange is elsewhere.
+    """
+    if remedy is Remedy.NONE:
+        return RemedyResult()
+    possible = offered_remedies(subject, ruling, await load_exchange(connection, subject, now))
+    if remedy is Remedy.REMOVE:
+        if remedy not in possible:
+            raise RemedyImpossible(NOT_REMOVABLE)
+        await _remove(connection, subject, review_id, now)
+        return RemedyResult(effect=Effect.REMOVED)
+    if not {Remedy.RESTORE, Remedy.RESTORE_MESSAGE} & set(possible):
+        raise RemedyImpossible(NOT_RESTORABLE)
+    return RemedyResult(effect=Effect.RESTORED, sealed_until=await _restore(connection, subject, remedy, now))
+
+
+async def apply_remedy_blind(
+    connection: AsyncConnection,
+    subject: ReviewSubject,
+    remedy: Remedy,
+    *,
+    ruling: Ruling,
+    review_id: UUID,
+    now: datetime,
+) -> RemedyResult:
+    """The same for a person who was shown the exchange as decided; effects that exist already are kept.
+
+    Raises:
+        RemedyImpossible: it does not follow from the ruling, or the exchange is gone.
+    """
+    left = exchange_as_decided(subject, await load_exchange(connection, subject, now))
+    if remedy is not Remedy.NONE and remedy not in offered_remedies(subject, ruling, left):
+        raise RemedyImpossible(NOT_REMOVABLE if remedy is Remedy.REMOVE else NOT_RESTORABLE)
+    try:
+        return await apply_remedy(connection, subject, remedy, ruling=ruling, review_id=review_id, now=now)
+    except RemedyImpossible:
+        return RemedyResult()
+
+
+async def undo_remedy(
+    connection: AsyncConnection, subject: ReviewSubject, review: Review, now: datetime
+) -> Effect:
+    """Undo the effect of a review; the effect of the undo.
+
+    Raises:
+        UndoTooLate: the channel was already asked to remove the reply.
+    """
+    match review.effect:
+        case Effect.RESTORED:
+            until = review.sealed_until or now + QUARANTINE
+            moved = await connection.execute(SEAL, {**subject.keys(), "expires_at": until})
+            return Effect.REMOVED if moved.rowcount else Effect.NONE
+        case Effect.REMOVED:
+            return await _undo_removal(connection, subject, review, now)
+        case Effect.NONE:
+            return Effect.NONE
+
+
+async def _restore(
+    connection: AsyncConnection, subject: ReviewSubject, remedy: Remedy, now: datetime
+) -> datetime:
+    roles = ["user"] if remedy is Remedy.RESTORE_MESSAGE else ["user", "assistant"]
+    values = {"id": subject.id, "now": now, "roles": roles}
+    until: datetime | None = (await connection.execute(UNSEAL, values)).scalar_one()
+    if until is None:
+        raise RemedyImpossible(NOT_RESTORABLE)
+    await connection.execute(BLOCK_RELAYS)
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    return until
+
+
+async def _remove(
+    connection: AsyncConnection, subject: ReviewSubject, review_id: UUID, now: datetime
+) -> None:
+    keys = subject.keys()
+    moved = await connection.execute(SEAL, {**keys, "expires_at": now + QUARANTINE})
+    await connection.execute(BLOCK_RELAYS)
+    cancelled = await connection.execute(CANCEL_REPLY, {**keys, "now": now})
+    if cancelled.rowcount:
+        return
+    request = {
+        **keys,
+        "review_id": review_id,
+        "message_id": subject.message_id,
+        "scope": subject.scope,
+        "now": now,
+        "not_before": now + UNDO_WINDOW,
+    }
+    retracted = await connection.execute(RETRACT, request)
+    if not (moved.rowcount or retracted.rowcount):
+        raise RemedyImpossible(NOT_REMOVABLE)
+
+
+async def _undo_removal(
+    connection: AsyncConnection, subject: ReviewSubject, review: Review, now: datetime
+) -> Effect:
+    await connection.execute(BLOCK_RELAYS)
+    if (await connection.execute(SENT_RETRACTION, {"review_id": review.id})).first():
+        raise UndoTooLate(
+            "undo: the channel was already asked to remove the reply; store a new review instead"
+        )
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
+    await connection.execute(UNSEAL, {"id": subject.id, "now": now, "roles": ["user", "assistant"]})
+    return Effect.RESTORED

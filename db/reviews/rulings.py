@@ -1,0 +1,232 @@
+"""Reviews of decisions: their closed sets, and reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from worker.errors import RejectedError
+from worker.model import DecisionKind
+
+UNDO_WINDOW: Final = timedelta(seconds=60)
+"""How long a person may withdraw a review; a retraction waits as long before it is sent."""
+NOTE_CHARS: Final = 4000
+
+
+class Ruling(StrEnum):
+    """A reviewer's answer to a decision; stored in ``decision_reviews.ruling``."""
+
+    AGREE = "agree"
+    OVERTURN = "overturn"
+    UNSURE = "unsure"
+    WITHDRAWN = "withdrawn"
+
+
+RULINGS: Final = (Ruling.AGREE, Ruling.OVERTURN, Ruling.UNSURE)
+"""Rulings a person may give; ``withdrawn`` is written by an undo or by a later review of the same person."""
+
+
+class RulingReason(StrEnum):
+    """The reason of a ruling; stored, never renamed."""
+
+    RULE_TOO_BROAD = "RULE_TOO_BROAD"
+    RULE_MISSED = "RULE_MISSED"
+    MODERATION_TOO_STRICT = "MODERATION_TOO_STRICT"
+    MODERATION_MISSED = "MODERATION_MISSED"
+    CONTEXT_MATTERS = "CONTEXT_MATTERS"
+    WRONG_FACTS = "WRONG_FACTS"
+    MISSING_KNOWLEDGE = "MISSING_KNOWLEDGE"
+    OFF_TOPIC = "OFF_TOPIC"
+    BAD_TONE = "BAD_TONE"
+    SHOULD_ANSWER = "SHOULD_ANSWER"
+    SHOULD_ESCALATE = "SHOULD_ESCALATE"
+    POLICY_CHANGED = "POLICY_CHANGED"
+    CORRECT = "CORRECT"
+    OTHER = "OTHER"
+
+
+RULING_REASONS: Final[dict[RulingReason, str]] = {
+    RulingReason.RULE_TOO_BROAD: "a rule matched a harmless text",
+    RulingReason.RULE_MISSED: "a rule should have matched and did not",
+    RulingReason.MODERATION_TOO_STRICT: "moderation flagged a harmless text",
+    RulingReason.MODERATION_MISSED: "moderation missed a harmful text",
+    RulingReason.CONTEXT_MATTERS: "the conversation changes the meaning",
+    RulingReason.WRONG_FACTS: "the reply states something false",
+    RulingReason.MISSING_KNOWLEDGE: "the documents do not contain the answer",
+    RulingReason.OFF_TOPIC: "the reply does not answer the question",
+    RulingReason.BAD_TONE: "the reply is correct, but its tone is wrong",
+    RulingReason.SHOULD_ANSWER: "the AI could have answered",
+    RulingReason.SHOULD_ESCALATE: "a person should have answered",
+    RulingReason.POLICY_CHANGED: "correct then, wrong under today's rules",
+    RulingReason.CORRECT: "the decision is correct",
+    RulingReason.OTHER: "something else, explained in the note",
+}
+
+
+class Remedy(StrEnum):
+    """What a review should change in the stored exchange."""
+
+    NONE = "none"
+    RESTORE = "restore"
+    RESTORE_MESSAGE = "restore_message"
+    REMOVE = "remove"
+
+
+class Effect(StrEnum):
+    """What a review changed in the stored history."""
+
+    NONE = "none"
+    RESTORED = "restored"
+    REMOVED = "removed"
+
+
+class ReviewSource(StrEnum):
+    """The origin of a review."""
+
+    PAGE = "page"
+    QUEUE = "queue"
+    BLIND = "blind"
+    GOLDEN = "golden"
+    BULK = "bulk"
+    CLI = "cli"
+
+
+class ReviewRejected(RejectedError):
+    """A review cannot be stored; the message names field, expectation and value."""
+
+
+class DecisionGone(ReviewRejected):
+    """The decision does not exist, or was erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewer:
+    """The person who reviews; on the command line ``person_id`` is None and ``login`` is the system's."""
+
+    person_id: UUID | None
+    login: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One appended review.
+
+    Attributes:
+        person: login at that time.
+        withdraws: the review that a ``withdrawn`` row withdraws, else None.
+        standing: True unless it is withdrawn or withdraws another.
+    """
+
+    id: UUID
+    decision_id: UUID
+    user_id: str
+    person_id: UUID | None
+    person: str
+    ruling: Ruling
+    corrected_decision: DecisionKind | None
+    reason_code: str
+    note: str
+    effect: Effect
+    sealed_until: datetime | None
+    source: ReviewSource
+    item_id: int | None
+    job_id: UUID | None
+    withdraws: UUID | None
+    created_at: datetime
+    standing: bool
+
+    def undo_until(self) -> datetime:
+        """The last moment at which its author may withdraw it."""
+        return self.created_at + UNDO_WINDOW
+
+    def undo_left_s(self, now: datetime) -> int:
+        """Whole seconds left for an undo, 0 when the window is over."""
+        return max(0, round((self.undo_until() - now).total_seconds()))
+
+    def is_by(self, reviewer: Reviewer) -> bool:
+        """True when this person wrote it; command line reviews are compared by login."""
+        if reviewer.person_id is not None or self.person_id is not None:
+            return self.person_id == reviewer.person_id
+        return self.person == reviewer.login
+
+
+READ: Final = """
+    SELECT r.id, r.decision_id, r.user_id, r.person_id, r.person, r.ruling, r.corrected_decision,
+           r.reason_code, r.note, r.effect, r.sealed_until, r.source, r.item_id, r.job_id, r.withdraws,
+           r.created_at,
+           r.ruling <> 'withdrawn' AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
+               AS standing
+    FROM decision_reviews r
+"""
+OF_DECISION: Final = sa.text(
+    f"{READ} WHERE r.decision_id = :decision ORDER BY r.created_at, r.withdraws IS NULL, r.id"
+)
+ONE: Final = sa.text(f"{READ} WHERE r.id = :review")
+RECENT: Final = sa.text(f"""
+    {READ} WHERE r.person_id = :person AND r.created_at >= :since AND r.ruling <> 'withdrawn'
+        AND r.source IN ('page', 'queue', 'blind')
+        AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
+    ORDER BY r.created_at DESC LIMIT 1
+""")
+LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id = :decision")
+
+
+async def list_reviews(connection: AsyncConnection, decision_id: UUID) -> tuple[Review, ...]:
+    """All reviews of a decision, oldest first, including withdrawn ones."""
+    rows = await connection.execute(OF_DECISION, {"decision": decision_id})
+    return tuple(review_from_row(row) for row in rows.mappings())
+
+
+async def get_review(connection: AsyncConnection, review_id: UUID) -> Review | None:
+    """A review by its id, or None."""
+    row = (await connection.execute(ONE, {"review": review_id})).mappings().first()
+    return review_from_row(row) if row else None
+
+
+async def undoable_review(connection: AsyncConnection, person_id: UUID, now: datetime) -> Review | None:
+    """The newest review that a person may still withdraw, or None."""
+    values = {"person": person_id, "since": now - UNDO_WINDOW}
+    row = (await connection.execute(RECENT, values)).mappings().first()
+    return review_from_row(row) if row else None
+
+
+async def last_seen_review(connection: AsyncConnection, decision_id: UUID) -> UUID | None:
+    """The newest review or None; a form sends it back to detect a stale submission."""
+    last: UUID | None = (await connection.execute(LAST, {"decision": decision_id})).scalar()
+    return last
+
+
+def review_state(reviews: Sequence[Review]) -> str:
+    """The review state of a decision: agree, overturn, unsure, disputed, or open without a standing review.
+
+    Golden answers do not count; an unsure ruling does not outweigh a sure one.
+    """
+    rulings = {each.ruling for each in standing_reviews(reviews)}
+    sure = rulings - {Ruling.UNSURE}
+    if len(sure) > 1:
+        return "disputed"
+    return str(next(iter(sure or rulings), "open"))
+
+
+def standing_reviews(reviews: Sequence[Review]) -> tuple[Review, ...]:
+    """The reviews that determine a decision's state."""
+    return tuple(each for each in reviews if each.standing and each.source is not ReviewSource.GOLDEN)
+
+
+def review_from_row(row: Any) -> Review:
+    """A row of ``READ`` as a review."""
+    corrected = row["corrected_decision"]
+    words = {
+        "ruling": Ruling(row["ruling"]),
+        "corrected_decision": DecisionKind(corrected) if corrected else None,
+        "effect": Effect(row["effect"]),
+        "source": ReviewSource(row["source"]),
+    }
+    return Review(**{**row, **words})

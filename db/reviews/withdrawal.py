@@ -1,0 +1,71 @@
+"""Undo: withdrawing a review within a minute, with its effect."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.identifiers import uuid_at
+from db.reviews import (
+    exchanges,
+    queue_items,
+    remedies,
+    rulings,
+)
+from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
+from db.reviews.remedies import UndoTooLate
+from db.reviews.rulings import (
+    UNDO_WINDOW,
+    DecisionGone,
+    Review,
+    Reviewer,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+)
+
+
+async def withdraw_review(
+    connection: AsyncConnection, review_id: UUID, reviewer: Reviewer, now: datetime
+) -> Review:
+    """Withdraw a review within ``UNDO_WINDOW``, with its effect; the appended withdrawal.
+
+    Raises:
+        ReviewRejected: the review does not exist, is another person's, is already withdrawn, or answers a
+            golden item.
+        UndoTooLate: the window is over, or the channel was already asked to remove the reply.
+    """
+    first = await rulings.get_review(connection, review_id)
+    subject = await exchanges.load_subject(connection, first.decision_id) if first else None
+    if first is None or subject is None:
+        raise DecisionGone(f"undo: expected the id of a stored review, got {review_id}")
+    mine = uuid_at(now)
+    await lock_review_state(connection, subject, mine, now)
+    review = await rulings.get_review(connection, review_id)
+    assert review is not None  # reviews are never deleted
+    _may_undo(review, reviewer, now)
+    effect = await remedies.undo_remedy(connection, subject, review, now)
+    row = review_columns(subject, reviewer, mine, now)
+    change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
+    await append_review(connection, row | change)
+    await update_review_state(connection, subject, mine, now)
+    await queue_items.reopen_items(connection, review.id, now)
+    stored = await rulings.get_review(connection, mine)
+    assert stored is not None  # stored above
+    return stored
+
+
+def _may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:
+    if not review.is_by(reviewer):
+        raise ReviewRejected(f"undo: expected a review of your own, got one by {review.person}")
+    if not review.standing:
+        raise ReviewRejected("undo: expected a review that stands, got one that is already withdrawn")
+    if review.source is ReviewSource.GOLDEN:
+        raise ReviewRejected("undo: expected a review, got an answer whose known answer you have seen")
+    if now > review.undo_until():
+        raise UndoTooLate(
+            f"undo: expected a review younger than {UNDO_WINDOW.total_seconds():.0f} s, got an older one;"
+            " store a new review instead, which withdraws it"
+        )

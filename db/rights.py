@@ -1,0 +1,53 @@
+"""The rights of a login beyond its role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg.rows import dict_row
+
+from db.pool import Pool, checkout
+
+LOOK: Final = """
+    SELECT session_user AS name, r.rolsuper AS superuser, r.rolcreaterole AS creates_roles,
+           coalesce(pg_has_role(session_user, c.relowner, 'MEMBER'), false) AS owner,
+           has_database_privilege('public', current_database(), 'TEMP') AS public_temp
+    FROM pg_roles r LEFT JOIN pg_class c ON c.oid = to_regclass('ai_decisions')
+    WHERE r.rolname = session_user
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLogin:
+    """The login of a session, before ``SET ROLE``.
+
+    Attributes:
+        excess: rights that no service needs; logins of `hushgate migrate --create-logins` have none.
+        public_temp: True when every login may create temporary tables in this database.
+    """
+
+    name: str
+    excess: tuple[str, ...]
+    public_temp: bool
+
+
+async def session_login(source: Pool) -> SessionLogin:
+    """The login of this pool's connections.
+
+    Raises:
+        StorageUnavailable: Postgres is unreachable.
+    """
+    async with checkout(source) as connection:
+        row = await (await connection.cursor(row_factory=dict_row).execute(LOOK)).fetchone()
+    assert row is not None  # a session has a login
+    rights = {
+        "superuser": row["superuser"],
+        "owner of ai_decisions": row["owner"],
+        "may create roles": row["creates_roles"],
+    }
+    return SessionLogin(
+        name=row["name"],
+        excess=tuple(words for words, has in rights.items() if has),
+        public_temp=row["public_temp"],
+    )

@@ -1,0 +1,1 @@
+"""The access log: filters, page, wording."""

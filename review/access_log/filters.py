@@ -1,0 +1,97 @@
+"""Parses the access log's filters from a URL's query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from db.access_log import LogFilter, LoggedAction, LogLine
+from review.access import Right
+from review.http.visit import Refused, Visit
+
+WINDOW: Final = timedelta(days=7)
+TEXT_CHARS: Final = 200
+FIELDS: Final = ("person", "action", "account", "decision", "since", "until")
+
+
+class BadLogFilter(Refused):
+    """An unusable field; the page shows its form again."""
+
+
+def parse_log_filters(visit: Visit) -> LogFilter:
+    """The query's filters, limited to the accounts where the person is an auditor.
+
+    Raises:
+        BadLogFilter: 400, names the field.
+    """
+    query = visit.request.query_params
+    until = _moment(query, "until") or visit.now
+    action = query.get("action", "")
+    if action and action not in set(LoggedAction):
+        raise _bad("action", f"one of {', '.join(LoggedAction)}", action)
+    return LogFilter(
+        accounts=visit.accounts(Right.AUDIT),
+        since=_moment(query, "since") or _week_before(until),
+        until=until,
+        person=_text(query, "person").lower(),
+        action=action,
+        user_id=_text(query, "account"),
+        decision_id=_decision(query.get("decision", "")),
+        before=_cursor(query.get("cursor", "")),
+    )
+
+
+def next_cursor(line: LogLine) -> str:
+    """The cursor of the page after this line."""
+    return f"{line.at.isoformat()}~{line.number}"
+
+
+def _text(query: Mapping[str, str], name: str) -> str:
+    value = query.get(name, "").strip()
+    if len(value) > TEXT_CHARS:
+        raise _bad(name, f"at most {TEXT_CHARS} characters", f"{len(value)}")
+    return value
+
+
+def _moment(query: Mapping[str, str], name: str) -> datetime | None:
+    value = query.get(name, "").strip()
+    if not value:
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        raise _bad(name, "a time such as 2026-11-21T10:00", value) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _week_before(until: datetime) -> datetime:
+    try:
+        return until - WINDOW
+    except OverflowError:
+        return until
+
+
+def _decision(value: str) -> UUID | None:
+    try:
+        return UUID(value.strip()) if value.strip() else None
+    except ValueError:
+        raise _bad("decision", "the id of a decision", value) from None
+
+
+def _cursor(value: str) -> tuple[datetime, int] | None:
+    if not value:
+        return None
+    at, _, number = value.partition("~")
+    try:
+        moment, found = datetime.fromisoformat(at), int(number[:20])
+    except ValueError:
+        raise _bad("cursor", "one from an earlier page", value) from None
+    if moment.tzinfo is None or not 0 <= found < 2**63:
+        raise _bad("cursor", "one from an earlier page", value)
+    return moment, found
+
+
+def _bad(name: str, expected: str, got: str) -> BadLogFilter:
+    return BadLogFilter(400, "Filter", f"{name}: expected {expected}, got {got[:60]!r}.")

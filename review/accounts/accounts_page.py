@@ -1,0 +1,65 @@
+"""The list of accounts that a person may see, and setting up an account."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from db import account_versions
+from db import accounts as stored_accounts
+from db.access_log import LoggedAction
+from review.access import Right
+from review.accounts.rules_page import NAME_CHARS
+from review.http.visit import Refused, Visit
+from worker.model import Account
+from worker.payload import is_account_name
+
+PAGE_ACCOUNTS: Final = 50
+
+
+async def list_accounts(visit: Visit) -> Response:
+    """Accounts by name."""
+    asked = visit.request.query_params
+    search, after = asked.get("q", "")[:NAME_CHARS], asked.get("after", "")[:NAME_CHARS]
+    found = await account_versions.list_accounts(
+        visit.store.pool, visit.accounts(), search=search, after=after, limit=PAGE_ACCOUNTS + 1
+    )
+    more = (
+        urlencode({"q": search, "after": found[PAGE_ACCOUNTS - 1].user_id}) if found[PAGE_ACCOUNTS:] else ""
+    )
+    return visit.render(
+        "accounts.html",
+        found=found[:PAGE_ACCOUNTS],
+        search=search,
+        after=after,
+        more=more,
+        may_add=visit.accounts(Right.ADMIN) is None or bool(visit.accounts(Right.ADMIN)),
+    )
+
+
+async def add_account(visit: Visit) -> Response:
+    """Give an account its first version: all switches off."""
+    user_id = str(visit.form.get("user_id", "")).strip()
+    if not is_account_name(user_id):
+        raise Refused(
+            400,
+            "Not an account",
+            f"user_id: expected 1 to {NAME_CHARS} printable characters, not * or dots, got {user_id[:40]!r}.",
+        )
+    if not visit.may(Right.ADMIN, user_id):
+        raise Refused(403, "Not allowed", f"You are no admin of {user_id}, so you cannot set it up.")
+    try:
+        await stored_accounts.store_account(
+            visit.store.pool,
+            Account(user_id=user_id, version=0),
+            changed_by=visit.person.login,
+            expected=0,
+            logged=lambda version: visit.entry(
+                LoggedAction.SETTINGS, user_id=user_id, detail={"version": version, "from": 0}
+            ),
+        )
+    except stored_accounts.VersionMoved:
+        return visit.redirect("settings", account=user_id)
+    return visit.redirect("settings", "new=1", account=user_id)

@@ -1,0 +1,177 @@
+"""The documents page of an account: list, add, remove, search."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from db import account_versions
+from db.access_log import LoggedAction
+from db.documents import configured_embedder, embedding_models, storage
+from db.documents.configured_embedder import BATCH_TIMEOUT_S
+from db.documents.ingest import (
+    DocumentFile,
+    DocumentOptions,
+    EmbeddingModel,
+    Ingest,
+)
+from db.documents.retrieval import PostgresRetriever
+from review.access import Right
+from review.accounts.rules_page import account_of_path, require_known_account
+from review.http.concurrency_limit import TooManyRequests
+from review.http.visit import Refused, Visit
+from worker.documents.model import TITLE_CHARS, DocumentFormat
+from worker.documents.reading import SUFFIXES
+from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
+from worker.model import Retrieved
+
+MOST_BYTES: Final = 20 * 1024 * 1024
+"""Largest upload; the command line takes documents up to 50 MiB."""
+PAGE_DOCUMENTS: Final = 100
+PASSAGES: Final = 5
+QUERY_CHARS: Final = 2_000
+ENDED: Final = {
+    "added": "Added.",
+    "replaced": "Replaced the older version of the same name.",
+    "unchanged": "Nothing to do: the account has the same document.",
+    "duplicate": "Nothing to do: the account has the same content under another name.",
+    "relabelled": "Only its labels changed.",
+    "removed": "Removed, with all its passages.",
+}
+PASTED: Final = {
+    "markdown": DocumentFormat.MARKDOWN,
+    "html": DocumentFormat.HTML,
+    "text": DocumentFormat.TEXT,
+}
+
+
+async def show_documents(visit: Visit) -> Response:
+    """The documents; with ``q`` the passages found for this message."""
+    user_id = account_of_path(visit)
+    query = visit.request.query_params.get("q", "")[:QUERY_CHARS].strip()
+    found = await _searched(visit, user_id, query) if query else None
+    return await _page(visit, user_id, query=query, found=found)
+
+
+async def add_document(visit: Visit) -> Response:
+    """Add a document: a file or a pasted text.
+
+    Raises:
+        Refused: 404, there is no such account.
+    """
+    user_id, form = account_of_path(visit), visit.form
+    require_known_account(visit, (await account_versions.current_version(visit.store.pool, user_id)).account)
+    title = str(form.get("title", "")).strip()[:TITLE_CHARS]
+    typed = {"title": title, "pasted": str(form.get("pasted", "")), "kind": str(form.get("kind", ""))}
+    file, kind = await _uploaded_file(visit)
+    if file is None:
+        return await _page(visit, user_id, typed=typed, wrong="Choose a file or paste a text.", status=422)
+    wanted = DocumentOptions(user_id=user_id, title=title, kind=kind)
+    try:
+        async with visit.site.uploads.of(user_id):
+            row = await _ingest(visit, wanted, file)
+    except TooManyRequests as error:
+        said = f"Other documents of {user_id} are being read. Nothing was stored: wait for them to end."
+        raise Refused(429, "Too many at once", said, retry_after_s=10) from error
+    except (ConfigurationError, RetrievalUnavailable, EmbeddingRejected) as error:
+        said = f"Nothing was stored: the embedding model cannot be used. {error}"
+        return await _page(visit, user_id, typed=typed, wrong=said, status=503)
+    if row["outcome"] == "refused":
+        said = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
+        return await _page(visit, user_id, typed=typed, wrong=said, status=422)
+    detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
+    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail | {"bytes": len(file.data)})
+    return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+
+
+async def confirm_removal(visit: Visit) -> Response:
+    """Ask before removing a document."""
+    user_id = account_of_path(visit)
+    document = await _document(visit, user_id)
+    return visit.render("document_remove.html", account=user_id, document=document, tab="documents")
+
+
+async def remove_document(visit: Visit) -> Response:
+    """Remove a document with all its passages; only adding it again brings it back."""
+    user_id = account_of_path(visit)
+    document = await _document(visit, user_id)
+    await storage.remove_documents(visit.store.pool, user_id, [document["id"]])
+    detail = {"outcome": "removed", "document_id": document["id"], "chunks": document["chunks"]}
+    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    return visit.redirect("documents", "done=removed", account=user_id)
+
+
+async def _uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentFormat | None]:
+    upload, pasted = visit.form.get("file"), str(visit.form.get("pasted", ""))
+    if isinstance(upload, UploadFile) and upload.size:
+        name = (upload.filename or "document")[-200:].replace("\\", "/").rpartition("/")[2]
+        return DocumentFile(name=name, source=name, data=await upload.read()), None
+    if pasted.strip():
+        kind = PASTED.get(str(visit.form.get("kind")), DocumentFormat.MARKDOWN)
+        return DocumentFile(name="", source="", data=pasted.encode("utf-8", "replace")), kind
+    return None, None
+
+
+async def _ingest(visit: Visit, wanted: DocumentOptions, file: DocumentFile) -> dict[str, Any]:
+    async with configured_embedder.open_model(visit.site.settings, patience_s=BATCH_TIMEOUT_S) as model:
+        active = await embedding_models.active_embedder(visit.store.pool)
+        usable: EmbeddingModel | None = (
+            model if active else None
+        )  # only the owner of the tables starts a model
+        return await Ingest(visit.store.pool, usable, wanted, readers=visit.site.readers).add(file)
+
+
+async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
+    async with configured_embedder.open_model(visit.site.settings) as model:
+        retriever = PostgresRetriever(visit.store.pool, model.embedder if model else None)
+        found = await retriever.search(user_id, query, PASSAGES)
+    detail = {"what": "documents", "query_chars": len(query), "passages": len(found)}
+    await visit.log(LoggedAction.SEARCH, user_id=user_id, detail=detail)
+    return found
+
+
+async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
+    """The document in the page's address.
+
+    Raises:
+        Refused: 404.
+    """
+    wanted = str(visit.request.path_params["document"])
+    for each in await storage.list_documents(visit.store.pool, user_id):
+        if str(each["id"]) == wanted:
+            return each
+    raise Refused(
+        404, "No such document", f"{user_id} has no document {wanted[:40]}; it may have been removed."
+    )
+
+
+def _has_model(visit: Visit) -> bool:
+    return bool(visit.site.settings.embedding_model)
+
+
+async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: object) -> Response:
+    rows = await storage.list_documents(visit.store.pool, user_id)
+    asked = visit.request.query_params.get("page", "1")
+    last = max(1, -(-len(rows) // PAGE_DOCUMENTS))
+    page = min(last, max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1))
+    typed = {"title": "", "pasted": "", "kind": ""}
+    empty: dict[str, object] = {"query": "", "found": None, "wrong": "", "typed": typed}
+    return visit.render(
+        "documents.html",
+        status=status,
+        account=user_id,
+        rows=rows[::-1][(page - 1) * PAGE_DOCUMENTS : page * PAGE_DOCUMENTS],
+        total=len(rows),
+        wordless=sum(each["chunks"] - each["vectors"] for each in rows) if _has_model(visit) else 0,
+        page=page,
+        last=last,
+        done=ENDED.get(visit.request.query_params.get("done", ""), ""),
+        suffixes=", ".join(SUFFIXES),
+        most_mib=MOST_BYTES // 1024**2,
+        kinds=tuple(PASTED),
+        may_edit=visit.may(Right.EDIT_RULES, user_id),
+        tab="documents",
+        **empty | values,
+    )

@@ -1,0 +1,134 @@
+"""Rules as a file: download, and upload in the formats of other tools."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from db import account_versions, accounts
+from db.access_log import LoggedAction
+from review.accounts import rules_page
+from review.accounts.account_changes import difference
+from review.accounts.rule_texts import LISTS, RuleEdit, version_in
+from review.http.visit import Refused, Visit
+from worker.errors import RuleRejected
+from worker.model import Account
+from worker.rules.formats import (
+    RuleList,
+    RuleListFormat,
+    read_rules,
+    write_rules,
+)
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""A hundred thousand rules of average length are 2 MB."""
+ENDINGS: Final = {
+    RuleListFormat.LIST: "txt",
+    RuleListFormat.CSV: "csv",
+    RuleListFormat.JSON: "json",
+    RuleListFormat.AUTOMODERATOR: "yaml",
+    RuleListFormat.DISCORD: "txt",
+}
+
+
+async def download_rules(visit: Visit) -> Response:
+    """The rules of a version as a file."""
+    user_id = rules_page.account_of_path(visit)
+    fmt = _format(visit.request.query_params.get("format", RuleListFormat.JSON))
+    found = await account_versions.current_version(visit.store.pool, user_id)
+    if asked := visit.request.query_params.get("version"):
+        found = await rules_page.version_of_path(visit, user_id, asked)
+    account = found.account
+    kept = RuleList(keywords=account.flagged_keywords, phrases=account.flagged_phrases, allow=account.allowed)
+    detail = {"what": "rules", "version": account.version, "format": fmt.value}
+    await visit.log(LoggedAction.DOWNLOAD, user_id=user_id, detail=detail)
+    name = f"rules-v{account.version}.{ENDINGS[fmt]}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(write_rules(kept, fmt), media_type="text/plain; charset=utf-8", headers=headers)
+
+
+async def show_upload_form(visit: Visit) -> Response:
+    """The upload form."""
+    stored = await account_versions.current_version(visit.store.pool, rules_page.account_of_path(visit))
+    rules_page.require_known_account(visit, stored.account)
+    return _page(visit, stored.account)
+
+
+async def upload_rules(visit: Visit) -> Response:
+    """Check a file and, on request, store its rules: replacing those in force or added to them."""
+    stored = await account_versions.current_version(visit.store.pool, rules_page.account_of_path(visit))
+    rules_page.require_known_account(visit, stored.account)
+    if version_in(visit.form) != stored.account.version:
+        raise Refused(
+            409,
+            "Another person saved meanwhile",
+            f"Version {stored.account.version} is in force now; the file was chosen for version"
+            f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again.",
+        )
+    try:
+        found = await _read(visit)
+    except RuleRejected as error:
+        return _page(visit, stored.account, wrong=error.reason, status=422)
+    draft = _draft(stored.account, found, add=visit.form.get("mode") == "add")
+    account, remarks = await rules_page.checked_account(visit, stored, draft)
+    errors = any(each.level == "error" for each in remarks)
+    values = {"remarks": remarks, "skipped": found.skipped, "read": found}
+    if account is None or errors or visit.form.get("action") == "check":
+        change = difference(stored.account, account) if account else None
+        status = 422 if errors or account is None else 200
+        return _page(visit, stored.account, status=status, change=change, **values)
+    if account == stored.account:
+        return visit.redirect("rules", "same=1", account=account.user_id)
+    try:
+        version = await rules_page.store_rules(visit, stored.account, account, LoggedAction.RULES, by="file")
+    except accounts.VersionMoved as error:
+        raise Refused(409, "Another person saved meanwhile", f"{error}. Nothing was stored.") from error
+    return visit.redirect("rules", f"saved={version}", account=account.user_id)
+
+
+async def _read(visit: Visit) -> RuleList:
+    """The rules of the uploaded file.
+
+    Raises:
+        RuleRejected: there is none, or it is not what its format says.
+    """
+    file = visit.form.get("file")
+    if not isinstance(file, UploadFile) or not file.size:
+        raise RuleRejected("*", "file: expected a file with rules, got none")
+    try:
+        text = (await file.read()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RuleRejected("*", f"file: expected UTF-8, got another byte at {error.start}") from error
+    return read_rules(text, _format(str(visit.form.get("format", RuleListFormat.LIST))))
+
+
+def _draft(account: Account, found: RuleList, *, add: bool) -> RuleEdit:
+    """The file as if it had been typed: one line a rule."""
+    read = {"flagged_keywords": found.keywords, "flagged_phrases": found.phrases, "allowed": found.allow}
+    if add:
+        read = {name: tuple(dict.fromkeys((*getattr(account, name), *read[name]))) for name in LISTS}
+    texts = {name: "\n".join(" ".join(rule.split("\n")) for rule in read[name]) for name in LISTS}
+    return RuleEdit(version=account.version, texts=texts)
+
+
+def _format(name: str) -> RuleListFormat:
+    if name not in set(RuleListFormat):
+        raise Refused(
+            400, "Not understood", f"format: expected one of {', '.join(RuleListFormat)}, got {name[:40]!r}."
+        )
+    return RuleListFormat(name)
+
+
+def _page(visit: Visit, account: Account, *, status: int = 200, **values: object) -> Response:
+    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "wrong": ""}
+    return visit.render(
+        "rule_file.html",
+        status=status,
+        account=account.user_id,
+        version=account.version,
+        formats=tuple(RuleListFormat),
+        tab="rules",
+        **empty | values,
+    )

@@ -1,0 +1,110 @@
+"""The settings page of an account: form, review of the changes, conflicts, storing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+
+from db import account_versions, accounts
+from db.access_log import LoggedAction
+from db.account_versions import AccountVersion
+from review.access import Right
+from review.accounts import settings_form
+from review.accounts.account_changes import change_warnings, difference
+from review.accounts.rule_texts import version_in
+from review.accounts.rules_page import account_of_path, store_rules
+from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
+from review.http.visit import Visit
+from worker.account_settings import SETTINGS, kind_of
+from worker.model import Account
+from worker.setting import Section, Setting
+
+SECTIONS: Final[Mapping[Section, Mapping[str, Setting]]] = {
+    section: {name: each for name, each in SETTINGS.items() if each.section is section}
+    for section in Section
+    if section is not Section.RULES
+}
+
+
+async def show_settings(visit: Visit) -> Response:
+    """The settings in force; a form for people with the right to change them."""
+    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    return _page(visit, stored, settings_form.form_of_account(stored.account))
+
+
+async def save_settings(visit: Visit) -> Response:
+    """Show the changes; with the action ``store``, store them as a new version."""
+    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    typed = settings_form.parse_form(visit.form)
+    account = settings_form.account_from_form(typed, stored.account)
+    action = visit.form.get("action")
+    if account is None:
+        return _page(visit, stored, typed, status=422)
+    if version_in(visit.form) != stored.account.version:
+        return await _conflict(visit, stored, typed)
+    if action == "back":
+        return _page(visit, stored, typed)
+    if action != "store" and account != stored.account:
+        return _review(visit, stored, typed, account)
+    return await _store(visit, stored, typed, account)
+
+
+async def _store(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
+    if account == stored.account:
+        return visit.redirect("settings", "same=1", account=account.user_id)
+    try:
+        version = await store_rules(visit, stored.account, account, LoggedAction.SETTINGS)
+    except accounts.VersionMoved:
+        now = await account_versions.current_version(visit.store.pool, account.user_id)
+        return await _conflict(visit, now, typed)
+    return visit.redirect("settings", f"saved={version}", account=account.user_id)
+
+
+def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
+    return visit.render(
+        "settings_review.html",
+        account=account.user_id,
+        stored=stored,
+        change=difference(stored.account, account),
+        risks=change_warnings(stored.account, account),
+        warnings=typed.warnings(),
+        typed=typed,
+        tab="settings",
+    )
+
+
+async def _conflict(visit: Visit, stored: AccountVersion, typed: SettingsForm) -> Response:
+    """Another person stored a version meanwhile: show their changes, and the typed form on top of them."""
+    version = version_in(visit.form)
+    base = await account_versions.get_version(visit.store.pool, stored.account.user_id, version)
+    before = base.account if base else Account(user_id=stored.account.user_id, version=0)
+    theirs = difference(before, stored.account)
+    return _page(visit, stored, typed, theirs=theirs, made_from=version, status=409)
+
+
+def _page(
+    visit: Visit, stored: AccountVersion, typed: SettingsForm, *, status: int = 200, **values: object
+) -> Response:
+    empty: dict[str, object] = {"theirs": None, "made_from": 0}
+    parameters = visit.request.query_params
+    return visit.render(
+        "account_settings.html",
+        status=status,
+        account=stored.account.user_id,
+        stored=stored,
+        typed=typed,
+        warnings=typed.warnings(),
+        categories=KNOWN,
+        designs=DESIGNS,
+        sections=SECTIONS,
+        kinds={name: kind_of(name) for name in SETTINGS},
+        effective=settings_form.effective_settings(stored.account),
+        may_edit=visit.may(Right.ADMIN, stored.account.user_id),
+        saved=parameters.get("saved") == str(stored.account.version),
+        same=parameters.get("same") == "1",
+        new=parameters.get("new") == "1",
+        tab="settings",
+        **empty | values,
+    )

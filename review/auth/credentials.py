@@ -1,0 +1,85 @@
+"""Checks a login and a password: attempts are counted, unknown logins take as long as known ones."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.people import changes, records, sign_ins
+from db.people.records import Credentials, Person
+from review.auth import passwords
+from review.auth.sign_in_delays import WINDOW, delay_s
+from review.http.visit import Visit, set_cookie
+
+DEVICE_COOKIE: Final = "__Host-hushgate-device"
+DEVICE_S: Final = 90 * 86_400
+LOGIN_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialCheck:
+    """The result of a check.
+
+    Attributes:
+        person: the person, or None.
+        password_hash: the stored one, with ``person``.
+        wait_s: above 0 when nothing was checked, after too many failed attempts.
+    """
+
+    person: Person | None = None
+    password_hash: str = ""
+    wait_s: int = 0
+
+
+async def check_credentials(visit: Visit, login: str, password: str) -> CredentialCheck:
+    """Check a login and a password, unless too many attempts failed lately."""
+    login = _normalised(login)
+    async with visit.store.writing() as connection:
+        found = await records.get_credentials(connection, login)
+        device, address = _device(visit, found), visit.address
+        tries = await sign_ins.count_tries(
+            connection, login, device=device, address=address, since=visit.now - WINDOW
+        )
+        if wait := delay_s(tries, now=visit.now, known_device=bool(device)):
+            return CredentialCheck(wait_s=wait)
+        number = await sign_ins.record_try(connection, login, device=device, address=address, now=visit.now)
+    right = await passwords.password_matches(found.password_hash if found else None, password)
+    if found is None or not right or found.person.disabled:
+        # a password typed into the login field would stay in the log for auditors
+        await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"login": login if found else "unknown"})
+        return CredentialCheck()
+    return await _succeed(visit, found, password, number)
+
+
+def remember_device(response: Response, person: Person, password_hash: str) -> None:
+    """Count this browser's attempts separately from now on."""
+    nonce = secrets.token_hex(8)
+    value = f"{nonce}.{passwords.device_mark(password_hash, person.login, nonce)}"
+    set_cookie(response, DEVICE_COOKIE, value, max_age=DEVICE_S)
+
+
+async def _succeed(visit: Visit, found: Credentials, password: str, number: int) -> CredentialCheck:
+    stored = found.password_hash or ""
+    newer = await passwords.hash_password(password) if passwords.needs_rehash(stored) else None
+    async with visit.store.writing() as connection:
+        await sign_ins.record_success(connection, number)
+        if newer is not None:
+            await changes.rehash_password(connection, found.person.person_id, stored, newer)
+    return CredentialCheck(person=found.person, password_hash=newer or stored)
+
+
+def _normalised(login: str) -> str:
+    login = login.strip().lower()
+    return login if len(login) <= LOGIN_CHARS and login.isprintable() else ""
+
+
+def _device(visit: Visit, found: Credentials | None) -> str:
+    nonce, _, mark = visit.request.cookies.get(DEVICE_COOKIE, "").partition(".")
+    if found is None or found.password_hash is None or not mark.isascii():
+        return ""
+    right = passwords.device_mark(found.password_hash, found.person.login, nonce)
+    return nonce if secrets.compare_digest(right, mark) else ""

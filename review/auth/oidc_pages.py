@@ -1,0 +1,136 @@
+"""Sign-in at an identity provider: the redirect there, the answer, and the person it means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from starlette.responses import Response
+
+from db import access_log
+from db.access_log import LoggedAction
+from db.people import changes, records, sign_ins
+from db.people.records import Person
+from db.review_store import AsyncConnection
+from review.auth import form_replay, invitation_page
+from review.auth.openid_provider import Identity, OpenIdProvider
+from review.auth.session_start import START, local_path, start_session
+from review.http.visit import Refused, Visit
+from worker.errors import IdentityRejected, IdentityUnavailable
+
+log = structlog.get_logger(__name__)
+
+BACK: Final = "/sign-in/oidc/back"
+VALID_FOR: Final = timedelta(minutes=10)
+MOST_IN_PROGRESS: Final = 2000
+"""Sign-ins in progress; anyone can begin one, and beyond this many new ones are refused."""
+
+
+async def start_oidc(visit: Visit) -> Response:
+    """Send the browser to the provider.
+
+    Raises:
+        Refused: 404 without a provider; 429; 503.
+    """
+    provider = _provider(visit)
+    kept = form_replay.read_form(visit.request, visit.form.get("carried"))
+    try:
+        begun = await provider.begin()
+    except IdentityUnavailable as error:
+        raise _unavailable(error) from error
+    data = {
+        "nonce": begun.nonce,
+        "verifier": begun.verifier,
+        "browser": visit.csrf,
+        "next": local_path(str(visit.form.get("next", ""))),
+        "carried": kept.as_text() if kept else "",
+    }
+    async with visit.store.writing() as connection:
+        if await sign_ins.count_states(connection) >= MOST_IN_PROGRESS:
+            raise Refused(429, "Wait a little", "Too many sign-ins are in progress.", retry_after_s=60)
+        await sign_ins.add_state(connection, begun.state, data, expires_at=visit.now + VALID_FOR)
+    # no redirect: browsers check it against form-action, which allows this site only
+    return visit.render("oidc_go.html", url=begun.url, provider=visit.site.settings.oidc_name)
+
+
+async def finish_oidc(visit: Visit) -> Response:
+    """Check the provider's answer, then sign in.
+
+    Raises:
+        Refused: 400 when this browser began no such sign-in; 403 for an unknown person; 503.
+    """
+    provider, answer = _provider(visit), dict(visit.request.query_params)
+    async with visit.store.writing() as connection:
+        data = await sign_ins.take_state(connection, answer.get("state", ""), now=visit.now)
+    if data is None or data["browser"] != visit.csrf:
+        raise Refused(
+            400, "This sign-in did not begin here", "It has expired, was used, or began in another browser."
+        )
+    try:
+        identity = await provider.finish(answer, nonce=data["nonce"], verifier=data["verifier"])
+    except IdentityUnavailable as error:
+        raise _unavailable(error) from error
+    except IdentityRejected as error:
+        log.warning("identity_rejected", problem=str(error))
+        await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "problem": str(error)})
+        raise Refused(403, "Not signed in", "The identity provider did not let you in.") from error
+    async with visit.store.writing() as connection:
+        known = await _known(visit, connection, identity)
+        new = (
+            None
+            if known
+            else await invitation_page.join_by_identity(visit, connection, identity, data["next"])
+        )
+    person = known or new
+    if person is None or person.disabled:
+        await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "login": identity.email[:200]})
+        raise Refused(
+            403,
+            "You are not known here",
+            "An administrator must add you first, with the e-mail address that your provider has verified.",
+        )
+    kept = form_replay.read_form(visit.request, data["carried"])
+    next_page = START if new else data["next"]
+    return await start_session(visit, person, way="oidc", next_page=next_page, carried=kept)
+
+
+def _provider(visit: Visit) -> OpenIdProvider:
+    if visit.site.provider is None:
+        raise Refused(404, "Not found", "People sign in with a password here.")
+    return visit.site.provider
+
+
+async def _known(visit: Visit, connection: AsyncConnection, identity: Identity) -> Person | None:
+    """The person: by the provider's subject, else by e-mail, once, and linked from then on."""
+    person = await records.person_of_identity(connection, identity.issuer, identity.subject)
+    if person is None and identity.email:
+        await changes.lock_roles(connection)
+        found = await records.get_credentials(connection, identity.email)
+        linked = found is not None and await changes.link_identity(
+            connection, found.person.person_id, identity.issuer, identity.subject
+        )
+        person = found.person if found and linked else None
+        if person is not None and person.password_given_by is not None:
+            await _end_given_password(visit, connection, person)
+    return person
+
+
+async def _end_given_password(visit: Visit, connection: AsyncConnection, person: Person) -> None:
+    """End a password that its giver may know, and all access that it may have opened."""
+    await changes.store_own_password(connection, person, None)
+    ended = await changes.revoke_access(connection, person.person_id, now=visit.now)
+    detail = {"changed": "password ended at the identity provider", "login": person.login} | ended
+    entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
+    by = replace(entry, person_id=person.person_id, person=person.login)
+    await access_log.append_entries_for_accounts(connection, by, person.accounts)
+
+
+def _unavailable(error: IdentityUnavailable) -> Refused:
+    log.warning("identity_unavailable", kind=error.kind)
+    return Refused(
+        503,
+        "The identity provider does not answer",
+        "Try again in a moment. An administrator can give you a sign-in link: hushgate review sign-in-link.",
+    )

@@ -1,0 +1,230 @@
+"""An OpenID Connect client over Authlib: every identity is signed by the provider and checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+from authlib.common.errors import AuthlibBaseError
+from authlib.common.security import generate_token
+from authlib.integrations.httpx_client import AsyncOAuth2Client
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+
+from worker.errors import ConfigurationError, IdentityRejected, IdentityUnavailable
+
+ALGORITHMS: Final = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""Signatures with a private key. Never ``none``, never HS256, whose key would be the public one."""
+LEEWAY_S: Final = 60
+"""Largest accepted difference of the provider's clock."""
+TIMEOUT_S: Final = 10.0
+DISCOVERED_FOR_S: Final = 3600.0
+FETCH_KEYS_EVERY_S: Final = 30.0
+"""A token with an unknown key makes us fetch keys, at most this often."""
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+SCOPE: Final = "openid email profile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A sign-in begun: the URL for the browser, and the secrets to keep until the answer."""
+
+    url: str
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A person as the provider describes them, checked.
+
+    Attributes:
+        subject: the provider's identifier of the person, never reassigned.
+        email: empty unless the provider has verified it.
+    """
+
+    issuer: str
+    subject: str
+    email: str = ""
+
+
+class OpenIdProvider:
+    """One provider, discovered by its issuer.
+
+    Args:
+        issuer: https; http only on loopback, for tests.
+        redirect_uri: where the provider sends browsers back; registered there.
+    """
+
+    def __init__(self, issuer: str, *, client_id: str, client_secret: str | None, redirect_uri: str) -> None:
+        if not is_safe(issuer):
+            raise ConfigurationError(f"HUSHGATE_REVIEW_OIDC_ISSUER: expected https, got {issuer!r}")
+        self.issuer = issuer
+        self._client_id = client_id
+        self._client_secret = client_secret
+        self._redirect_uri = redirect_uri
+        self._metadata: dict[str, Any] = {}
+        self._discovered_at = self._keys_at = float("-inf")
+        self._keys: KeySet | None = None
+
+    async def begin(self) -> Begun:
+        """The URL to send the browser to, with new state, nonce and verifier.
+
+        Raises:
+            IdentityUnavailable: the provider does not answer.
+        """
+        verifier, nonce, state = generate_token(64), generate_token(43), generate_token(43)
+        async with self._client() as client:
+            metadata = await self._discover(client)
+            url, _ = client.create_authorization_url(
+                metadata["authorization_endpoint"], state=state, nonce=nonce, code_verifier=verifier
+            )
+        return Begun(url=str(url), state=state, nonce=nonce, verifier=verifier)
+
+    async def finish(self, answer: Mapping[str, str], *, nonce: str, verifier: str) -> Identity:
+        """The identity in the answer; ``answer`` is the callback's query, its state already checked.
+
+        Raises:
+            IdentityUnavailable: the provider does not answer.
+            IdentityRejected: it refused, or its answer is invalid.
+        """
+        if "error" in answer or not answer.get("code"):
+            raise IdentityRejected(f"refused: {answer.get('error', 'no code')[:80]}")
+        async with self._client() as client:
+            metadata = await self._discover(client)
+            self._check_issuer(answer, metadata)
+            try:
+                tokens = await client.fetch_token(
+                    metadata["token_endpoint"],
+                    grant_type="authorization_code",
+                    code=answer["code"],
+                    code_verifier=verifier,
+                )
+                claims = await self._claims(client, metadata, tokens, nonce)
+                return await self._identity(client, metadata, tokens, claims)
+            except httpx2.HTTPError as error:
+                raise _unavailable(error) from error
+            except (AuthlibBaseError, JoseError, ValueError, KeyError, TypeError) as error:
+                raise IdentityRejected(f"invalid: {type(error).__name__}") from error
+
+    def _client(self) -> AsyncOAuth2Client:
+        methods = self._metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        by_form = "client_secret_post" if "client_secret_basic" not in methods else "client_secret_basic"
+        return AsyncOAuth2Client(
+            self._client_id,
+            self._client_secret,
+            token_endpoint_auth_method=by_form if self._client_secret else "none",
+            scope=SCOPE,
+            redirect_uri=self._redirect_uri,
+            code_challenge_method="S256",
+            timeout=TIMEOUT_S,
+            follow_redirects=False,
+        )
+
+    async def _discover(self, client: AsyncOAuth2Client) -> dict[str, Any]:
+        if time.monotonic() - self._discovered_at < DISCOVERED_FOR_S:
+            return self._metadata
+        url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
+        found = await _json(client, url)
+        if found.get("issuer") != self.issuer:
+            raise IdentityUnavailable("discovery: the document names another issuer", kind="malformed")
+        if not all(is_safe(found.get(name)) for name in ENDPOINTS):
+            raise IdentityUnavailable("discovery: an endpoint is missing or not https", kind="malformed")
+        self._metadata, self._discovered_at = found, time.monotonic()
+        return found
+
+    def _check_issuer(self, answer: Mapping[str, str], metadata: Mapping[str, Any]) -> None:
+        """Refuse the answer of another provider (RFC 9207)."""
+        found, promised = answer.get("iss"), metadata.get("authorization_response_iss_parameter_supported")
+        if found != self.issuer and (found is not None or promised):
+            raise IdentityRejected("the answer comes from another provider")
+
+    async def _claims(
+        self, client: AsyncOAuth2Client, metadata: Mapping[str, Any], tokens: Mapping[str, Any], nonce: str
+    ) -> CodeIDToken:
+        offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+        registry = JWSRegistry(algorithms=sorted(ALGORITHMS & set(offered)), strict_check_header=False)
+        keys = await self._key_set(client, metadata)
+        try:
+            token = jwt.decode(tokens["id_token"], key=keys, registry=registry)
+        except InvalidKeyIdError:
+            token = jwt.decode(
+                tokens["id_token"], key=await self._newer_keys(client, metadata), registry=registry
+            )
+        options: dict[str, Any] = {
+            "iss": {"essential": True, "value": self.issuer},
+            # Authlib checks azp only: a token for another client that names us there would pass
+            "aud": {"essential": True, "value": self._client_id},
+        }
+        expected = {"nonce": nonce, "client_id": self._client_id, "access_token": tokens.get("access_token")}
+        claims = CodeIDToken(token.claims, token.header, options, expected)
+        claims.validate(leeway=LEEWAY_S)
+        return claims
+
+    async def _key_set(self, client: AsyncOAuth2Client, metadata: Mapping[str, Any]) -> KeySet:
+        if self._keys is None or time.monotonic() - self._keys_at > DISCOVERED_FOR_S:
+            found: Any = await _json(client, metadata["jwks_uri"])
+            self._keys = KeySet.import_key_set(found)
+            self._keys_at = time.monotonic()
+        return self._keys
+
+    async def _newer_keys(self, client: AsyncOAuth2Client, metadata: Mapping[str, Any]) -> KeySet:
+        if time.monotonic() - self._keys_at > FETCH_KEYS_EVERY_S:
+            self._keys = None
+        return await self._key_set(client, metadata)
+
+    async def _identity(
+        self,
+        client: AsyncOAuth2Client,
+        metadata: Mapping[str, Any],
+        tokens: Mapping[str, Any],
+        claims: Mapping[str, Any],
+    ) -> Identity:
+        known: Mapping[str, Any] = claims
+        if "email" not in claims and is_safe(metadata.get("userinfo_endpoint")):
+            known = await _json(client, metadata["userinfo_endpoint"], bearer=tokens["access_token"])
+            if known.get("sub") != claims["sub"]:
+                raise IdentityRejected("userinfo and ID token name different subjects")
+        verified = known.get("email_verified") is True and isinstance(known.get("email"), str)
+        subject = claims["sub"]
+        if not isinstance(subject, str) or not 0 < len(subject) <= 255 or "\0" in subject:
+            raise IdentityRejected("sub: expected a text of 1 to 255 characters")
+        return Identity(issuer=self.issuer, subject=subject, email=known["email"] if verified else "")
+
+
+def is_safe(url: object) -> bool:
+    """Whether a URL is https, or http on this machine."""
+    if not isinstance(url, str):
+        return False
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
+async def _json(client: AsyncOAuth2Client, url: str, *, bearer: str = "") -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+    try:
+        response = await client.request("GET", url, withhold_token=True, headers=headers)
+        response.raise_for_status()
+        found = response.json()
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise _unavailable(error) from error
+    except ValueError as error:
+        raise IdentityUnavailable("the provider answered no JSON", kind="malformed") from error
+    if not isinstance(found, dict):
+        raise IdentityUnavailable("the provider answered no JSON object", kind="malformed")
+    return found
+
+
+def _unavailable(error: Exception) -> IdentityUnavailable:
+    return IdentityUnavailable(f"identity provider: {type(error).__name__}", kind=type(error).__name__)

@@ -1,0 +1,73 @@
+"""Password hashing (argon2id, RFC 9106 low-memory profile) and the password policy."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+LEAST_CHARS: Final = 12
+MOST_CHARS: Final = 1024
+LEAST_DIFFERENT: Final = 5
+COMMON: Final = frozenset(
+    {"password", "passw0rd", "qwerty", "letmein", "welcome", "admin", "hushgate", "iloveyou"}
+)
+"""Words that make a password guessable when little else is added."""
+ROWS: Final = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "01234567890123456789")
+_HASHER: Final = PasswordHasher()
+_DUMMY: Final = _HASHER.hash("no person has this password")
+"""Verified for unknown logins, so that the time does not depend on whether a login exists."""
+_THREADS: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
+"""Two at a time: each takes 64 MiB and a core, and many sign-ins at once must leave some."""
+
+
+async def hash_password(password: str) -> str:
+    """The hash to store; computed in a thread, as it takes tens of milliseconds."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, _HASHER.hash, password)
+
+
+async def password_matches(stored: str | None, password: str) -> bool:
+    """Whether a password matches the stored hash; takes as long without one."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, _matches, stored, password)
+
+
+def needs_rehash(stored: str) -> bool:
+    """True when a hash was made with outdated parameters."""
+    return _HASHER.check_needs_rehash(stored)
+
+
+def password_problem(password: str, *, login: str, name: str) -> str:
+    """Why the policy refuses a new password, or an empty text."""
+    if len(password) < LEAST_CHARS:
+        return f"expected at least {LEAST_CHARS} characters, got {len(password)}"
+    if len(password) > MOST_CHARS:
+        return f"expected at most {MOST_CHARS} characters, got {len(password)}"
+    plain = password.casefold()
+    if len(set(plain)) < LEAST_DIFFERENT:
+        return f"expected at least {LEAST_DIFFERENT} different characters"
+    own = {part for part in (login, login.partition("@")[0], *name.split()) if len(part) > 3}
+    for word in sorted(own | COMMON | {plain[:6] * (len(plain) // 6)}, key=len, reverse=True):
+        rest = plain.replace(word.casefold(), "")
+        if word and rest != plain and len(rest) < LEAST_CHARS - 4:
+            return "expected more than a common word, your login or your name with a few characters"
+    if any(plain[:LEAST_CHARS] in row * 2 or plain[:LEAST_CHARS] in row[::-1] * 2 for row in ROWS):
+        return "expected no row of the alphabet or the keyboard"
+    return ""
+
+
+def device_mark(stored: str, login: str, nonce: str) -> str:
+    """Signature of a device cookie; invalid for another login or another password."""
+    message = f"hushgate device {login} {nonce}".encode()
+    return hmac.new(stored.encode(), message, hashlib.sha256).hexdigest()
+
+
+def _matches(stored: str | None, password: str) -> bool:
+    try:
+        return _HASHER.verify(stored or _DUMMY, password[:MOST_CHARS]) and stored is not None
+    except (VerificationError, InvalidHashError):
+        return False

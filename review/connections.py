@@ -1,0 +1,194 @@
+"""Connections to the review server: time limits and connection limits per client.
+
+uvicorn 0.54 limits only idle connections between requests: a request that never ends is held forever. This
+protocol counts the seconds that the server waits for the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+from ipaddress import ip_address, ip_network
+from typing import Any, Final, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+TICK_S: Final = 1.0
+TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+BUSY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of one client and of all clients together.
+
+    Attributes:
+        headers_s: from the connection, or the first byte of a later request, to the end of its headers.
+        header_bytes: request line and headers together.
+        body_s: for the body, in addition to the time for its bytes.
+        body_bytes_per_s: slowest allowed body.
+        stall_s: while the client reads no byte of a waiting answer.
+        per_address: connections of one address that is not a trusted proxy.
+        overall: connections of all clients.
+    """
+
+    headers_s: float = 10.0
+    header_bytes: int = 65_536
+    body_s: float = 15.0
+    body_bytes_per_s: int = 1_024
+    stall_s: float = 60.0
+    per_address: int = 64
+    overall: int = 512
+
+
+class Phase(Enum):
+    """What a connection waits for."""
+
+    HEADERS = auto()
+    BODY = auto()
+    ANSWER = auto()
+    IDLE = auto()
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP/1.1 protocol with limits."""
+
+    def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._limits = limits
+        self._phase, self._waited_s, self._received = Phase.HEADERS, 0.0, 0
+        self._stalled_s, self._unsent = 0.0, 0
+        self._clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock, or refuse when there are too many connections."""
+        super().connection_made(transport)
+        if self._over_limit():
+            self._end(BUSY)
+            return
+        self._clock = self.loop.call_later(TICK_S, self._tick)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        if self._clock is not None:
+            self._clock.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read the data; headers that are too large end the connection."""
+        if self._phase is Phase.IDLE:
+            self._enter(Phase.HEADERS)
+        super().data_received(data)
+        if self._phase is Phase.HEADERS:
+            self._received += len(data)
+            if self._received > self._limits.header_bytes:
+                self._end(TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """The body is next."""
+        self._enter(Phase.BODY)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._received += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The answer is next; the server may have given it already."""
+        super().on_message_complete()
+        self._enter(Phase.IDLE if self.cycle.response_complete else Phase.ANSWER)
+
+    def on_response_complete(self) -> None:
+        """Another request may come, when this one was read whole."""
+        super().on_response_complete()
+        if self._phase is Phase.ANSWER:
+            self._enter(Phase.IDLE)
+
+    def resume_writing(self) -> None:
+        """The client reads."""
+        self._stalled_s = 0.0
+        super().resume_writing()
+
+    @property
+    def idle_wait_s(self) -> float:
+        """Seconds that a connection has waited for a whole request; below 0 once it has one."""
+        return self._waited_s if self._phase in (Phase.HEADERS, Phase.IDLE) else -1.0
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase, self._waited_s, self._received = phase, 0.0, 0
+
+    def _over_limit(self) -> bool:
+        """Whether there are too many connections and none of the idle ones could be closed."""
+        same_host = [
+            each for each in self._others() if each.client and self.client and _host(each) == _host(self)
+        ]
+        if len(same_host) >= self._limits.per_address and not self._trusted():
+            return not _close_longest_idle(same_host)
+        others = self._others()
+        return len(others) >= self._limits.overall and not _close_longest_idle(others)
+
+    def _others(self) -> list[LimitedProtocol]:
+        found = cast("set[LimitedProtocol]", self.connections)
+        return [each for each in found if each is not self and not each.transport.is_closing()]
+
+    def _trusted(self) -> bool:
+        """Whether a trusted proxy made the connection: it forwards the requests of many clients."""
+        proxies = str(self.config.forwarded_allow_ips) if self.config.proxy_headers else ""
+        named = [ip_network(each.strip()) for each in proxies.split(",") if each.strip()]
+        return bool(self.client) and any(ip_address(_host(self)) in each for each in named)
+
+    def _tick(self) -> None:
+        if self.transport.is_closing():
+            return
+        self._clock = self.loop.call_later(TICK_S, self._tick)
+        expects_data = self._phase is not Phase.BODY or not self.cycle.waiting_for_100_continue
+        if expects_data and not self.flow.read_paused:  # else the server does not read
+            self._waited_s += TICK_S
+        limits = self._limits
+        if self._phase is Phase.HEADERS and self._waited_s >= limits.headers_s:
+            self._end(TIMEOUT)
+        elif self._phase is Phase.BODY:
+            allowed_s = limits.body_s + self._received / limits.body_bytes_per_s
+            if self._waited_s >= allowed_s:
+                self._end(b"" if self.cycle.response_started else TIMEOUT)
+        self._watch_reading()
+
+    def _watch_reading(self) -> None:
+        """End a connection whose client does not read the answer."""
+        unsent = self.transport.get_write_buffer_size()
+        progress = unsent == 0 or unsent < self._unsent
+        self._stalled_s = 0.0 if progress else self._stalled_s + TICK_S
+        self._unsent = unsent
+        if self._stalled_s >= self._limits.stall_s:
+            self.transport.abort()
+
+    def _end(self, answer: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+            self.transport.close()
+
+
+def limited(limits: Limits = Limits()) -> type[asyncio.Protocol]:
+    """The protocol class for uvicorn's ``http`` parameter."""
+    return cast("type[asyncio.Protocol]", partial(LimitedProtocol, limits=limits))
+
+
+def _host(connection: LimitedProtocol) -> str:
+    return connection.client[0] if connection.client else ""
+
+
+def _close_longest_idle(connections: list[LimitedProtocol]) -> bool:
+    """Close the connection that has waited longest for a whole request; False when there is none."""
+    longest = max(connections, key=lambda each: each.idle_wait_s)
+    if longest.idle_wait_s < 0:
+        return False
+    longest.transport.abort()
+    return True

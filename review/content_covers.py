@@ -1,0 +1,69 @@
+"""Which texts stay covered until the person shows them: a display setting, not access control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from worker.snapshot import Snapshot
+
+MODERATION: Final = "openai_moderation:"
+RULE: Final = "flagged_rule"
+"""Pseudo-category of texts that a rule of the account stopped before any model gave them a category."""
+CATEGORIES: Final[Mapping[str, str]] = {
+    "harassment": "harassment",
+    "harassment/threatening": "threatening harassment",
+    "hate": "hate",
+    "hate/threatening": "threatening hate",
+    "illicit": "advice on crime",
+    "illicit/violent": "advice on violent crime",
+    "self-harm": "self-harm",
+    "self-harm/intent": "intent to self-harm",
+    "self-harm/instructions": "instructions for self-harm",
+    "sexual": "sexual content",
+    "sexual/minors": "sexual content with minors",
+    "violence": "violence",
+    "violence/graphic": "graphic violence",
+    RULE: "stopped by a word or phrase of the account, so in no category",
+}
+"""The categories that a person can cover, with the words on the cover."""
+SCORE_FROM: Final = 0.5
+"""A text belongs to a category when it was flagged for it, or passed with at least this score."""
+
+
+def cover_reason(
+    chosen: Sequence[str], row: Mapping[str, Any], snapshot: Snapshot | None = None
+) -> tuple[str, ...]:
+    """Why a decision's texts are covered for a person who chose these categories; empty: they are not.
+
+    Args:
+        chosen: keys of ``CATEGORIES``; one includes its subcategories, ``hate`` also ``hate/threatening``.
+        row: a decision with ``matched_rule``; without a snapshot also ``hot_categories``, see
+            ``db.high_score_categories``.
+        snapshot: of the same decision.
+    """
+    if not chosen:
+        return ()
+    found = decision_categories(row, snapshot or Snapshot())
+    return tuple(sorted(each for each in found if any(_includes(category, each) for category in chosen)))
+
+
+def decision_categories(row: Mapping[str, Any], snapshot: Snapshot) -> frozenset[str]:
+    """Every category that a decision's texts are known to belong to."""
+    rules = [row["matched_rule"] or "", *(each.matched_rule for each in snapshot.findings)]
+    found = {rule.removeprefix(MODERATION) for rule in rules if rule.startswith(MODERATION)}
+    for stage in snapshot.stages:
+        found |= {category for category, each in stage.highest.items() if each.score >= SCORE_FROM}
+    found |= set(row.get("hot_categories") or ())
+    if any(rule and not rule.startswith(MODERATION) for rule in rules):
+        found.add(RULE)
+    return frozenset(found)
+
+
+def category_wording(category: str) -> str:
+    """A category in words; an unknown one as the model named it."""
+    return CATEGORIES.get(category, category)
+
+
+def _includes(chosen: str, category: str) -> bool:
+    return category == chosen or category.startswith(f"{chosen}/")

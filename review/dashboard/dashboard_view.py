@@ -1,0 +1,130 @@
+"""The dashboard as values for its template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from db.figures.dashboard import DashboardFigures
+from db.figures.histograms import SpreadKind
+from review.dashboard import figure_links, sparks, tiles
+from review.dashboard.drawings import (
+    Cell,
+    DashboardPlots,
+    PlotTable,
+    count_by,
+)
+from review.dashboard.scales import duration
+from review.dashboard.summary import summarise, time_percentiles
+from review.dashboard.tiles import (
+    Compared,
+    FigureChange,
+    Tile,
+    relative_change,
+)
+from review.wording import DECISION_LABELS
+from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonLine:
+    """One reason in the table of reasons."""
+
+    reason: str
+    kind: str
+    events: int
+    share: float
+    change: FigureChange | None
+    spark: Markup
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardView:
+    """Everything on the page except its form."""
+
+    decided: tuple[Tile, ...]
+    ran: tuple[Tile, ...]
+    plots: tuple[PlotTable, ...]
+    reasons: tuple[ReasonLine, ...]
+    times: tuple[tuple[Cell, ...], ...]
+    empty: bool
+    compared: bool
+
+
+def build_view(plots: DashboardPlots) -> DashboardView:
+    """The values of the page."""
+    found = plots.found
+    compared = compare_figures(found)
+    total, waiting = (
+        (time_percentiles(found.spreads, kind), time_percentiles(found.before_spreads, kind))
+        for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
+    )
+    return DashboardView(
+        decided=tiles.decision_tiles(compared),
+        ran=tiles.run_tiles(compared, total, waiting),
+        plots=(
+            plots.decisions(),
+            plots.blocks(),
+            plots.failures(),
+            plots.paces(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
+            plots.confidence(),
+            plots.paces(SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"),
+        ),
+        reasons=_reasons(plots, compared),
+        times=_times(found),
+        empty=not compared.now.decisions,
+        compared=compared.before is not None,
+    )
+
+
+def compare_figures(found: DashboardFigures) -> Compared:
+    """The figures with those of the range before, if it has any."""
+    before = None if found.missing_before else summarise(found.before)
+    return Compared(
+        now=summarise(found.counts),
+        whole=summarise(row for row in found.counts if not row["open"]),
+        before=before if before is not None and before.decisions else None,
+    )
+
+
+def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...]:
+    """Every reason that occurred, now or before, most frequent first."""
+    counted = count_by(plots.found.counts, lambda row: row["reason_code"])
+    before = compared.before.by_reason if compared.before else {}
+    now, whole = compared.now.by_reason, compared.whole.by_reason
+    return tuple(
+        ReasonLine(
+            reason=reason,
+            kind=_kind(reason),
+            events=now.get(reason, 0),
+            share=now.get(reason, 0) / max(1, compared.now.decisions),
+            change=relative_change(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
+            spark=sparks.spark([counted[start, reason] for start in plots.starts]),
+            href=figure_links.range_link(plots.chosen, **plots.kept, reason=reason),
+        )
+        for reason in [*now, *(each for each in before if each not in now)]
+    )
+
+
+def _times(found: DashboardFigures) -> tuple[tuple[Cell, ...], ...]:
+    """Percentiles of the time to a decision and of waiting, by decision and for all."""
+    rows = []
+    for decision, title in ((None, "All"), *DECISION_LABELS.items()):
+        each_kind = (
+            time_percentiles(found.spreads, kind, decision) for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
+        )
+        values = [value for each in each_kind for value in each.values()]
+        rows.append((Cell(text=title), *(Cell(text="–" if ms is None else duration(ms)) for ms in values)))
+    return tuple(rows)
+
+
+def _kind(reason: str) -> str:
+    """The kind of ending of a reason; empty for a code of another release."""
+    if reason not in Reason.__members__:
+        return ""
+    family = Reason(reason).spec.family
+    if family in FAILURE_FAMILIES:
+        return "failure"
+    return {ReasonFamily.BLOCKED: "block", ReasonFamily.SETTINGS: "switch"}.get(family, "")

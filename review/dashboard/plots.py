@@ -1,0 +1,206 @@
+"""Plots drawn on the server as SVG: no script, any width, both colour schemes.
+
+A plot is two SVGs side by side, so that text keeps its size in a narrow plot: the axis, and the area, whose
+positions are in percent. Series differ by pattern as well as by colour; a legend names them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from markupsafe import Markup
+
+from review.dashboard.scales import (
+    compact,
+    duration,
+    log_ticks,
+    ticks,
+)
+from review.dashboard.svg import (
+    pattern,
+    share,
+    stroke,
+    swatch,
+    tag,
+)
+
+FOOT: Final = 12.0
+"""Percent of the height that the names below the area take."""
+HEAD: Final = 4.0
+"""Percent above the highest mark, so that its name is not cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One measure at every step; None where it was not measured."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotData:
+    """The data of a plot.
+
+    Attributes:
+        key: unique on its page; prefix of element ids.
+        title: what is plotted, as a heading.
+        text: one sentence for screen readers.
+        steps: the full names of the steps.
+        marks: places of the steps that are named below, with their short names.
+        open: the last step is not over.
+    """
+
+    key: str
+    title: str
+    text: str
+    steps: tuple[str, ...]
+    marks: tuple[tuple[int, str], ...]
+    series: tuple[Series, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A drawn plot: legend entries are swatch and name."""
+
+    sheet: PlotData
+    legend: tuple[tuple[Markup, str], ...]
+    axis: Markup
+    area: Markup
+
+
+def stacked(sheet: PlotData) -> Plot:
+    """Stacked bars; each has a title of step, series and number."""
+    totals = [sum(each.values[place] or 0 for each in sheet.series) for place in range(len(sheet.steps))]
+    marks = ticks(max(totals, default=0), least=1)
+    width = 100 / max(1, len(sheet.steps))
+    bars = []
+    for place, step in enumerate(sheet.steps):
+        floor = 0.0
+        for number, each in enumerate(sheet.series):
+            value = each.values[place] or 0
+            if value <= 0:
+                continue
+            bars.append(
+                tag(
+                    "rect",
+                    tag("title", f"{step}: {each.name} {value:,.0f}"),
+                    x=share(width * (place + 0.1)),
+                    width=share(width * 0.8),
+                    y=share(_up(floor + value, marks)),
+                    height=share(_up(floor, marks) - _up(floor + value, marks)),
+                    fill=f"url(#{sheet.key}-p{number})",
+                    class_="bar open" if sheet.open and place == len(sheet.steps) - 1 else "bar",
+                )
+            )
+            floor += value
+    legend = tuple((swatch(sheet.key, number), each.name) for number, each in enumerate(sheet.series))
+    return _plot(sheet, _Axis(marks=marks, place=lambda mark: _up(mark, marks), named=compact), bars, legend)
+
+
+def lines(sheet: PlotData) -> Plot:
+    """Lines of times in ms on a logarithmic axis; gaps where nothing was measured."""
+    values = [value for each in sheet.series for value in each.values if value]
+    marks = log_ticks(min(values, default=1), max(values, default=1000))
+
+    def place(value: float) -> float:
+        return _up(math.log(value / marks[0]) / math.log(marks[-1] / marks[0]), (0, 1))
+
+    drawn = []
+    for number, each in enumerate(sheet.series):
+        points = [
+            None if value is None else ((at + 0.5) * 100 / len(sheet.steps), place(max(value, marks[0])))
+            for at, value in enumerate(each.values)
+        ]
+        drawn += _line(points, number)
+        drawn += [
+            tag(
+                "circle",
+                tag("title", f"{step}: {each.name} {duration(value)}"),
+                cx=share(point[0]),
+                cy=share(point[1]),
+                r=3,
+                class_=f"dot c{number + 1}",
+            )
+            for step, value, point in zip(sheet.steps, each.values, points, strict=True)
+            if point is not None and value is not None
+        ]
+    legend = tuple((stroke(number), each.name) for number, each in enumerate(sheet.series))
+    return _plot(sheet, _Axis(marks=marks, place=place, named=duration), drawn, legend)
+
+
+def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Markup]:
+    """Line segments between measured neighbours; one element each, as positions are in percent."""
+    return [
+        tag(
+            "line",
+            x1=share(one[0]),
+            y1=share(one[1]),
+            x2=share(two[0]),
+            y2=share(two[1]),
+            class_=f"line l{number + 1}",
+        )
+        for one, two in pairwise(points)
+        if one is not None and two is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """Its marks, their position in percent from the top, and their labels."""
+
+    marks: Sequence[float]
+    place: Callable[[float], float]
+    named: Callable[[float], str]
+
+
+def _plot(
+    sheet: PlotData, axis: _Axis, inside: Sequence[Markup], legend: tuple[tuple[Markup, str], ...]
+) -> Plot:
+    numbers = range(len(sheet.series))
+    heights = {mark: share(axis.place(mark)) for mark in axis.marks}
+    width = 100 / max(1, len(sheet.steps))
+    named_steps = [
+        tag("text", name, x=share((at + 0.5) * width), y="98%", class_=f"mark {_side(at, sheet)}")
+        for at, name in sheet.marks
+    ]
+    area = tag(
+        "svg",
+        tag("title", sheet.title, id=f"{sheet.key}-title"),
+        tag("desc", sheet.text, id=f"{sheet.key}-text"),
+        tag("defs", *(pattern(sheet.key, number) for number in numbers)),
+        *(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule") for y in heights.values()),
+        *inside,
+        *named_steps,
+        role="img",
+        aria_labelledby=f"{sheet.key}-title {sheet.key}-text",
+        class_="area",
+    )
+    names = tag(
+        "svg",
+        *(
+            tag("text", axis.named(mark), x="92%", y=y, dy="0.32em", class_="mark end")
+            for mark, y in heights.items()
+        ),
+        class_="axis",
+        aria_hidden="true",
+        focusable="false",
+    )
+    return Plot(sheet=sheet, legend=legend, axis=names, area=area)
+
+
+def _side(at: int, sheet: PlotData) -> str:
+    """The text anchor of a step's name, so that names at the edges are not cut off."""
+    if at == 0:
+        return "start"
+    return "end" if at == len(sheet.steps) - 1 else "middle"
+
+
+def _up(value: float, marks: Sequence[float]) -> float:
+    """The position of a value, in percent from the top."""
+    return HEAD + (100 - FOOT - HEAD) * (1 - value / marks[-1])

@@ -1,0 +1,102 @@
+"""Time ranges of the dashboard: whole hours, divided into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from review.lists.moments import moment
+
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+LONGEST: Final = 366 * DAY
+NAMED: Final = {"24h": (DAY, HOUR), "7d": (7 * DAY, 6 * HOUR), "30d": (30 * DAY, DAY)}
+"""Name -> length and step."""
+STEPS: Final = ((2 * DAY, HOUR), (10 * DAY, 6 * HOUR), (92 * DAY, DAY), (LONGEST, 7 * DAY))
+"""Longest range of each step, for ranges that are not named."""
+TITLES: Final = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "custom": "From and until"}
+
+
+class BadRange(Exception):
+    """A range that cannot be used: field, expectation, what came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A time range.
+
+    Attributes:
+        name: ``24h``, ``7d``, ``30d`` or ``custom``.
+        since: a whole step, UTC.
+        until: now, or a whole hour in the past.
+        step: how long a bar is.
+        back: offset of the range before: whole steps, as long as the range.
+    """
+
+    name: str
+    since: datetime
+    until: datetime
+    step: timedelta
+    back: timedelta
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The URL parameters of the range; a named range moves with the time."""
+        if self.name != "custom":
+            return {"range": self.name}
+        times = {"since": self.since, "until": self.until}
+        return {"range": self.name} | {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in times.items()}
+
+    @property
+    def steps(self) -> tuple[datetime, ...]:
+        """The start of every bar."""
+        return tuple(
+            self.since + number * self.step for number in range(-((self.since - self.until) // self.step))
+        )
+
+
+def range_of(asked: Mapping[str, str], now: datetime) -> Range:
+    """The range that a URL's ``range``, ``since`` and ``until`` mean; the last 24 hours without them.
+
+    Raises:
+        BadRange: one of them is not usable.
+    """
+    name = asked.get("range") or ("custom" if asked.get("since") else "24h")
+    if name == "custom":
+        return _custom(asked, now)
+    if name not in NAMED:
+        raise BadRange(f"range: expected one of {', '.join(TITLES)}, got {name[:40]!r}")
+    length, step = NAMED[name]
+    return Range(name=name, since=_floor(now, step) + step - length, until=now, step=step, back=length)
+
+
+def _custom(asked: Mapping[str, str], now: datetime) -> Range:
+    since, until = _moment(asked, "since", now), _moment(asked, "until", now) if asked.get("until") else now
+    if until <= since:
+        raise BadRange(f"until: expected a time after {since:%Y-%m-%d %H:%M} UTC, got {until:%Y-%m-%d %H:%M}")
+    if since >= now:
+        raise BadRange(f"since: expected a time in the past, got {since:%Y-%m-%d %H:%M} UTC")
+    if until - since > LONGEST:
+        raise BadRange(
+            f"since: expected at most {LONGEST.days} days before the end, got {(until - since).days}"
+        )
+    step = next(step for longest, step in STEPS if until - since <= longest)
+    since = _floor(since, min(step, DAY))
+    until = min(now, _floor(until - timedelta(microseconds=1), HOUR) + HOUR)
+    return Range(name="custom", since=since, until=until, step=step, back=-((since - until) // step) * step)
+
+
+def _moment(asked: Mapping[str, str], name: str, now: datetime) -> datetime:
+    try:
+        return moment(asked.get(name, ""), now)
+    except ValueError as error:
+        expected = "a time such as 2026-11-21T10:00, or an age such as 36h"
+        raise BadRange(f"{name}: expected {expected}, got {asked.get(name, '')[:40]!r}") from error
+
+
+def _floor(at: datetime, step: timedelta) -> datetime:
+    """The last whole step of a day before a moment, UTC."""
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + (at - midnight) // step * step

@@ -1,0 +1,90 @@
+"""Axes: a few marks at round numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+DAY = timedelta(days=1)
+
+
+def ticks(top: float, *, most: int = 4, least: float = 0.0) -> tuple[float, ...]:
+    """Marks from 0 to at least ``top``, in whole steps of 1, 2 or 5 times a power of ten.
+
+    ``least`` is the smallest step: 1 for counts.
+    """
+    if top <= 0:
+        return (0.0, 1.0)
+    rough = max(top / most, least)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough * (1 - 1e-9))
+    return tuple(round(step * number, 12) for number in range(math.ceil(top / step - 1e-9) + 1))
+
+
+def log_ticks(low: float, high: float, *, most: int = 5) -> tuple[float, ...]:
+    """Marks at 1, 2 and 5 times powers of ten, or fewer, from below ``low`` to above ``high``, both > 0."""
+    found: tuple[float, ...] = ()
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        marks = sorted(step * 10.0**power for power in powers for step in steps)
+        first = max((place for place, mark in enumerate(marks) if mark <= low * (1 + 1e-9)), default=0)
+        last = min(place for place, mark in enumerate(marks) if mark >= high * (1 - 1e-9))
+        found = tuple(marks[first : max(last, first + 1) + 1])
+        if len(found) <= most + 1:
+            break
+    return found
+
+
+def duration(ms: float) -> str:
+    """A duration with its unit: 180 ms, 1.4 s, 12 min, 3.5 h."""
+    for unit, size in (
+        ("ms", 1.0),
+        ("s", 1000.0),
+        ("min", 60_000.0),
+        ("h", 3_600_000.0),
+        ("d", 86_400_000.0),
+    ):
+        limit = {"ms": 999.5, "s": 59_950.0, "min": 3_597_000.0, "h": 86_000_000.0}.get(unit, math.inf)
+        if ms < limit:
+            value = ms / size
+            shown = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+            return f"{shown} {unit}"
+    raise AssertionError(ms)
+
+
+def compact(number: float) -> str:
+    """A number for an axis: 900, 1.5k, 20k, 3M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"
+
+
+def span(start: datetime, step: timedelta) -> str:
+    """A step of time in full: 22 Nov 09:00-10:00, or its days."""
+    start = start.astimezone(UTC)
+    if step % DAY == timedelta(0):
+        last = start + step - DAY
+        return day(start) if step == DAY else f"{day(start)} to {day(last)}"
+    return f"{day(start)} {start:%H:%M}\N{EN DASH}{start + step:%H:%M}"
+
+
+def day(moment: datetime) -> str:
+    """A day without its year."""
+    return f"{moment.day} {moment:%b}"
+
+
+def time_marks(starts: Sequence[datetime], *, most: int = 6) -> tuple[tuple[int, str], ...]:
+    """The named steps below a plot: days where there are several, else hours."""
+    if not starts:
+        return ()
+    midnights = [place for place, each in enumerate(starts) if each.hour == 0]
+    hourly = len(midnights) <= 2 and len(starts) > len(midnights)
+    places = [p for p, each in enumerate(starts) if each.hour % 4 == 0] if hourly else midnights
+    places = places or list(range(len(starts)))
+    every = math.ceil(len(places) / most)
+    chosen = places[::every]
+    return tuple(
+        (p, day(starts[p]) if not hourly or starts[p].hour == 0 else f"{starts[p]:%H:%M}") for p in chosen
+    )

@@ -1,0 +1,105 @@
+"""The figures of a range as numbers: shown on the dashboard and returned by the JSON API."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from db.figures.histograms import SpreadKind, percentile_ms
+from worker.model import DecisionKind
+from worker.reasons import BLOCKED, FAILED, Reason
+
+SumRow: TypeAlias = Mapping[str, Any]
+
+PERCENTILES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureSummary:
+    """Counts of decisions, shares of them 0..1, times in ms; None where there was nothing to divide by.
+
+    Attributes:
+        silent: ignored, for any reason.
+        blocked: flagged by a rule or by moderation, message or draft.
+        failed: no reply because of a failure, see ``worker.reasons.FAILED``.
+        retried: with a call to a model or to moderation that failed.
+        improved: rechecked, with higher confidence afterwards.
+        mean_confidence: of assessed replies; prepared texts are not assessed.
+        by_reason: events by reason code, most first.
+    """
+
+    decisions: int
+    replies: int
+    silent: int
+    escalated: int
+    blocked: int
+    failed: int
+    fallbacks: int
+    degraded: int
+    retried: int
+    attempts: int
+    rechecked: int
+    improved: int
+    prompt_tokens: int
+    completion_tokens: int
+    mean_confidence: float | None
+    by_reason: Mapping[str, int]
+
+    def share(self, name: str) -> float | None:
+        """A count as a share of the decisions."""
+        return getattr(self, name) / self.decisions if self.decisions else None
+
+    @property
+    def tokens(self) -> int:
+        """Of prompts and completions."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def improvement(self) -> float | None:
+        """The share of rechecks that raised the confidence."""
+        return self.improved / self.rechecked if self.rechecked else None
+
+
+def summarise(rows: Iterable[SumRow]) -> FigureSummary:
+    """The sums over rows of ``db.figures.dashboard.DashboardFigures.counts``."""
+    decisions: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    assessed, confidence = 0, 0.0
+    names = ("events", "degraded", "retried", "attempts", "rechecked", "improved")
+    for row in rows:
+        decisions[row["decision"]] += row["events"]
+        reasons[row["reason_code"]] += row["events"]
+        for name in (*names, "prompt_tokens", "completion_tokens"):
+            sums[name] += row[name]
+        if row["reason_code"] == Reason.REPLIED:
+            assessed += row["assessed"]
+            confidence += row["confidence_sum"]
+    replies = decisions[DecisionKind.RESPOND]
+    return FigureSummary(
+        decisions=sums.pop("events", 0),
+        replies=replies,
+        silent=decisions[DecisionKind.IGNORE],
+        escalated=decisions[DecisionKind.ESCALATE],
+        blocked=sum(reasons[each] for each in BLOCKED),
+        failed=sum(reasons[each] for each in FAILED),
+        fallbacks=reasons[Reason.FALLBACK_SENT],
+        **{name: sums[name] for name in (*names[1:], "prompt_tokens", "completion_tokens")},
+        mean_confidence=confidence / assessed if assessed else None,
+        by_reason=dict(
+            sorted(((k, n) for k, n in reasons.items() if n), key=lambda each: (-each[1], each[0]))
+        ),
+    )
+
+
+def time_percentiles(
+    rows: Iterable[SumRow], kind: SpreadKind, decision: str | None = None
+) -> dict[str, float | None]:
+    """Percentiles of a kind of time over rows of ``DashboardFigures.spreads``, of one decision or of all."""
+    bins: Counter[int] = Counter()
+    for row in rows:
+        if row["kind"] == kind and decision in (None, row["decision"]):
+            bins[row["bin"]] += row["events"]
+    return {name: percentile_ms(bins, share) for name, share in PERCENTILES.items()}

@@ -1,0 +1,80 @@
+"""SVG markup: every value is escaped, sizes are in percent, colours come from the style sheet."""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+
+from markupsafe import Markup, escape
+
+
+def tag(element: str, /, *inside: object, **attributes: object) -> Markup:
+    """One element; ``class_`` and ``stroke_width`` are ``class`` and ``stroke-width``; None is left out."""
+    shown = "".join(
+        [
+            f' {_named(name)}="{html.escape(str(value))}"'
+            for name, value in attributes.items()
+            if value is not None
+        ]
+    )
+    content = "".join([each if isinstance(each, Markup) else escape(each) for each in inside])
+    return Markup(f"<{element}{shown}>{content}</{element}>")  # noqa: S704  # every part was escaped above
+
+
+@cache
+def _named(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def share(value: float) -> str:
+    """A position or length in percent, at most two decimals."""
+    return f"{round(value, 2):g}%"
+
+
+def pattern(key: str, number: int) -> Markup:
+    """The fill of a series: a colour and, from the second on, lines or dots over it.
+
+    The six patterns can be distinguished in black and white.
+    """
+    lines = PATTERNS[number % len(PATTERNS)]
+    return tag(
+        "pattern",
+        tag("rect", width=8, height=8, class_=f"c{number % 6 + 1}"),
+        *(tag("path", d=each, class_="over") for each in lines),
+        id=f"{key}-p{number}",
+        width=8,
+        height=8,
+        patternUnits="userSpaceOnUse",
+    )
+
+
+PATTERNS = (
+    (),
+    ("M-2 2L2 -2M0 8L8 0M6 10L10 6",),
+    ("M2 2h2v2h-2zM6 6h2v2h-2z",),
+    ("M0 2H8M0 6H8",),
+    ("M2 0V8M6 0V8",),
+    ("M-2 2L2 -2M0 8L8 0M6 10L10 6", "M-2 6L2 10M0 0L8 8M6 -2L10 2"),
+)
+
+
+def stroke(number: int) -> Markup:
+    """A short line drawn like the series."""
+    return tag(
+        "svg",
+        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}"),
+        class_="swatch long",
+        aria_hidden="true",
+        focusable="false",
+    )
+
+
+def swatch(key: str, number: int) -> Markup:
+    """A small square painted like the series."""
+    return tag(
+        "svg",
+        tag("rect", width="100%", height="100%", fill=f"url(#{key}-p{number})"),
+        class_="swatch",
+        aria_hidden="true",
+        focusable="false",
+    )

@@ -1,0 +1,197 @@
+"""The figures at the top of the dashboard, each with its change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from db.audit.decision_list import RunEvent
+from review.dashboard.scales import compact, duration
+from review.dashboard.summary import FigureSummary
+from review.wording import amount, decision_label, percent
+from worker.model import DecisionKind
+
+Times = Mapping[str, float | None]
+TITLES: Final = {
+    RunEvent.RETRIED: "Retried",
+    RunEvent.RECHECKED: "Rechecked",
+    RunEvent.IMPROVED: "Improved",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureChange:
+    """The change of a figure from the range before, over the same whole hours, as text."""
+
+    arrow: str
+    text: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One figure.
+
+    Attributes:
+        note: its base as a share, or how it was counted.
+        filters: of the decisions that it counts; None where it counts something else, such as milliseconds.
+    """
+
+    title: str
+    value: str
+    note: str
+    change: FigureChange | None
+    filters: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The figures of a range, of its whole hours, and of the range before.
+
+    Attributes:
+        whole: without the current hour.
+        before: None where hours are missing or nothing was decided.
+    """
+
+    now: FigureSummary
+    whole: FigureSummary
+    before: FigureSummary | None
+
+    def count(self, name: str, title: str, filters: Mapping[str, str] | None, note: str = "") -> Tile:
+        """A count, with its share of the decisions."""
+        share = percent(self.now.share(name))
+        return Tile(
+            title=title,
+            value=amount(getattr(self.now, name)),
+            note=note or f"{share} of the decisions",
+            change=relative_change(
+                getattr(self.whole, name), None if self.before is None else getattr(self.before, name)
+            ),
+            filters=filters,
+        )
+
+    def rate(self, name: RunEvent, measure: Callable[[FigureSummary], float | None], note: str) -> Tile:
+        """A share of decisions with a run event, with its change in percentage points."""
+        now = measure(self.now)
+        before = None if self.before is None else measure(self.before)
+        change = point_change(measure(self.whole), before)
+        return Tile(
+            title=TITLES[name],
+            value=percent(now),
+            note=note,
+            change=change,
+            filters=None if now is None else {"ran": name},
+        )
+
+
+def relative_change(now: float, before: float | None) -> FigureChange | None:
+    """The relative change, in percent."""
+    if before is None:
+        return None
+    if not before:
+        return None if not now else FigureChange(arrow="▲", text="none before", before="0")
+    share = now / before - 1
+    if abs(share) < 0.0005:
+        return FigureChange(arrow="=", text="as before", before=amount(before))
+    text = f"{'up' if share > 0 else 'down'} {percent(abs(share))}"
+    return FigureChange(arrow=_arrow(share), text=text, before=amount(before))
+
+
+def point_change(now: float | None, before: float | None) -> FigureChange | None:
+    """The change in percentage points."""
+    if now is None or before is None:
+        return None
+    by = round((now - before) * 100, 1)
+    if not by:
+        return FigureChange(arrow="=", text="as before", before=percent(before))
+    words = f"{'up' if by > 0 else 'down'} {abs(by):.1f} points"
+    return FigureChange(arrow=_arrow(by), text=words, before=percent(before))
+
+
+def decision_tiles(found: Compared) -> tuple[Tile, ...]:
+    """Tiles of decisions."""
+    return (
+        found.count("decisions", "Decisions", {}, note="each event counted once"),
+        found.count("replies", decision_label(DecisionKind.RESPOND), {"decision": "respond"}),
+        found.count("silent", decision_label(DecisionKind.IGNORE), {"decision": "ignore"}),
+        found.count("escalated", decision_label(DecisionKind.ESCALATE), {"decision": "escalate"}),
+        found.count("blocked", "Blocked", {"reason": "blocked"}),
+        found.count("failed", "Silent failures", {"reason": "failed"}),
+        found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),
+        found.count("degraded", "Degraded", {"degraded": "yes"}),
+    )
+
+
+def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
+    """Tiles of runs; times are those now and those before."""
+    now = found.now
+    each = now.tokens / now.replies if now.replies else None
+    tokens = "" if each is None else f"{amount(round(each))} a reply"
+    return (
+        found.rate(
+            RunEvent.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
+        ),
+        found.rate(
+            RunEvent.RECHECKED,
+            lambda s: s.share("rechecked"),
+            f"{amount(now.rechecked)} drafts rechecked",
+        ),
+        found.rate(RunEvent.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} improved"),
+        _confidence(found),
+        found.count("attempts", "Calls", None, note=_calls(now)),
+        _time("Time to a decision", *total, found),
+        _time("Waiting before it", *waiting, found),
+        Tile(
+            title="Tokens",
+            value=_short(now.tokens),
+            note=tokens,
+            change=_tokens(found),
+        ),
+    )
+
+
+def _confidence(found: Compared) -> Tile:
+    """The mean confidence of assessed replies, 0 to 1."""
+    now, whole = found.now.mean_confidence, found.whole.mean_confidence
+    before = None if found.before is None else found.before.mean_confidence
+    change = None
+    if whole is not None and before is not None:
+        by = round(whole - before, 3)
+        text = f"{'up' if by > 0 else 'down'} {abs(by):.3f}" if by else "as before"
+        change = FigureChange(arrow=_arrow(by), text=text, before=f"{before:.2f}")
+    value = "–" if now is None else f"{now:.2f}"
+    return Tile(title="Mean confidence", value=value, note="of the assessed replies, 0 to 1", change=change)
+
+
+def _tokens(found: Compared) -> FigureChange | None:
+    change = relative_change(found.whole.tokens, None if found.before is None else found.before.tokens)
+    if change is None or found.before is None:
+        return None
+    return replace(change, before=_short(found.before.tokens))
+
+
+def _short(number: int) -> str:
+    return compact(float(f"{number:.3g}"))
+
+
+def _arrow(by: float) -> str:
+    return "=" if not by else "▲" if by > 0 else "▼"
+
+
+def _calls(now: FigureSummary) -> str:
+    """The number of calls per decision."""
+    share = now.share("attempts")
+    return "to models and moderation" if share is None else f"{share:.2f} per decision"
+
+
+def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
+    value, earlier = now["p95"], before["p95"] if found.before else None
+    note = " · ".join(
+        f"{name} {duration(ms)}" for name, ms in now.items() if ms is not None and name != "p95"
+    )
+    change = None if value is None or earlier is None else relative_change(value, earlier)
+    if change is not None and earlier is not None:
+        change = replace(change, before=duration(earlier))
+    shown = "–" if value is None else duration(value)
+    return Tile(title=f"{title}, p95", value=shown, note=note or "nothing measured", change=change)

@@ -1,0 +1,1 @@
+"""The decision page: loading, explanation, highlights, near misses, review panel."""

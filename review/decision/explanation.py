@@ -1,0 +1,304 @@
+"""Why a decision ended as it did, in one sentence without codes; and notices on what else happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from review.content_covers import CATEGORIES, MODERATION
+from review.decision.margins import Margin, trust_wording
+from review.wording import (
+    attempt_wording,
+    count_wording,
+    duration_wording,
+    match_wording,
+    shortened,
+)
+from worker.model import FailurePolicy
+from worker.reasons import Reason
+from worker.snapshot import Snapshot, SnapshotAssessment
+
+NOT_ASSESSED: Final = SnapshotAssessment()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationFacts:
+    """What the sentences are made from.
+
+    Attributes:
+        row: the decision's columns.
+        failure: the account's setting for a failed moderation call, in the settings version that was used.
+        hold_max_s: how long that version holds an event for moderation.
+        reply_max_age_s: greatest age of an event at its turn.
+        margins: of the draft, see ``review.decision.margins``.
+        hides_rule: True while the texts are covered, as a rule's word is part of them.
+    """
+
+    row: Mapping[str, Any]
+    snapshot: Snapshot
+    failure: FailurePolicy | None = None
+    hold_max_s: float | None = None
+    reply_max_age_s: float | None = None
+    margins: tuple[Margin, ...] = ()
+    hides_rule: bool = False
+
+    @property
+    def assessment(self) -> SnapshotAssessment:
+        """How far the draft can be trusted; empty when none was assessed."""
+        return self.snapshot.assessment or NOT_ASSESSED
+
+
+def explain(facts: ExplanationFacts) -> str:
+    """Why the event ended this way."""
+    code = facts.row["reason_code"]
+    if code not in Reason.__members__:
+        return f"The reason is {code}, which this release of the review pages does not know."
+    reason = Reason(code)
+    return SENTENCES[reason](facts) if reason in SENTENCES else reason.spec.explanation
+
+
+def notices(facts: ExplanationFacts) -> tuple[str, ...]:
+    """One sentence for each further event that a reviewer should know."""
+    return tuple(text for notice in NOTICES if (text := notice(facts)))
+
+
+def _unknown_account(facts: ExplanationFacts) -> str:
+    return (
+        f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
+    )
+
+
+def _too_late(facts: ExplanationFacts) -> str:
+    limit = facts.reply_max_age_s
+    allowed = (
+        ""
+        if limit is None
+        else f", longer than the {duration_wording(limit)} this account allows for a reply"
+    )
+    return f"Nothing was sent: the message was {duration_wording(_age_s(facts))} old{allowed}."
+
+
+def _flagged_rule(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: the message contains {_rule(facts)}."
+
+
+def _reply_flagged_rule(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
+
+
+def _moderation_flagged(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: the moderation model found {_category(facts, 'moderation')} in the message."
+
+
+def _reply_moderation_flagged(facts: ExplanationFacts) -> str:
+    found = _category(facts, "moderation_reply")
+    return f"Nothing was sent: the drafted reply was stopped, as the moderation model found {found} in it."
+
+
+def _no_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
+    tries = _tries(facts, stage)
+    return (
+        f"Nothing was sent: moderation gave no result for the {subject}{tries}, and this account is set to"
+        " block while moderation is unavailable."
+    )
+
+
+def _timed_out(stage: str, subject: str, facts: ExplanationFacts) -> str:
+    limit = ""
+    if facts.hold_max_s is not None:
+        limit = f" for {duration_wording(facts.hold_max_s)} at most, the account's limit,"
+    tries = _tries(facts, stage)
+    return (
+        f"Nothing was sent: moderation gave no result for the {subject}{tries}; it was held{limit} and then"
+        " given up."
+    )
+
+
+def _llm_error(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: the language model gave no usable answer{_tries(facts, 'generation')}."
+
+
+def _no_evidence(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: {_nothing_found(facts)}, so no reply was drafted."
+
+
+def _low_confidence(facts: ExplanationFacts) -> str:
+    return f"Nothing was sent: a reply was drafted but not trusted; {_trust(facts)}."
+
+
+def _low_confidence_escalated(facts: ExplanationFacts) -> str:
+    if _ended_before_draft(facts):
+        return f"Handed to a person: {_nothing_found(facts)}."
+    return f"Handed to a person: a reply was drafted but not trusted; {_trust(facts)}."
+
+
+def _fallback_sent(facts: ExplanationFacts) -> str:
+    if _ended_before_draft(facts):
+        return f"A prepared text was sent: {_nothing_found(facts)}."
+    return f"A prepared text was sent instead of the draft, which was not trusted; {_trust(facts)}."
+
+
+def _replied(facts: ExplanationFacts) -> str:
+    category = facts.assessment.category
+    if category == "disabled":
+        return "A reply was sent: the account has switched the check of drafts off, so nothing was checked."
+    if "gate" in facts.assessment.passed_checks:
+        kind = category.replace("_", " ")
+        return f"A reply was sent: it is a {kind}, which states no fact that would need a check."
+    return f"A reply was sent: the draft was trusted; {_trust(facts)}."
+
+
+SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
+    Reason.UNKNOWN_ACCOUNT: _unknown_account,
+    Reason.TOO_LATE: _too_late,
+    Reason.FLAGGED_RULE: _flagged_rule,
+    Reason.MODERATION_FLAGGED: _moderation_flagged,
+    Reason.MODERATION_UNAVAILABLE: partial(_no_result, "moderation", "message"),
+    Reason.MODERATION_TIMED_OUT: partial(_timed_out, "moderation", "message"),
+    Reason.LLM_ERROR: _llm_error,
+    Reason.REPLY_FLAGGED_RULE: _reply_flagged_rule,
+    Reason.REPLY_MODERATION_FLAGGED: _reply_moderation_flagged,
+    Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_result, "moderation_reply", "drafted reply"),
+    Reason.REPLY_MODERATION_TIMED_OUT: partial(_timed_out, "moderation_reply", "drafted reply"),
+    Reason.NO_EVIDENCE: _no_evidence,
+    Reason.LOW_CONFIDENCE: _low_confidence,
+    Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
+    Reason.FALLBACK_SENT: _fallback_sent,
+    Reason.REPLIED: _replied,
+}
+"""The sentences that need the decision's data; the others are ``ReasonSpec.explanation``."""
+
+
+def _rule(facts: ExplanationFacts) -> str:
+    matched: str = facts.row["matched_rule"] or ""
+    kind_of_rule, _, word = matched.partition(":")
+    name = {"flagged_phrase": "blocked phrase", "flagged_regex": "blocked pattern"}.get(
+        kind_of_rule, "blocked word"
+    )
+    if facts.hides_rule:
+        return f"a {name} of the account"
+    found = next((each for each in facts.snapshot.findings if each.matched_rule == matched), None)
+    method = match_wording(found.how) if found and found.how else ""
+    return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "")
+
+
+def _category(facts: ExplanationFacts, stage: str) -> str:
+    category = (facts.row["matched_rule"] or "").removeprefix(MODERATION)
+    words = CATEGORIES.get(category, shortened(category))
+    found = next((each.highest for each in facts.snapshot.stages if each.stage == stage), {}).get(category)
+    if found is None:
+        return words
+    if found.threshold is None:
+        return f"{words} (score {found.score:.2f}, flagged by the model itself)"
+    return f"{words} (score {found.score:.2f}, this account's threshold is {found.threshold:.2f})"
+
+
+def _tries(facts: ExplanationFacts, stage: str) -> str:
+    """Number and outcomes of the last call's attempts: `` in 3 attempts (timed out, server error)``.
+
+    A stage may call several times, such as a model that searches first; each call counts from 1.
+    """
+    tried = [each for each in facts.snapshot.attempts if each.stage == stage]
+    if not tried:
+        return ""
+    tried = tried[max((place for place, each in enumerate(tried) if each.number == 1), default=0) :]
+    number, outcomes = tried[-1].number, dict.fromkeys(attempt_wording(each.outcome) for each in tried)
+    times = "one attempt" if number == 1 else f"{number} attempts"
+    return f" in {times} ({', '.join(outcomes)})"
+
+
+def _age_s(facts: ExplanationFacts) -> float:
+    """Age of the message in seconds when it was decided; from its arrival when that was earlier."""
+    moments = (facts.snapshot.received_at, facts.snapshot.created_at)
+    ages: list[float] = [
+        (facts.row["created_at"] - each).total_seconds() for each in moments if each is not None
+    ]
+    return max([0.0, *ages])
+
+
+def _ended_before_draft(facts: ExplanationFacts) -> bool:
+    return not any(each.stage == "generation" for each in facts.snapshot.stages)
+
+
+def _nothing_found(facts: ExplanationFacts) -> str:
+    if failed := facts.assessment.failed_comparisons:
+        return f"the passages found are not enough to answer from ({'; '.join(failed)})"
+    if not facts.snapshot.passages:
+        return "no passage of the account's documents matches the message"
+    found = len(facts.snapshot.passages)
+    return f"none of the {found} passages found is similar enough to the message to answer from"
+
+
+def _trust(facts: ExplanationFacts) -> str:
+    """The comparison that decided about a draft, and the checks that stopped it."""
+    sent = facts.row["reason_code"] == Reason.REPLIED
+    return trust_wording(facts.assessment, facts.margins, sent=sent) or (
+        f"its confidence is {facts.row['confidence']:.2f}"
+    )
+
+
+def _unmoderated(facts: ExplanationFacts) -> str:
+    skipped = [each.stage for each in facts.snapshot.stages if each.unmoderated]
+    if not skipped or facts.failure is not FailurePolicy.ALLOW or "MODERATION" in facts.row["reason_code"]:
+        return ""
+    subjects = " and ".join("the draft" if each.endswith("_reply") else "the message" for each in skipped)
+    return (
+        f"Moderation was unavailable for {subjects}, and this account is set to continue without moderation."
+    )
+
+
+def _search_reduced(facts: ExplanationFacts) -> str:
+    searches = [each for each in facts.snapshot.stages if each.stage == "retrieval"]
+    if failed := next((each.search_error for each in searches if each.search_error), ""):
+        return f"The documents could not be searched ({attempt_wording(failed)})."
+    if degraded := next((each.search_degraded for each in searches if each.search_degraded), ""):
+        failure = attempt_wording(degraded)
+        return f"The documents were searched by words only: the embedding model did not answer ({failure})."
+    return ""
+
+
+def _judge_unavailable(facts: ExplanationFacts) -> str:
+    failed = [
+        each for each in facts.snapshot.attempts if each.stage == "judge" and each.outcome != "completed"
+    ]
+    return f"The judge of drafts did not answer ({attempt_wording(failed[-1].outcome)})." if failed else ""
+
+
+def _retried(facts: ExplanationFacts) -> str:
+    tried = [each for each in facts.snapshot.attempts if each.stage == "generation"]
+    failed = [each for each in tried if each.outcome != "completed"]
+    if not failed or tried[-1] in failed:
+        return ""
+    often, waited = count_wording(len(failed)), sum(each.waited_s for each in tried)
+    pause = f" after {duration_wording(waited)} of waiting" if waited else ""
+    outcomes = ", ".join(dict.fromkeys(attempt_wording(each.outcome) for each in failed))
+    return f"The language model failed {often} ({outcomes}) and answered on retry{pause}."
+
+
+def _rechecked(facts: ExplanationFacts) -> str:
+    if not (pair := facts.snapshot.rechecked):
+        return ""
+    before, after = pair
+    if after is None:
+        return (
+            f"Rechecked: no second draft could be made; the first draft, confidence {before:.2f}, was kept."
+        )
+    result = "the second draft was kept" if after > before else "the first draft was kept"
+    return f"Rechecked: confidence {before:.2f} before, {after:.2f} after; {result}."
+
+
+def _unreadable(facts: ExplanationFacts) -> str:
+    paths = ", ".join(facts.snapshot.unreadable)
+    return f"This release cannot read a part of the stored record: {shortened(paths)}." if paths else ""
+
+
+NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
+    _unmoderated,
+    _search_reduced,
+    _judge_unavailable,
+    _retried,
+    _rechecked,
+    _unreadable,
+)

@@ -1,0 +1,162 @@
+"""Findings in a text: the places where rules matched, highlighted without changing what can be copied."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from markupsafe import Markup
+
+from worker.snapshot import Snapshot, SnapshotFinding
+
+TextRange: TypeAlias = tuple[int, int]
+JOINER: Final = "\N{ZERO WIDTH JOINER}"
+SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
+FLAG_LETTERS: Final = range(0x1F1E6, 0x1F200)
+INVISIBLE: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
+"""General categories of invisible characters."""
+DIRECTION_CONTROLS: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+"""Controls of the writing direction: with them a text can be displayed in another order than it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedRun:
+    """A part of a text that is covered by the same spans.
+
+    Attributes:
+        numbers: of the spans that cover it; empty for plain text.
+        ends: of those, the spans that end here.
+    """
+
+    text: str
+    numbers: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchLine:
+    """One line of the legend: the finding under its number, and where it is."""
+
+    number: int
+    subject: str
+    finding: SnapshotFinding
+    place: str
+
+
+def is_reply_stage(stage: str) -> bool:
+    """Whether a stage looked at the draft; else at the message."""
+    return stage.endswith("_reply")
+
+
+def finding_spans(snapshot: Snapshot, *, reply: bool) -> dict[int, TextRange]:
+    """The spans of the findings in the message, or in the draft, each under the finding's number from 1."""
+    return {
+        number: each.span
+        for number, each in enumerate(snapshot.findings, 1)
+        if each.span is not None and is_reply_stage(each.stage) is reply
+    }
+
+
+def match_lines(snapshot: Snapshot, text: str, draft: str) -> Iterator[MatchLine]:
+    """The legend of a message and its draft; ``draft`` is empty when the page does not show it."""
+    for number, each in enumerate(snapshot.findings, 1):
+        reply = is_reply_stage(each.stage)
+        if each.span is None:
+            place = "the text as a whole"
+        elif reply and not draft:
+            place = f"characters {each.span[0] + 1} to {each.span[1]} of the draft"
+        else:
+            place = span_place(draft if reply else text, each.span)
+        yield MatchLine(number=number, subject="draft" if reply else "message", finding=each, place=place)
+
+
+def marked_runs(text: str, spans: Mapping[int, TextRange]) -> tuple[MarkedRun, ...]:
+    """The text, cut where a span begins or ends; joined, the parts are the text.
+
+    Spans are half-open ranges of code points under their numbers, in any order. They may overlap, touch and
+    reach beyond the text, which may be the beginning of a longer text. A span that would cut one displayed
+    character, such as a letter and its accent, is widened to the whole character.
+    """
+    shown = [(number, _whole(text, span)) for number, span in spans.items()]
+    shown = [(number, span) for number, span in shown if span[0] < span[1]]
+    edges = sorted({0, len(text), *(edge for _, span in shown for edge in span)})
+    return tuple(
+        MarkedRun(
+            text=text[start:end],
+            numbers=tuple(number for number, span in shown if span[0] <= start and end <= span[1]),
+            ends=tuple(number for number, span in shown if span[1] == end),
+        )
+        for start, end in pairwise(edges)
+    )
+
+
+def highlighted_html(text: str, spans: Mapping[int, TextRange]) -> Markup:
+    """The text as HTML; numbers and names of invisible characters are attributes: they are not copied."""
+    return Markup("").join(_html(piece) for piece in marked_runs(text, spans))
+
+
+def span_place(text: str, span: TextRange) -> str:
+    """Where a span is in the stored part of a text, in words."""
+    start, end = span
+    where = f"characters {start + 1} to {end}" if end - start != 1 else f"character {end}"
+    if start >= len(text):
+        return f"{where}, beyond the stored part"
+    return f"{where}, partly beyond the stored part" if end > len(text) else where
+
+
+def _html(piece: MarkedRun) -> Markup:
+    if not piece.numbers:
+        return _named(piece.text, DIRECTION_CONTROLS.__contains__)
+    kind = "twice" if len(piece.numbers) > 1 else "once"
+    ends = ", ".join(map(str, piece.ends))
+    return Markup('<mark class="{}" data-ends="{}">{}</mark>').format(
+        kind, ends, _named(piece.text, _invisible)
+    )
+
+
+def _named(text: str, wanted: Callable[[str], bool]) -> Markup:
+    """A text in which the wanted invisible characters show their code."""
+    return Markup("").join(
+        Markup('<span class="invisible" data-code="{}">{}</span>').format(f"U+{ord(each):04X}", each)
+        if wanted(each)
+        else Markup("{}").format(each)
+        for each in text
+    )
+
+
+def _invisible(character: str) -> bool:
+    return unicodedata.category(character) in INVISIBLE and character not in "\n\r\t"
+
+
+def _whole(text: str, span: TextRange) -> TextRange:
+    start, end = (min(max(edge, 0), len(text)) for edge in span)
+    if start >= end:
+        return start, start
+    while start > 0 and _joined(text, start):
+        start -= 1
+    while end < len(text) and _joined(text, end):
+        end += 1
+    return start, end
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether the character at a place and the one before it are displayed as one."""
+    before, here = text[place - 1], text[place]
+    if unicodedata.category(here).startswith("M") or here == JOINER or ord(here) in SKIN_TONES:
+        return True
+    if before == JOINER:
+        return unicodedata.category(here) == "So"
+    if ord(here) in FLAG_LETTERS:
+        return _flag_letters_before(text, place) % 2 == 1
+    return before == "\r" and here == "\n"
+
+
+def _flag_letters_before(text: str, place: int) -> int:
+    """Number of flag letters directly before a place: every two are one flag."""
+    start = place
+    while start > 0 and ord(text[start - 1]) in FLAG_LETTERS:
+        start -= 1
+    return place - start

@@ -1,0 +1,230 @@
+"""How close a decision was to another outcome: each measure with its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from review.wording import DRAFT_PROBLEMS
+from worker.assessment import parse_policy
+from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.designs import Policy, design_name
+from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.guardrail import GuardrailPolicy
+from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.validators import ValidatorsPolicy
+from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.signals.scoring import Veto
+from worker.errors import PolicyRejected
+from worker.model import Json, Stage
+from worker.snapshot import CategoryScore, Snapshot, SnapshotAssessment
+
+VETOES: Final = frozenset({veto.value for veto in Veto})
+"""Checks that stop a draft with any scores."""
+SMALLEST_SHOWN: Final = 0.01
+"""A score below it is not shown when it has no threshold."""
+SUBJECTS: Final[dict[str, str]] = {Stage.MODERATION: "message", Stage.MODERATION_REPLY: "draft"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """One measure against one threshold.
+
+    Attributes:
+        subject: what was measured: the message, the draft, the passages.
+        effect: what happens from the threshold on.
+        threshold: None when the API's own flag decides.
+        sends: the policy requires it of a draft before it is sent.
+    """
+
+    subject: str
+    measure: str
+    score: float
+    threshold: float | None
+    effect: str
+    sends: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the score is at or above the threshold."""
+        return self.threshold is not None and self.score >= self.threshold
+
+    @property
+    def shown(self) -> bool:
+        """Whether the page shows it: every score with a threshold, and others that are not close to 0."""
+        return self.threshold is not None or self.score >= SMALLEST_SHOWN
+
+    def comparison(self) -> str:
+        """``0.62 of 0.70, 0.08 short``; three decimals where two would hide the difference."""
+        if self.threshold is None:
+            return f"{self.score:.2f}"
+        score, threshold, off = self._figures(self.threshold)
+        return f"{score} of {threshold}, " + (f"{off} over" if self.reached else f"{off} short")
+
+    def requirement(self) -> str:
+        """``0.62 where 0.70 is needed``; the score alone without a threshold."""
+        if self.threshold is None:
+            return f"{self.score:.2f}"
+        score, threshold, _ = self._figures(self.threshold)
+        return f"{score} where {threshold} is needed"
+
+    def _figures(self, threshold: float) -> tuple[str, str, str]:
+        """Score, threshold and their distance, with enough decimals to show a difference."""
+        gap = self.score - threshold
+        places = 2 if abs(gap) >= 0.005 or gap == 0 else 3 if abs(gap) >= 0.0005 else 6
+        return f"{self.score:.{places}f}", f"{threshold:.{places}f}", f"{abs(gap):.{places}f}"
+
+
+def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:
+    """The stored moderation scores, closest to its threshold first."""
+    found = [
+        _moderation(SUBJECTS[stage.stage], category, score)
+        for stage in snapshot.stages
+        if stage.stage in SUBJECTS
+        for category, score in stage.highest.items()
+    ]
+    return tuple(sorted(found, key=_distance))
+
+
+def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) -> tuple[Margin, ...]:
+    """The draft's confidence and its parts, against the policy of the settings version that was used.
+
+    ``settings`` is that version's ``assessment_policy``; None when it is no longer stored.
+    """
+    assessment, policy = snapshot.assessment, read_policy(settings)
+    if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
+        return ()
+    match policy:
+        case CalibratedPolicy():
+            return tuple(_calibrated(assessment, snapshot, policy))
+        case GuardrailPolicy():
+            return tuple(_guardrail(assessment, policy))
+        case FailsafePolicy():
+            return tuple(_failsafe(assessment, policy))
+        case ValidatorsPolicy():
+            return tuple(_validators(assessment, policy))
+        case SafetyPolicy():
+            return tuple(_safety(assessment, snapshot, policy))
+
+
+def read_policy(settings: Mapping[str, Json] | None) -> Policy | None:
+    """A stored policy, or None when this release cannot read it."""
+    if settings is None:
+        return None
+    try:
+        return parse_policy(dict(settings))
+    except PolicyRejected:
+        return None
+
+
+def _moderation(subject: str, category: str, found: CategoryScore) -> Margin:
+    set_by_account = found.threshold is not None
+    return Margin(
+        subject=subject,
+        measure=category,
+        score=found.score,
+        threshold=found.threshold,
+        effect="blocked" if set_by_account else "no threshold: blocked when the model flags it",
+    )
+
+
+def _distance(margin: Margin) -> tuple[bool, float]:
+    return (
+        margin.threshold is None,
+        -margin.score if margin.threshold is None else margin.threshold - margin.score,
+    )
+
+
+def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:
+    """The comparison that sent a draft, or the one that stopped it; None when no comparison decided.
+
+    A stopped draft is compared with the lowest threshold of its measure: between two thresholds it is judged
+    again.
+    """
+    of_draft = [each for each in found if each.subject == "draft"]
+    if sent:
+        return next((each for each in of_draft if each.sends and each.reached), None)
+    failed = next((each for each in of_draft if each.sends and not each.reached), None)
+    short = [each for each in of_draft if failed and each.measure == failed.measure and not each.reached]
+    return min(short, key=lambda each: each.threshold or 0.0, default=None)
+
+
+def trust_wording(assessment: SnapshotAssessment, found: Iterable[Margin], *, sent: bool) -> str:
+    """The comparison that decided about a draft and the checks that stopped it; empty when unknown."""
+    codes = () if sent else (*assessment.failed_checks, assessment.category)
+    problems = ", ".join(dict.fromkeys(DRAFT_PROBLEMS[each] for each in codes if each in DRAFT_PROBLEMS))
+    comparison = "" if sent else "; ".join(assessment.failed_comparisons)
+    if not comparison and (sent or assessment.measured) and not VETOES & set(codes):
+        margin = deciding_margin(found, sent=sent)
+        comparison = f"its {margin.measure} is {margin.requirement()}" if margin else ""
+    return ": ".join(each for each in (comparison, problems) if each)
+
+
+def _draft(measure: str, score: float, threshold: float, effect: str) -> Margin:
+    return Margin(subject="draft", measure=measure, score=score, threshold=threshold, effect=effect)
+
+
+def _sends(measure: str, score: float, threshold: float, effect: str) -> Margin:
+    return replace(_draft(measure, score, threshold, effect), sends=True)
+
+
+def _calibrated(
+    assessment: SnapshotAssessment, snapshot: Snapshot, policy: CalibratedPolicy
+) -> Iterator[Margin]:
+    if (judged := assessment.signals.get("judge_lowest")) is not None:
+        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
+        yield _sends("lowest score from the judge", judged, accepts, "sent")
+    kind = assessment.diagnostics.get("evidence_kind")
+    if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
+        cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
+        send_at = model.send_at if policy.send_at is None else policy.send_at
+        reject_below = model.reject_below if policy.reject_below is None else policy.reject_below
+        yield _sends("confidence", cheap, assessment.diagnostic("send_at", send_at), "sent without a judge")
+        yield _draft(
+            "confidence", cheap, assessment.diagnostic("reject_below", reject_below), "judged, not refused"
+        )
+    percentiles = [each.percentile for each in snapshot.passages if each.percentile is not None]
+    if percentiles:
+        yield Margin(
+            subject="passages",
+            measure="similarity percentile",
+            score=max(percentiles),
+            threshold=policy.min_percentile,
+            effect="similar enough to answer from",
+        )
+
+
+def _guardrail(assessment: SnapshotAssessment, policy: GuardrailPolicy) -> Iterator[Margin]:
+    score = assessment.confidence
+    yield _draft("confidence", score, policy.high_threshold, "high: sent at once")
+    yield _sends("confidence", score, policy.medium_threshold, "medium: rechecked, then sent")
+
+
+def _failsafe(assessment: SnapshotAssessment, policy: FailsafePolicy) -> Iterator[Margin]:
+    yield _sends("confidence", assessment.confidence, policy.confidence_threshold, "sent")
+    if (words := assessment.signals.get("rule_score")) is not None:
+        yield _draft("score of the word rules", words, policy.judge_below, "sent without a judge")
+
+
+def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Iterator[Margin]:
+    if (shared := assessment.signals.get("overlap")) is not None:
+        yield _sends("words shared with the passages", shared, policy.evidence_threshold, "supported")
+
+
+def _safety(assessment: SnapshotAssessment, snapshot: Snapshot, policy: SafetyPolicy) -> Iterator[Margin]:
+    signals = assessment.signals
+    limits = (
+        ("retrieval_confidence", "mean similarity of the passages", policy.min_retrieval_confidence),
+        ("citations", "share of sentences cited", policy.min_citation_coverage),
+        ("answer_grounding", "share of sentences that passages support", policy.min_grounding_score),
+    )
+    for name, measure, limit in limits:
+        if name in signals:
+            yield _sends(measure, signals[name], limit, "check passed")
+    best = max((each.similarity for each in snapshot.passages), default=0.0)
+    for measure, limit in (
+        ("best similarity", policy.min_similarity_score),
+        ("best similarity, to be on topic", policy.max_topic_mismatch_score),
+    ):
+        yield Margin(subject="passages", measure=measure, score=best, threshold=limit, effect="check passed")

@@ -1,0 +1,190 @@
+"""The decision page, its similar decisions, and the texts that a cover hides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.audit import decision_context, erased, neighbours, settings_snapshot, similar
+from db.audit.decision_context import DecisionRow, Sealed
+from db.review_store import AsyncConnection
+from db.reviews import exchanges, queue_items
+from review.access import Right
+from review.content_covers import cover_reason
+from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
+from review.decision.view import DecisionRecord, build_view, without_reviews
+from review.http.visit import Refused, Visit
+from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.queues.review_form import ReviewDraft
+from worker.snapshot import Snapshot
+
+NOTHING_SEALED: Final = Sealed(count=0, expires_at=None)
+NOT_FOUND: Final = Refused(
+    404,
+    "No such decision",
+    "There is no decision with this id, or it belongs to an account that you may not see.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPosition:
+    """The list that the person came from, and the decisions next to this one.
+
+    Attributes:
+        query: of the list's URL.
+        link_query: for links to other decisions of the list; empty when the person came from elsewhere.
+    """
+
+    query: str = ""
+    link_query: str = ""
+    newer: UUID | None = None
+    older: UUID | None = None
+
+
+async def show_decision(visit: Visit) -> Response:
+    """A decision, its texts covered where the person wants that."""
+    return await _decision_page(visit, LoggedAction.READ)
+
+
+async def reveal_texts(visit: Visit) -> Response:
+    """The decision with its texts shown; htmx gets the part it asked for."""
+    if visit.partial and visit.form.get("part") == "line":
+        async with visit.store.reading() as connection:
+            row = await _load_row(visit, connection)
+        await visit.log(LoggedAction.REVEAL, user_id=row["user_id"], decision_id=row["id"])
+        return visit.render("decision/line.html", text=row["message_text"])
+    return await _decision_page(visit, LoggedAction.REVEAL)
+
+
+async def show_similar(visit: Visit) -> Response:
+    """Similar decisions, each under its own cover; on request only, as comparing texts takes longer."""
+    async with visit.store.reading() as connection:
+        row = await _load_row(visit, connection)
+        found = await similar.similar_to(connection, row["id"])
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    await visit.log(
+        LoggedAction.LIST, user_id=row["user_id"], decision_id=row["id"], detail={"similar": True}
+    )
+    pairs = tuple(
+        (
+            replace(each, state="open") if each.row["id"] in hidden else each,
+            cover_reason(visit.person.covered, each.row),
+        )
+        for each in found
+        if visit.may(Right.VIEW, each.row["user_id"])
+    )
+    template = "decision/_similar.html" if visit.partial else "decision/similar.html"
+    return visit.render(template, row=row, similar=pairs)
+
+
+async def show_rejected_review(visit: Visit, draft: ReviewDraft, *, status: int, problem: str) -> Response:
+    """The page with a review that was not stored, the reason, and what the person typed."""
+    values = await load_page(visit, LoggedAction.READ)
+    values["panel"] = replace(values["panel"], draft=draft, problem=problem)
+    return visit.render("decision/page.html", status=status, **values)
+
+
+async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
+    """The values of the page's templates; writes a line of the access log."""
+    async with visit.store.reading() as connection:
+        row = await _load_row(visit, connection)
+        panel = await load_review_panel(visit, connection, exchanges.subject_from_row(row))
+        record = await _load_record(visit, connection, row, panel)
+        position = await _list_position(visit, connection, row)
+    await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
+    record = replace(record, revealed=action is LoggedAction.REVEAL)
+    return {"record": record, "panel": panel, "view": build_view(record), "position": position}
+
+
+async def _decision_page(visit: Visit, action: LoggedAction) -> Response:
+    values = await load_page(visit, action)
+    if visit.partial and visit.form.get("part") == "content":
+        return visit.render("decision/_content.html", **values)
+    return visit.render("decision/page.html", **values)
+
+
+async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
+    """The decision of the path.
+
+    Raises:
+        Refused: 404 for a decision that the person may not know of, 410 for one that is no longer stored.
+    """
+    decision_id = visit.path_id("decision_id", NOT_FOUND)
+    row = await decision_context.get_decision(connection, decision_id)
+    if row is not None and visit.may(Right.VIEW, row["user_id"]):
+        return row
+    erased_decision = await erased.trace_of(connection, decision_id) if row is None else None
+    if erased_decision is None or not visit.may(Right.VIEW, erased_decision.user_id):
+        raise NOT_FOUND
+    raise Refused(410, "This decision is no longer stored", _erased_message(erased_decision))
+
+
+async def _load_record(
+    visit: Visit, connection: AsyncConnection, row: DecisionRow, panel: ReviewPanel
+) -> DecisionRecord:
+    snapshot, user_id = Snapshot.from_json(row["snapshot_json"]), row["user_id"]
+    may_read_sealed = visit.may(Right.REVIEW, user_id)
+    load_sealed = decision_context.load_sealed_texts if may_read_sealed else decision_context.load_sealed
+    record = DecisionRecord(
+        row=row,
+        snapshot=snapshot,
+        conversation=await decision_context.load_conversation(connection, row),
+        sealed=await load_sealed(connection, row["id"], visit.now)
+        if snapshot.quarantined or panel.hidden
+        else NOTHING_SEALED,
+        retractions=await decision_context.list_retractions(connection, row["id"])
+        if row["reply_created_at"]
+        else (),
+        settings=await settings_snapshot.load_settings_snapshot(
+            connection, user_id, snapshot.rules_version, row["matched_rule"]
+        ),
+        passages=await decision_context.load_passages(
+            connection, user_id, [each.passage_id for each in snapshot.passages]
+        ),
+        covered_categories=visit.person.covered,
+        may_read_sealed=may_read_sealed,
+        hidden_decisions=await queue_items.hidden_decisions(connection, visit.person.person_id),
+    )
+    return without_reviews(record) if panel.hidden else record
+
+
+async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
+    """The next decisions by the filters of the list that the person came from."""
+    wanted = _parsed_list(visit)
+    if wanted is None:
+        return ListPosition()
+    filters = await queue_items.with_hidden_reviews(connection, wanted.filters, visit.person.person_id)
+    return ListPosition(
+        query=wanted.query(),
+        link_query=urlencode({"from": wanted.query()}),
+        newer=await neighbours.newer_decision(connection, filters, row),
+        older=await neighbours.older_decision(connection, filters, row),
+    )
+
+
+def _parsed_list(visit: Visit) -> ListQuery | None:
+    """The list's filters, limited to what the person may see; None without valid ones."""
+    if (query := list_query(visit)) is None:
+        return None
+    try:
+        pairs = parse_qsl(query, max_num_fields=50)
+    except ValueError:
+        return None
+    asker = ParseContext(now=visit.now, login=visit.person.login)
+    wanted = parse_query(pairs, asker, visit.accounts(Right.VIEW))
+    return None if wanted.problems else wanted
+
+
+def _erased_message(found: erased.ErasedDecision) -> str:
+    made = f"It was made on {found.made_at:%Y-%m-%d %H:%M} UTC for account {found.user_id}."
+    if found.month_dropped:
+        why = f"The audit of {found.made_at:%B %Y} exceeded the retention period and was deleted as a whole."
+    else:
+        why = "It was erased. Its texts cannot be restored."
+    reviews = f"\n\n{found.reviews} reviews of it are stored, without its texts." if found.reviews else ""
+    return f"{made}\n\n{why}{reviews}"

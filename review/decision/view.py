@@ -1,0 +1,243 @@
+"""One decision as its page shows it: the stored facts, and the texts as far as this person may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from markupsafe import Markup
+
+from db.audit.decision_context import (
+    Conversation,
+    DecisionRow,
+    ExchangeLine,
+    RetractionRecord,
+    Sealed,
+    StoredPassage,
+)
+from db.audit.settings_snapshot import SettingsSnapshot
+from review.content_covers import cover_reason
+from review.decision import highlights, margins
+from review.decision.explanation import ExplanationFacts, explain, notices
+from review.decision.highlights import MatchLine
+from review.decision.margins import Margin
+from review.wording import value_wording
+from worker.model import Json
+from worker.snapshot import Snapshot, SnapshotStage
+
+STORED_CHARS: Final = 500
+"""Characters of a message that the audit stores (Silent Guardrails)."""
+SHOWN_ELSEWHERE: Final = frozenset({"highest"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRecord:
+    """Everything read from the database for one decision.
+
+    Attributes:
+        settings: the account's settings that the decision used, and those in force.
+        covered_categories: the person wants texts of these covered.
+        may_read_sealed: the person may read the lines in quarantine.
+        hidden_decisions: decisions whose reviews the person must not see yet.
+        revealed: the person asked to see covered texts.
+        blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
+    """
+
+    row: DecisionRow
+    snapshot: Snapshot
+    conversation: Conversation
+    sealed: Sealed
+    retractions: tuple[RetractionRecord, ...]
+    settings: SettingsSnapshot
+    passages: Mapping[str, StoredPassage]
+    covered_categories: tuple[str, ...]
+    may_read_sealed: bool
+    hidden_decisions: frozenset[UUID] = frozenset()
+    revealed: bool = False
+    blind: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceLine:
+    """One line of the waterfall; ``start`` and ``width`` in thousandths of the working time."""
+
+    name: str
+    outcome: str
+    duration_ms: float
+    start: float
+    width: float
+    detail: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationLine:
+    """One line of the conversation: a neighbouring decision with its own cover.
+
+    Attributes:
+        not_in_history: the stored history holds none of it; False while that is hidden.
+    """
+
+    row: DecisionRow
+    cover: tuple[str, ...]
+    not_in_history: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionView:
+    """What the templates show; with a ``cover`` it holds no text of the exchange.
+
+    Attributes:
+        cover: why the texts are covered; empty when they are shown.
+        message: the message with its highlights; all of it when ``complete``.
+        draft: the stopped draft with its highlights; None when there is none to show.
+        not_in_history: the stored history holds nothing of this exchange.
+        other_sealed: sealed lines that are neither ``message`` nor ``draft``.
+        waited_ms: before its turn.
+        worked_ms: all stages together.
+    """
+
+    row: DecisionRow
+    snapshot: Snapshot
+    cover: tuple[str, ...]
+    sentence: str
+    notices: tuple[str, ...]
+    message: Markup
+    complete: bool
+    draft: Markup | None
+    sealed: Sealed
+    retractions: tuple[RetractionRecord, ...]
+    blind: bool
+    not_in_history: bool
+    other_sealed: tuple[ExchangeLine, ...]
+    matches: tuple[MatchLine, ...]
+    before: tuple[ConversationLine, ...]
+    after: tuple[ConversationLine, ...]
+    stages: tuple[TraceLine, ...]
+    waited_ms: float
+    worked_ms: float
+    moderation: tuple[Margin, ...]
+    confidence: tuple[Margin, ...]
+
+
+def without_reviews(record: DecisionRecord) -> DecisionRecord:
+    """The record for a blind reading: the exchange is where the decision left it."""
+    row, sealed = record.row | {"reply_cancelled_at": None}, record.snapshot.quarantined
+    stored = record.conversation.lines.get(row["id"], ())
+    lines = tuple(replace(each, expires_at=None) for each in (*stored, *record.sealed.lines))
+    lines = tuple(sorted(dict.fromkeys(lines), key=lambda line: line.role, reverse=True))
+    return replace(
+        record,
+        row=row,
+        retractions=(),
+        blind=True,
+        sealed=Sealed(count=0, expires_at=None, lines=lines if sealed and record.may_read_sealed else ()),
+        conversation=replace(
+            record.conversation, lines=record.conversation.lines | {row["id"]: () if sealed else lines}
+        ),
+    )
+
+
+def build_view(record: DecisionRecord) -> DecisionView:
+    """The view of a record, without texts where they are covered."""
+    row, snapshot = record.row, record.snapshot
+    cover = () if record.revealed else cover_reason(record.covered_categories, row, snapshot)
+    text, complete = _message(record)
+    draft = None if cover else _draft(record)
+    worked_ms = sum(stage.duration_ms for stage in snapshot.stages)
+    facts = _facts(record, hides_rule=bool(cover))
+    return DecisionView(
+        row=row,
+        snapshot=snapshot,
+        cover=cover,
+        sentence=explain(facts),
+        notices=notices(facts),
+        message=Markup("") if cover else _highlighted(text, snapshot, reply=False),
+        complete=complete,
+        draft=None if draft is None else _highlighted(draft, snapshot, reply=True),
+        sealed=replace(record.sealed, lines=()),
+        retractions=record.retractions,
+        blind=record.blind,
+        not_in_history=not record.conversation.lines.get(row["id"]),
+        other_sealed=()
+        if cover
+        else tuple(line for line in record.sealed.lines if line.text not in {text, draft}),
+        matches=() if cover else tuple(highlights.match_lines(snapshot, text, draft or "")),
+        before=tuple(_neighbour(record, each) for each in record.conversation.before),
+        after=tuple(_neighbour(record, each) for each in record.conversation.after),
+        stages=tuple(_stages(snapshot.stages, worked_ms or 1.0)),
+        waited_ms=max(0.0, _age_ms(record) - worked_ms),
+        worked_ms=worked_ms,
+        moderation=margins.moderation_margins(snapshot),
+        confidence=facts.margins,
+    )
+
+
+def _facts(record: DecisionRecord, *, hides_rule: bool) -> ExplanationFacts:
+    used = record.settings.used
+    return ExplanationFacts(
+        row=record.row,
+        snapshot=record.snapshot,
+        failure=used.moderation_failure if used else None,
+        hold_max_s=used.hold_max_s if used else None,
+        reply_max_age_s=used.reply_max_age_s if used else None,
+        margins=margins.assessment_margins(record.snapshot, used.assessment_policy if used else None),
+        hides_rule=hides_rule,
+    )
+
+
+def _message(record: DecisionRecord) -> tuple[str, bool]:
+    """The message as far as this person may see it, and whether it is complete."""
+    stored: str = record.row["message_text"]
+    if len(stored) < STORED_CHARS:
+        return stored, True
+    lines = (*record.conversation.lines.get(record.row["id"], ()), *record.sealed.lines)
+    longer = [line.text for line in lines if line.role == "user" and line.text.startswith(stored)]
+    return (longer[-1], True) if longer else (stored, False)
+
+
+def _draft(record: DecisionRecord) -> str | None:
+    if not record.snapshot.quarantined or not record.row["reason_code"].startswith("REPLY_"):
+        return None
+    return next((line.text for line in reversed(record.sealed.lines) if line.role == "assistant"), None)
+
+
+def _highlighted(text: str, snapshot: Snapshot, *, reply: bool) -> Markup:
+    return highlights.highlighted_html(text, highlights.finding_spans(snapshot, reply=reply))
+
+
+def _neighbour(record: DecisionRecord, row: DecisionRow) -> ConversationLine:
+    cover = () if record.revealed else cover_reason(record.covered_categories, row)
+    known = row["id"] not in record.hidden_decisions
+    return ConversationLine(
+        row=row, cover=cover, not_in_history=known and not record.conversation.lines.get(row["id"])
+    )
+
+
+def _stages(stages: tuple[SnapshotStage, ...], total_ms: float) -> Iterator[TraceLine]:
+    before_ms = 0.0
+    for stage in stages:
+        yield TraceLine(
+            name=stage.stage,
+            outcome=stage.outcome,
+            duration_ms=stage.duration_ms,
+            start=round(1000 * before_ms / total_ms, 1),
+            width=round(max(4.0, 1000 * stage.duration_ms / total_ms), 1),
+            detail=tuple(_detail(stage.detail)),
+        )
+        before_ms += stage.duration_ms
+
+
+def _detail(detail: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    for name, value in detail.items():
+        if name not in SHOWN_ELSEWHERE and value not in ([], None, ""):
+            shown = f"{value:.2f}" if isinstance(value, float) else value
+            yield name.replace("_", " "), shown if isinstance(shown, str) else value_wording(shown)
+
+
+def _age_ms(record: DecisionRecord) -> float:
+    """From the arrival of the event to the decision; 0 when the arrival is unknown."""
+    made, received = record.row["created_at"], record.snapshot.received_at
+    return 0.0 if received is None else float((made - received) / timedelta(milliseconds=1))

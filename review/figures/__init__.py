@@ -1,1 +1,0 @@
-"""The dashboard and agreement: ranges, figures, and pictures drawn on the server."""

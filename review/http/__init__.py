@@ -1,0 +1,1 @@
+"""What every page shares: the request, the form guards, the headers, the templates."""

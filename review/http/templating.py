@@ -1,0 +1,86 @@
+"""Jinja2 with autoescaping, and the filters that pages share."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from review import content_covers, wording
+
+HERE: Final = Path(__file__).parent.parent
+STATIC: Final = HERE / "static"
+
+
+class Templates:
+    """The templates of the review pages."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals["static"] = static
+        self._environment.filters |= {
+            "when": when,
+            "percent": wording.percent,
+            "amount": wording.amount,
+            "words": words,
+        }
+        self._environment.filters |= {
+            "category_words": content_covers.category_wording,
+            "how": wording.match_wording,
+        }
+        self._environment.filters["reason_label"] = wording.reason_label
+        self._environment.filters |= {"span_of": wording.duration_wording, "plain": wording.value_wording}
+        self._environment.filters["decision_label"] = wording.decision_label
+        self._environment.filters["how_words"] = how_words
+
+    def render(self, template: str, values: Mapping[str, object]) -> str:
+        """The text of a page."""
+        return self._environment.get_template(template).render(values)
+
+
+PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
+"""The parts of a code: up to each underscore or colon."""
+
+
+def how_words(how: str) -> str:
+    """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
+    return f"{wording.match_wording(how)} ({how})"
+
+
+def static(name: str) -> str:
+    """The address of a static file; it changes with the file, so that browsers may cache it forever."""
+    return f"/static/{name}?v={_fingerprint(name)}"
+
+
+@cache
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
+def when(moment: datetime | None) -> Markup:
+    """A moment, UTC, to the second, as a <time> element."""
+    if moment is None:
+        return Markup("–")
+    at = moment.astimezone(UTC)
+    shown = f'<time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M:%S}</time>'
+    return Markup(shown)  # noqa: S704  # digits and punctuation of a time; a list has fifty of them
+
+
+@lru_cache(maxsize=256)
+def words(code: str) -> Markup:
+    """LLM_ERROR, flagged_keyword:scam and other codes, with line break opportunities."""
+    return Markup("<wbr>").join(escape(part) for part in PARTS.findall(code))

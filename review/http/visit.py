@@ -1,0 +1,284 @@
+"""One request of a person (``Visit``), its answer or refusal (``Refused``), and the route table's types."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote
+from uuid import UUID
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from db import access_log
+from db.access_log import LogEntry, LoggedAction
+from db.people.records import Person
+from db.review_store import Store
+from review.access import (
+    Right,
+    accounts_with,
+    may,
+    may_somewhere,
+    missing_right_message,
+    navigation_links,
+)
+from review.auth.openid_provider import OpenIdProvider
+from review.dashboard.rounds import Rounds
+from review.http.concurrency_limit import ConcurrencyLimit
+from review.http.csp_reports import ReportCounter
+from review.http.follow_log import FollowLog
+from review.http.templating import Templates
+from worker.settings import ReviewSettings
+
+SESSION_COOKIE: Final = "__Host-hushgate"
+BODY_BYTES: Final = 4_194_304
+"""Largest form: a document of a few hundred pages as text."""
+READERS: Final = 2
+"""Concurrent document readers: each takes up to 1 GiB. The memory limit of the service counts them."""
+FORM_COOKIE: Final = "__Host-hushgate-form"
+"""Carries the CSRF token before there is a session, so that the sign-in form is protected too."""
+
+
+class Refused(Exception):
+    """A request that is refused; title and text are shown to the person.
+
+    Args:
+        status: 400, 401, 403, 404, 409, 410, 413, 429, 500 or 503.
+        title: a few words, the heading.
+        text: what was expected, what came, what to do now.
+        retry_after_s: when to try again; 0 when waiting does not help.
+    """
+
+    def __init__(self, status: int, title: str, text: str, *, retry_after_s: int = 0) -> None:
+        super().__init__(title)
+        self.retry_after_s = retry_after_s
+        self.status = status
+        self.title = title
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What all visits share."""
+
+    settings: ReviewSettings
+    store: Store
+    templates: Templates
+    provider: OpenIdProvider | None = None
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
+    uploads: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(at_once=1, waiting=4))
+    """Uploads by account, one at a time, so that no account takes all readers."""
+    followed: FollowLog = field(default_factory=FollowLog)
+    csp_reports: ReportCounter = field(default_factory=ReportCounter)
+    requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
+    rounds: Rounds = field(default_factory=Rounds)
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """One request of one person.
+
+    Attributes:
+        someone: the signed-in person; None only where a page's right is None.
+        now: when the visit began, UTC.
+        form: the form's fields, CSRF already checked; empty on GET.
+        token: what the CSRF token is made from: the session's or the form cookie's value.
+        via_api: True when an API token was shown instead of a session.
+    """
+
+    site: Site
+    request: Request
+    someone: Person | None
+    token: str
+    now: datetime
+    form: FormData = field(default_factory=FormData)
+    via_api: bool = False
+
+    @property
+    def person(self) -> Person:
+        """The signed-in person, on every page that has a right."""
+        if self.someone is None:
+            raise Refused(401, "Sign in first", "This page is for people who are signed in.")
+        return self.someone
+
+    @property
+    def store(self) -> Store:
+        """Postgres."""
+        return self.site.store
+
+    @property
+    def address(self) -> str:
+        """The client's IP address."""
+        return self.request.client.host if self.request.client else ""
+
+    @property
+    def csrf(self) -> str:
+        """The CSRF token that a form must carry."""
+        return csrf_token(self.token)
+
+    @property
+    def partial(self) -> bool:
+        """True when htmx asks for a part of the page."""
+        return self.request.headers.get("HX-Request") == "true"
+
+    def path_id(self, name: str, unless: Refused) -> UUID:
+        """A UUID of the path.
+
+        Raises:
+            Refused: ``unless``, when the value is not a UUID.
+        """
+        try:
+            return UUID(self.request.path_params[name])
+        except ValueError as error:
+            raise unless from error
+
+    def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
+        """The accounts this person has a right on: None for every account."""
+        return accounts_with(self.person, right)
+
+    def may(self, right: Right, user_id: str | None = None) -> bool:
+        """Whether the person has a right, on one account or anywhere."""
+        if self.someone is None:
+            return False
+        if user_id is None:
+            return may_somewhere(self.someone, right)
+        return may(self.someone, right, user_id)
+
+    def require(self, right: Right, user_id: str) -> None:
+        """Refuse unless the person has the right on this account.
+
+        Raises:
+            Refused: 403; 404 when the person may not see the account.
+        """
+        if self.may(right, user_id):
+            return
+        if not self.may(Right.VIEW, user_id):
+            raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
+        raise Refused(403, "Not allowed", missing_right_message(right, user_id))
+
+    def url(self, name: str, /, **parameters: object) -> str:
+        """The path of a page; an account's name may hold any character."""
+        quoted = {key: quote(str(value), safe="") for key, value in parameters.items()}
+        return str(self.request.app.url_path_for(name, **quoted))
+
+    def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
+        """A page, or a part of one, from a template."""
+        shared = {"visit": self, "nav": navigation_links(self.may, self.request.url.path), "Right": Right}
+        body = self.site.templates.render(template, shared | values)
+        return HTMLResponse(body, status_code=status)
+
+    def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
+        """A redirect to another page, by GET."""
+        return RedirectResponse(
+            self.url(name, **parameters) + (f"?{query}" if query else ""), status_code=303
+        )
+
+    async def log(
+        self,
+        action: LoggedAction,
+        *,
+        user_id: str | None = None,
+        decision_id: UUID | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a line of the access log, in its own transaction."""
+        async with self.store.single() as connection:
+            await access_log.append_entry(
+                connection, self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)
+            )
+
+    def entry(
+        self,
+        action: LoggedAction,
+        *,
+        user_id: str | None = None,
+        decision_id: UUID | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> LogEntry:
+        """A line of the access log, for callers that write it in their own transaction."""
+        return LogEntry(
+            action=action,
+            person_id=self.someone.person_id if self.someone else None,
+            person=self.someone.login if self.someone else "",
+            user_id=user_id,
+            decision_id=decision_id,
+            detail=detail or {},
+            address=self.address,
+        )
+
+
+PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a query, as described in the OpenAPI document."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRoute:
+    """One line of the route table.
+
+    Attributes:
+        right: the right that the page requires: on the account when the path has ``{account}``, else on any
+            account, and then the handler checks the object. None: no sign-in needed.
+        api: True for the JSON API, which takes API tokens and refuses in JSON.
+        csrf: False only for reports that browsers send automatically.
+        summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
+        response: the dataclass of the body.
+        body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
+    """
+
+    path: str
+    name: str
+    handler: PageHandler
+    right: Right | None
+    methods: tuple[str, ...] = ("GET",)
+    api: bool = False
+    csrf: bool = True
+    summary: str = ""
+    query: tuple[Parameter, ...] = ()
+    response: type | None = None
+    body_bytes: int = BODY_BYTES
+
+
+def csrf_token(token: str) -> str:
+    """The CSRF token of forms: derived from the cookie, so that nothing is stored."""
+    return hmac.new(token.encode(), b"hushgate form", hashlib.sha256).hexdigest()
+
+
+def csrf_matches(token: str, shown: object) -> bool:
+    """Whether a form carries the right token."""
+    return isinstance(shown, str) and hmac.compare_digest(csrf_token(token).encode(), shown.encode())
+
+
+def new_token() -> str:
+    """256 random bits for a cookie or an API token."""
+    return secrets.token_urlsafe(32)
+
+
+def set_cookie(response: Response, name: str, value: str, *, max_age: int | None = None) -> None:
+    """Set a cookie that is HttpOnly, Secure and SameSite=Lax."""
+    response.set_cookie(name, value, max_age, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def drop_cookie(response: Response, name: str) -> None:
+    """Make the browser forget a cookie."""
+    response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
+
+
+def refusal_json(refused: Refused) -> Response:
+    """A refusal as RFC 9457 problem details."""
+    body = {"title": refused.title, "status": refused.status, "detail": refused.text}
+    return JSONResponse(body, status_code=refused.status, media_type="application/problem+json")

@@ -1,0 +1,131 @@
+"""Runs background jobs: one transaction per step, so that a crash loses one step only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+import structlog
+
+from db import jobs
+from db.jobs import (
+    Job,
+    JobKind,
+    JobLost,
+    JobState,
+    JobStep,
+)
+from db.people import records
+from db.people.records import Person
+from db.review_store import AsyncConnection
+from review.access import ACTIONS, Right, may_somewhere
+from review.http.visit import Site
+from review.lists import exports
+from review.lists.exports import ExportRefused
+from review.queues import bulk_jobs
+from worker.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
+
+POLL_S: Final = 1.0
+AT_ONCE: Final = 2
+"""Concurrent jobs of one server, so that a small job need not wait for a large one."""
+KEPT: Final = timedelta(days=7)
+SWEEP_S: Final = 3600.0
+
+Stepper: TypeAlias = Callable[[Site, AsyncConnection, Job, Person], Awaitable[JobStep]]
+
+
+class JobRefused(Exception):
+    """A job cannot continue; its text is shown to the person who started it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRunnerKind:
+    """One kind of job.
+
+    Attributes:
+        right: the right that its owner must have on any account at every step; the step checks the accounts.
+        step: does the next part of the work in the given transaction and returns the progress.
+    """
+
+    kind: JobKind
+    right: Right
+    step: Stepper
+
+
+KINDS: Final[tuple[JobRunnerKind, ...]] = (
+    JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=exports.write_step),
+    JobRunnerKind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=bulk_jobs.review_step),
+)
+
+
+async def run_jobs(site: Site) -> None:
+    """Run waiting jobs until cancelled."""
+    await asyncio.gather(*(_serve(site) for _ in range(AT_ONCE)), _sweep(site))
+
+
+async def run_waiting(site: Site, kinds: tuple[JobRunnerKind, ...] = KINDS) -> bool:
+    """Run the job that has waited longest until it ends; False when no job waits."""
+    async with site.store.single() as connection:
+        job = await jobs.claim_job(connection, [each.kind for each in kinds])
+    if job is None:
+        return False
+    kind = next(each for each in kinds if each.kind is job.kind)
+    with suppress(JobLost):
+        while not job.ended:
+            job = await _advance(site, kind, job)
+        log.info("job_ended", job_id=str(job.job_id), kind=job.kind.value, state=job.state.value)
+    return True
+
+
+async def _advance(site: Site, kind: JobRunnerKind, job: Job) -> Job:
+    """The job after its next step, or ended; in a database outage the job waits for the next runner."""
+    try:
+        return await _step(site, kind, job)
+    except (JobRefused, ExportRefused) as refused:
+        message = str(refused)
+    except (JobLost, StorageUnavailable):
+        raise
+    except Exception:
+        log.exception("job_failed", job_id=str(job.job_id), kind=job.kind.value)
+        message = "Internal error: the server's log has the details."
+    async with site.store.writing() as connection:
+        return await jobs.end_job(connection, job, JobState.FAILED, error=message)
+
+
+async def _step(site: Site, kind: JobRunnerKind, job: Job) -> Job:
+    async with site.store.writing() as connection:
+        if job.cancel_at is not None:
+            return await jobs.end_job(connection, job, JobState.CANCELLED)
+        person = await records.get_person(connection, job.person_id)
+        if person is None or person.disabled or not may_somewhere(person, kind.right):
+            raise JobRefused(f"You may not {ACTIONS[kind.right]} on any account any more.")
+        return await jobs.store_step(connection, job, await kind.step(site, connection, job, person))
+
+
+async def _serve(site: Site) -> None:
+    while True:
+        try:
+            worked = await run_waiting(site)
+        except StorageUnavailable as error:
+            log.warning("review_storage_unavailable", kind=error.kind)
+            worked = False
+        if not worked:
+            await asyncio.sleep(POLL_S)
+
+
+async def _sweep(site: Site) -> None:
+    while True:
+        try:
+            async with site.store.writing() as connection:
+                deleted = await jobs.delete_expired_jobs(connection, older_than=KEPT)
+            if deleted:
+                log.info("exports_swept", jobs=deleted)
+        except StorageUnavailable as error:
+            log.warning("review_storage_unavailable", kind=error.kind)
+        await asyncio.sleep(SWEEP_S)

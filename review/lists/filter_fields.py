@@ -1,0 +1,158 @@
+"""The filters of the audit, declared once: URL, page, API, command line and saved views read this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from db.audit.decision_list import ReviewFilter, RunEvent
+from review import reason_labels
+from review.lists import filter_parsers
+from review.lists.filter_parsers import Parser
+from worker.model import DecisionKind, Scope, Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterField:
+    """One filter.
+
+    Attributes:
+        name: in a URL; the option is ``--confidence-from`` for ``confidence_from``.
+        title: label on the page.
+        about: a sentence for the option's help and the OpenAPI document.
+        parse: from text to the value of ``target``.
+        target: the field of ``db.audit.filters.Filters``.
+        several: takes values separated by commas or repeated.
+        choices: the only values, in any case.
+        suggestions: some values, which page and shell completion offer.
+        example: placeholder on the page.
+        opposite: of a filter with yes and no, the option that means no.
+    """
+
+    name: str
+    title: str
+    about: str
+    parse: Parser
+    target: str
+    several: bool = False
+    choices: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    example: str = ""
+    opposite: str = ""
+
+    @property
+    def description(self) -> str:
+        """``about`` with the choices."""
+        return f"{self.about} One of {', '.join(self.choices)}." if self.choices else self.about
+
+
+def _filter(
+    name: str,
+    title: str,
+    about: str,
+    parse: Parser = filter_parsers.text_of,
+    *,
+    target: str = "",
+    **options: Any,
+) -> FilterField:
+    return FilterField(name=name, title=title, about=about, parse=parse, target=target or name, **options)
+
+
+def _choice(name: str, title: str, about: str, *choices: str) -> FilterField:
+    return _filter(name, title, about, filter_parsers.one_of(*choices), choices=choices)
+
+
+AGES: Final = ("1h", "24h", "7d", "30d", filter_parsers.EVER)
+STAGE_OUTCOMES: Final = (
+    "*:failed", "moderation:failed", "moderation_reply:failed", "generation:failed", "retrieval:failed",
+    "evidence:flagged", "assessment:flagged",
+)  # fmt: skip
+FIELDS: Final = (
+    _filter(
+        "since",
+        "From",
+        "From this time or age on: 2026-11-21T10:00Z, 24h, 7d; all for everything. 24h unless given.",
+        filter_parsers.since,
+        suggestions=AGES,
+        example="24h",
+    ),
+    _filter("until", "Until", "Before this time or age.", filter_parsers.time_of, example="now"),
+    _filter("account", "Account", "This account (user_id).", target="user_id"),
+    _choice("decision", "Decision", "This decision.", *DecisionKind),
+    _filter(
+        "reason",
+        "Reason",
+        "A reason code such as LLM_ERROR; blocked or failed for those of the dashboard's tiles."
+        " Several with commas or repeated.",
+        filter_parsers.reason_codes,
+        target="reason_codes",
+        several=True,
+        suggestions=reason_labels.NAMES,
+    ),
+    _filter(
+        "rule",
+        "Rule",
+        "This matched rule; a * at the end matches a prefix.",
+        target="matched_rule",
+        example="flagged_keyword:*",
+    ),
+    _filter(
+        "version",
+        "Version",
+        "This version of the account's settings; needs the filter account.",
+        filter_parsers.whole,
+        target="rules_version",
+    ),
+    _choice("tier", "Confidence tier", "This tier of the assessment.", *Tier),
+    _filter(
+        "confidence_from",
+        "Confidence from",
+        "At least this confidence, 0 to 1.",
+        filter_parsers.share,
+        target="least_confidence",
+        example="0 to 1",
+    ),
+    _filter(
+        "confidence_to",
+        "Confidence to",
+        "At most this confidence, 0 to 1.",
+        filter_parsers.share,
+        target="most_confidence",
+        example="0 to 1",
+    ),
+    _filter("author", "Author", "Events of this author.", target="author_id"),
+    _filter("conversation", "Conversation", "Events of this conversation.", target="conversation_id"),
+    _choice("scope", "Scope", "Chats or comments.", *Scope),
+    _filter(
+        "stage",
+        "Stage outcome",
+        "A stage and its outcome, such as moderation:failed; *:failed is any stage.",
+        filter_parsers.stage_outcome,
+        target="stage_outcome",
+        suggestions=STAGE_OUTCOMES,
+        example="moderation:failed",
+    ),
+    _choice(
+        "ran", "Run", "A call was retried, the draft was rechecked, or the recheck improved it.", *RunEvent
+    ),
+    _filter(
+        "degraded",
+        "Degraded",
+        "Whether something was not consulted.",
+        filter_parsers.yes_or_no,
+        choices=("yes", "no"),
+        opposite="whole",
+    ),
+    _choice("review", "Review", "The state of the decision's reviews.", *ReviewFilter),
+    _filter(
+        "assignee",
+        "Assigned to",
+        "In a queue, assigned to or claimed by this login.",
+        filter_parsers.assignee,
+        example="me, or a login",
+    ),
+    _filter("text", "Text", "Part of the message, in any case."),
+    _filter("event", "Event", "The event with this id.", target="event_id"),
+    _filter("message", "Message", "The event with this message id.", target="message_id"),
+)
+"""Every filter, in the order in which a URL carries them."""

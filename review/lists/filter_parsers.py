@@ -1,0 +1,117 @@
+"""Parsers of filter values: from text to the value in ``db.audit.filters.Filters``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from db.audit.decision_list import ANY_STAGE
+from review import reason_labels
+from review.lists.moments import moment
+from worker.model import STAGES, StageOutcome
+
+EVER: Final = "all"
+
+
+class BadValue(Exception):
+    """A value that its field does not take; the text is the expectation, ``got`` the wrong part."""
+
+    def __init__(self, expected: str, got: str = "") -> None:
+        super().__init__(expected)
+        self.got = got
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseContext:
+    """What relative values refer to: the time, and the login of the person; empty on the command line."""
+
+    now: datetime
+    login: str = ""
+
+
+Parser: TypeAlias = Callable[[str, ParseContext], Any]
+
+
+def text_of(text: str, _: ParseContext) -> str:
+    """Text as it is."""
+    return text
+
+
+def since(text: str, asker: ParseContext) -> datetime | None:
+    """Where a range begins; None for ``all``."""
+    return None if text == EVER else time_of(text, asker)
+
+
+def time_of(text: str, asker: ParseContext) -> datetime:
+    """A time or an age."""
+    try:
+        return moment(text, asker.now)
+    except ValueError as error:
+        raise BadValue("a time such as 2026-11-21T10:00, or an age such as 24h or 7d") from error
+
+
+def one_of(*known: str) -> Parser:
+    """A parser that takes one of these, in any case."""
+
+    def parse(text: str, _: ParseContext) -> str:
+        for each in known:
+            if text.lower() == each.lower():
+                return each
+        raise BadValue(f"one of {', '.join(known)}")
+
+    return parse
+
+
+def reason_codes(text: str, _: ParseContext) -> tuple[str, ...]:
+    """The codes of a list of reasons."""
+    try:
+        return reason_labels.reason_codes(reason_labels.parse_names(text))
+    except reason_labels.UnknownReason as error:
+        near = difflib.get_close_matches(str(error).upper(), reason_labels.NAMES, n=1)
+        known = (
+            f"a reason code such as {near[0]}" if near else f"one or more of {', '.join(reason_labels.NAMES)}"
+        )
+        raise BadValue(known, str(error)) from error
+
+
+def share(text: str, _: ParseContext) -> float:
+    """A number from 0 to 1, with a point or a comma."""
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise BadValue("a number from 0 to 1")
+    return number
+
+
+def whole(text: str, _: ParseContext) -> int:
+    """A whole number."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise BadValue("a whole number")
+    return int(text)
+
+
+def yes_or_no(text: str, _: ParseContext) -> bool:
+    """``yes`` or ``no``."""
+    if text.lower() not in ("yes", "no"):
+        raise BadValue("yes or no")
+    return text.lower() == "yes"
+
+
+def stage_outcome(text: str, _: ParseContext) -> str:
+    """A stage and its outcome, such as ``moderation:failed``, in any case."""
+    stage, _colon, outcome = text.lower().partition(":")
+    if stage not in (*STAGES, ANY_STAGE) or outcome not in list(StageOutcome):
+        raise BadValue(
+            f"a stage ({', '.join((*STAGES, ANY_STAGE))}), a colon and an outcome ({', '.join(StageOutcome)})"
+        )
+    return f"{stage}:{outcome}"
+
+
+def assignee(text: str, asker: ParseContext) -> str:
+    """A login; ``me`` is the login of the person."""
+    return asker.login if text == "me" and asker.login else text

@@ -1,1 +1,0 @@
-"""The pages, one file a family."""

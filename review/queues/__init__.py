@@ -1,0 +1,1 @@
+"""Reviewing: the review form, queues and their items, bulk reviews."""

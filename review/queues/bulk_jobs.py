@@ -1,0 +1,128 @@
+"""Bulk review jobs: their parameters, and the step that a job repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from db.audit.decision_list import Filters
+from db.jobs import Job, JobStep
+from db.people.records import Person
+from db.review_store import AsyncConnection
+from db.reviews import bulk, queue_items
+from db.reviews.rulings import (
+    Remedy,
+    Reviewer,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+)
+from db.reviews.submission import Submission
+from review.access import Right, accounts_with
+from review.http.visit import Site
+from review.lists.filters import ListQuery, ParseContext, parse_query
+from worker.model import DecisionKind
+
+NO_DECISION: Final = UUID(int=0)
+"""Placeholder for the id of each decision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkProgress:
+    """The progress of a bulk review."""
+
+    reviewed: int = 0
+    skipped: int = 0
+    unrestored: int = 0
+    cursor: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reviewed}:{self.skipped}:{self.unrestored}:{self.cursor}"
+
+
+def filters_of_query(
+    query: str, *, asked_at: datetime, login: str, accounts: Sequence[str] | None
+) -> tuple[ListQuery, Filters]:
+    """The filters of a query at ``asked_at``; later decisions do not match."""
+    found = parse_query(
+        parse_qsl(query),
+        ParseContext(now=asked_at, login=login),
+        None if accounts is None else tuple(accounts),
+    )
+    until = min(found.filters.until or asked_at, asked_at)
+    return found, replace(found.filters, until=until)
+
+
+def job_params(
+    submission: Submission, *, query: str, asked_at: datetime, accounts: Sequence[str] | None
+) -> dict[str, Any]:
+    """The parameters of a job, as JSON."""
+    return {
+        "query": query,
+        "asked_at": asked_at.isoformat(),
+        "accounts": None if accounts is None else list(accounts),
+        "ruling": submission.ruling,
+        "reason": submission.reason,
+        "note": submission.note,
+        "corrected": submission.corrected,
+        "remedy": submission.remedy,
+    }
+
+
+def progress_of(position: str | None) -> BulkProgress:
+    """The progress of a job, by its position."""
+    if position is None:
+        return BulkProgress()
+    reviewed, skipped, unrestored, cursor = position.split(":", 3)
+    return BulkProgress(
+        reviewed=int(reviewed), skipped=int(skipped), unrestored=int(unrestored), cursor=cursor
+    )
+
+
+async def review_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    """Review the next batch, in accounts that the job's owner still leads."""
+    params, so_far = job.params, progress_of(job.position)
+    asked_at = datetime.fromisoformat(params["asked_at"])
+    accounts = _still_led(params["accounts"], accounts_with(person, Right.LEAD))
+    _, filters = filters_of_query(params["query"], asked_at=asked_at, login=person.login, accounts=accounts)
+    filters = await queue_items.with_hidden_reviews(connection, filters, person.person_id)
+    done = await bulk.review_batch(
+        connection,
+        filters,
+        _template(params, job, person),
+        asked_at=asked_at,
+        cursor=so_far.cursor or None,
+        now=site.now(),
+    )
+    after = BulkProgress(
+        reviewed=so_far.reviewed + done.reviewed,
+        skipped=so_far.skipped + done.skipped,
+        unrestored=so_far.unrestored + done.unrestored,
+        cursor=done.cursor or "",
+    )
+    return JobStep(done=after.reviewed + after.skipped, position=str(after), finished=done.cursor is None)
+
+
+def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission:
+    return Submission(
+        decision_id=NO_DECISION,
+        reviewer=Reviewer(person_id=person.person_id, login=person.login),
+        ruling=Ruling(params["ruling"]),
+        reason=RulingReason(params["reason"]) if params["reason"] else None,
+        note=params["note"],
+        corrected=DecisionKind(params["corrected"]) if params["corrected"] else None,
+        remedy=Remedy(params["remedy"]),
+        source=ReviewSource.BULK,
+        job_id=job.job_id,
+    )
+
+
+def _still_led(then: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Accounts that the owner led when the job was requested, and still leads."""
+    if then is None:
+        return None if now is None else tuple(now)
+    return tuple(sorted(set(then) if now is None else set(then) & set(now)))

@@ -1,0 +1,176 @@
+"""Actions on a queue item: skip, release, renew, add to a queue, set a known answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db import access_log
+from db.access_log import LoggedAction
+from db.people import records
+from db.review_store import AsyncConnection
+from db.reviews import (
+    claims,
+    exchanges,
+    golden_answers,
+    queue_items,
+    queues,
+)
+from db.reviews.claims import ClaimLost
+from db.reviews.queues import Queue, QueueKind
+from db.reviews.rulings import (
+    RULINGS,
+    DecisionGone,
+    ReviewRejected,
+    Ruling,
+)
+from review.access import Right, may
+from review.http.visit import Refused, Visit
+from review.queues import review_pages
+from review.queues.review_form import reviewer_of
+from worker.model import DecisionKind
+
+NOT_YOURS: Final = "Your time was over and another reviewer claimed it, or it is done. Take the next one."
+
+
+async def skip_item(visit: Visit) -> Response:
+    """Skip an item and show the next; skips are not counted."""
+    return await review_pages.redirect_to_next(visit, await _give_up(visit, claims.skip_item))
+
+
+async def release_item(visit: Visit) -> Response:
+    """Release an item."""
+    await _give_up(visit, claims.release_item)
+    return visit.redirect("queues")
+
+
+async def renew_item(visit: Visit) -> Response:
+    """Hold an item for another lease."""
+    try:
+        async with visit.store.writing() as connection:
+            item_id = await _item(visit, connection)
+            until = await claims.renew_claim(connection, item_id, visit.person.person_id, visit.now)
+    except ClaimLost as lost:
+        raise Refused(409, "No longer yours", NOT_YOURS) from lost
+    if visit.request.headers.get("Accept") == "text/plain":
+        return Response(until.isoformat(), media_type="text/plain")
+    try:
+        return review_pages.redirect_to_decision(visit, UUID(str(visit.form.get("decision", ""))), "held")
+    except ValueError:
+        return visit.redirect("queues")
+
+
+async def add_to_queue(visit: Visit) -> Response:
+    """Add a decision to a queue, for everyone or for one person."""
+    decision_id = visit.path_id("decision_id", review_pages.NOWHERE)
+    login = str(visit.form.get("login", "")).strip()
+    async with visit.store.writing() as connection:
+        subject = await exchanges.load_subject(connection, decision_id)
+        if subject is None:
+            raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
+        visit.require(Right.LEAD, subject.user_id)
+        reader = await records.get_credentials(connection, login) if login else None
+        if login and (reader is None or not may(reader.person, Right.REVIEW, subject.user_id)):
+            raise Refused(400, "Login", "Expected the login of a reviewer of this account, or nothing.")
+        queue = await _hand_queue(visit, subject.user_id)
+        await queues.add_decisions(
+            connection,
+            queue.id,
+            {decision_id: subject.created_at},
+            accounts=visit.accounts(Right.LEAD),
+            assigned_to=reader.person.person_id if reader else None,
+            now=visit.now,
+        )
+        detail = {"queue": queue.name, "for": login}
+        entry = visit.entry(
+            LoggedAction.QUEUE, user_id=subject.user_id, decision_id=decision_id, detail=detail
+        )
+        await access_log.append_entry(connection, entry)
+    return review_pages.redirect_to_decision(visit, decision_id, "leads")
+
+
+async def set_golden_answer(visit: Visit) -> Response:
+    """Set a decision's known answer, or delete it."""
+    decision_id = visit.path_id("decision_id", review_pages.NOWHERE)
+    async with visit.store.writing() as connection:
+        subject = await exchanges.load_subject(connection, decision_id)
+        if subject is None:
+            raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
+        visit.require(Right.LEAD, subject.user_id)
+        act = str(visit.form.get("act", ""))
+        try:
+            if act == "unmark":
+                await golden_answers.forget_known_answer(connection, decision_id)
+            else:
+                await golden_answers.set_known_answer(
+                    connection,
+                    decision_id,
+                    ruling=_ruling(str(visit.form.get("ruling", ""))),
+                    corrected=_corrected(str(visit.form.get("corrected", ""))),
+                    note=str(visit.form.get("note", "")),
+                    by=reviewer_of(visit),
+                )
+        except DecisionGone as gone:
+            raise Refused(410, "The decision is gone", str(gone)) from gone
+        except ReviewRejected as rejected:
+            raise Refused(400, "Invalid known answer", str(rejected)) from rejected
+        entry = visit.entry(
+            LoggedAction.KNOWN_ANSWER,
+            user_id=subject.user_id,
+            decision_id=decision_id,
+            detail={"known answer": "forgotten" if act == "unmark" else "given"},
+        )
+        await access_log.append_entry(connection, entry)
+    return review_pages.redirect_to_decision(visit, decision_id, "leads")
+
+
+async def _hand_queue(visit: Visit, user_id: str) -> Queue:
+    try:
+        queue_id = UUID(str(visit.form.get("queue", "")))
+    except ValueError as error:
+        raise Refused(400, "No such queue", "queue: expected a queue of the list.") from error
+    async with visit.store.reading() as connection:
+        found = await queues.get_queue(connection, queue_id)
+    if found is None or found.closed_at or found.kind is not QueueKind.HAND or not found.is_for((user_id,)):
+        raise Refused(
+            409, "No such queue", "It is closed, or does not take decisions of this account by hand."
+        )
+    return found
+
+
+async def _give_up(visit: Visit, give_up: Callable[..., Awaitable[UUID]]) -> UUID:
+    try:
+        async with visit.store.writing() as connection:
+            return await give_up(connection, await _item(visit, connection), visit.person.person_id)
+    except ClaimLost as lost:
+        raise Refused(409, "No longer yours", NOT_YOURS) from lost
+
+
+async def _item(visit: Visit, connection: AsyncConnection) -> int:
+    """The item that the person holds on the decision of the path.
+
+    Addresses name decisions, because item numbers would disclose golden items, which are made when dealt.
+
+    Raises:
+        ClaimLost: the person holds none.
+    """
+    decision_id = visit.path_id("item_id", review_pages.NOWHERE)
+    held = await queue_items.locked_item(connection, decision_id, visit.person.person_id)
+    if held is None:
+        raise ClaimLost("item: expected one that you hold, got one that is done or held by another person")
+    return held.item_id
+
+
+def _ruling(text: str) -> Ruling:
+    if text not in RULINGS:
+        raise ReviewRejected(f"answer: expected {', '.join(RULINGS)}, got {text[:60]!r}")
+    return Ruling(text)
+
+
+def _corrected(text: str) -> DecisionKind | None:
+    if text and text not in list(DecisionKind):
+        raise ReviewRejected(f"corrected decision: expected {', '.join(DecisionKind)}, got {text[:60]!r}")
+    return DecisionKind(text) if text else None

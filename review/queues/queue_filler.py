@@ -1,0 +1,44 @@
+"""Fills open queues from the audit while the server runs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from db.review_store import Store
+from db.reviews import queue_filling, queues
+from db.reviews.queues import Queue
+from review.http.visit import Site
+from worker.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
+
+EVERY_S: Final = 5.0
+"""Keeps the counts on the pages up to date; taking an item also fills the queue first."""
+
+
+async def run(site: Site) -> None:
+    """Fill all open queues every ``EVERY_S`` until cancelled; during an outage of Postgres, retry."""
+    while True:
+        await asyncio.sleep(EVERY_S)
+        try:
+            await fill_open(site.store, site.now())
+        except StorageUnavailable as error:
+            log.warning("queues_behind", kind=error.kind)
+
+
+async def fill_open(store: Store, now: datetime) -> None:
+    """Fill all open queues, each in its own transaction."""
+    async with store.reading() as connection:
+        opened = await queues.list_open_queues(connection)
+    for queue in opened:
+        await fill(store, queue, now)
+
+
+async def fill(store: Store, queue: Queue, now: datetime) -> None:
+    """Fill one queue."""
+    async with store.writing() as connection:
+        await queue_filling.fill_queue(connection, queue, now)

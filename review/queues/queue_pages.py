@@ -1,0 +1,154 @@
+"""Queues: listing, opening and closing them, and taking the next item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+
+from db import access_log
+from db.access_log import LoggedAction
+from db.review_store import AsyncConnection
+from db.reviews import claims, queues, rulings
+from db.reviews.queue_loads import QueueLoad
+from db.reviews.queues import (
+    Queue,
+    QueueKind,
+    Stratum,
+)
+from db.reviews.rulings import ReviewRejected
+from review.access import Right
+from review.http.visit import Refused, Visit
+from review.queues import queue_filler, queue_form, review_pages
+from review.queues.queue_loads import list_open_queues
+
+KINDS: Final = {
+    QueueKind.ESCALATIONS: "every decision handed to a person",
+    QueueKind.SAMPLE: "a sample of decisions without a reply",
+    QueueKind.SECOND: "blind second readings",
+    QueueKind.HAND: "added by hand",
+}
+STRATA: Final = {
+    Stratum.NONE: "",
+    Stratum.REASON_CODE: "from each reason",
+    Stratum.MATCHED_RULE: "from each rule",
+}
+"""The strata of a sample, in words."""
+
+
+async def list_queues(visit: Visit) -> Response:
+    """List the open queues of the person's accounts with their loads."""
+    return await _index(visit)
+
+
+async def take_next(visit: Visit) -> Response:
+    """Claim the next item of a queue."""
+    await queue_filler.fill_open(visit.store, visit.now)
+    return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOWHERE))
+
+
+async def create_queue(visit: Visit) -> Response:
+    """Open a queue."""
+    form = {name: str(visit.form.get(name, "")) for name in queue_form.FIELDS}
+    try:
+        new_queue = queue_form.parse_queue_form(form)
+        async with visit.store.writing() as connection:
+            queue_id = await queues.create_queue(
+                connection,
+                new_queue,
+                accounts=visit.accounts(Right.LEAD),
+                created_by=visit.person.login,
+                now=visit.now,
+            )
+            detail = {"opened": str(queue_id), "name": new_queue.name}
+            await access_log.append_entry(connection, visit.entry(LoggedAction.QUEUE, detail=detail))
+            opened = await queues.get_queue(connection, queue_id)
+    except ReviewRejected as rejected:
+        return await _index(visit, status=400, problem=str(rejected), form=form)
+    if opened is not None:
+        await queue_filler.fill(visit.store, opened, visit.now)
+    return visit.redirect("queues")
+
+
+async def confirm_close(visit: Visit) -> Response:
+    """Show the consequences of closing a queue."""
+    async with visit.store.reading() as connection:
+        queue = await _closable(visit, connection)
+        shown = await list_open_queues(visit, connection)
+    load = next((each.load for each in shown if each.queue.id == queue.id), QueueLoad())
+    return visit.render("queues/close.html", queue=queue, load=load)
+
+
+async def close_queue(visit: Visit) -> Response:
+    """Close a queue; its items stay stored for the figures."""
+    async with visit.store.writing() as connection:
+        queue = await _closable(visit, connection)
+        if not await queues.close_queue(connection, queue.id, visit.now):
+            raise _closed_already()
+        await access_log.append_entry(
+            connection, visit.entry(LoggedAction.QUEUE, detail={"closed": str(queue.id)})
+        )
+    return visit.redirect("queues", query=f"closed={queue.id}")
+
+
+async def restore_skipped(visit: Visit) -> Response:
+    """Restore the items that the person skipped."""
+    queue_id = visit.path_id("queue_id", review_pages.NOWHERE)
+    async with visit.store.writing() as connection:
+        await claims.restore_skipped(connection, queue_id, visit.person.person_id)
+    return visit.redirect("queues")
+
+
+async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
+    """The queue of the path, if this person may close it.
+
+    Raises:
+        Refused: it does not exist, is already closed, or this person may not close it.
+    """
+    queue = await queues.get_queue(connection, visit.path_id("queue_id", review_pages.NOWHERE))
+    if queue is None or not queue.is_for(visit.accounts(Right.LEAD)):
+        raise Refused(404, "Not found", "There is no such queue.")
+    if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
+        raise Refused(403, "Not allowed", "Only its author or a lead of every account may close it.")
+    if queue.closed_at is not None:
+        raise _closed_already()
+    return queue
+
+
+def _closed_already() -> Refused:
+    return Refused(409, "Already closed", "Another person has already closed this queue.")
+
+
+async def _just_closed(visit: Visit, connection: AsyncConnection) -> Queue | None:
+    """The queue that was just closed, named in the address."""
+    try:
+        queue = await queues.get_queue(connection, UUID(visit.request.query_params.get("closed", "")))
+    except ValueError:
+        return None
+    is_known = queue is not None and queue.closed_at and queue.is_for(visit.accounts(Right.LEAD))
+    return queue if is_known and visit.may(Right.LEAD) else None
+
+
+async def _index(
+    visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
+) -> Response:
+    async with visit.store.reading() as connection:
+        closed = await _just_closed(visit, connection)
+        shown = await list_open_queues(visit, connection)
+        undo = await rulings.undoable_review(connection, visit.person.person_id, visit.now)
+    return visit.render(
+        "queues/index.html",
+        status=status,
+        shown=shown,
+        closed=closed,
+        undo=undo,
+        empty=visit.request.query_params.get("empty", ""),
+        problem=problem,
+        form=form or {},
+        kinds=KINDS,
+        strata=STRATA,
+        accounts=visit.accounts(Right.REVIEW),
+        mine=visit.accounts(Right.LEAD),
+    )

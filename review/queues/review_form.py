@@ -1,0 +1,85 @@
+"""The review form: its fields, and parsing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from db.reviews.rulings import (
+    RULINGS,
+    Remedy,
+    Reviewer,
+    ReviewRejected,
+    Ruling,
+    RulingReason,
+)
+from db.reviews.submission import Submission
+from review.http.visit import Visit
+from worker.model import DecisionKind
+
+Word = TypeVar("Word", Ruling, RulingReason, DecisionKind, Remedy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDraft:
+    """The fields of the review form as text; empty when not chosen."""
+
+    ruling: str = ""
+    reason: str = ""
+    note: str = ""
+    corrected: str = ""
+    remedy: str = Remedy.NONE
+
+
+def reviewer_of(visit: Visit) -> Reviewer:
+    """The signed-in person as a reviewer."""
+    return Reviewer(person_id=visit.person.person_id, login=visit.person.login)
+
+
+def parse_review_form(visit: Visit) -> ReviewDraft:
+    """The submitted fields of the form."""
+    fields = {name: str(visit.form.get(name, "")) for name in ("ruling", "reason", "note", "corrected")}
+    return ReviewDraft(**fields, remedy=str(visit.form.get("remedy", "")) or Remedy.NONE)
+
+
+def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submission:
+    """The submission of a form.
+
+    Raises:
+        ReviewRejected: a field has an unknown value.
+    """
+    ruling = _word(Ruling, "ruling", draft.ruling, RULINGS)
+    if ruling is None:
+        raise ReviewRejected(f"ruling: expected {', '.join(RULINGS)}, got nothing")
+    return Submission(
+        decision_id=decision_id,
+        reviewer=reviewer_of(visit),
+        ruling=ruling,
+        reason=_word(RulingReason, "reason", draft.reason, tuple(RulingReason)),
+        note=draft.note.replace("\r\n", "\n"),
+        corrected=_word(DecisionKind, "corrected decision", draft.corrected, tuple(DecisionKind)),
+        remedy=_word(Remedy, "remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
+        seen=last_seen_of(visit),
+    )
+
+
+def last_seen_of(visit: Visit) -> UUID | None:
+    """The newest review on the page of the form.
+
+    Raises:
+        ReviewRejected: the field is not an id.
+    """
+    text = str(visit.form.get("seen", ""))
+    try:
+        return UUID(text) if text else None
+    except ValueError as error:
+        raise ReviewRejected("seen: expected an id from the page, got another value; reload it") from error
+
+
+def _word(kind: type[Word], name: str, text: str, known: tuple[Word, ...]) -> Word | None:
+    if not text:
+        return None
+    if text not in known:
+        raise ReviewRejected(f"{name}: expected {', '.join(known)}, got {text[:60]!r}")
+    return kind(text)

@@ -1,1 +1,0 @@
-"""Saying what one thinks of decisions: the panel, drafts, queues, many at once."""

@@ -1,1 +1,0 @@
-"""One decision told: its sentence, marks, margins and trace."""

@@ -1,0 +1,143 @@
+"""Codes, failures, counts and durations in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import orjson
+
+from worker.model import DecisionKind
+from worker.reasons import Reason
+from worker.rules.model import MatchMethod
+
+MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
+    MatchMethod.EXACT: "exact match",
+    MatchMethod.CASE: "other case",
+    MatchMethod.WIDTH: "full-width or half-width letters",
+    MatchMethod.ACCENT: "other accents",
+    MatchMethod.VARIANT: "spelling variant",
+    MatchMethod.HOMOGLYPH: "look-alike letters of another script",
+    MatchMethod.LEET: "digits or signs for letters",
+    MatchMethod.REPEAT: "repeated letters",
+    MatchMethod.INVISIBLE: "invisible characters inside",
+    MatchMethod.SEPARATED: "separated letters",
+    MatchMethod.GLUED: "words run together",
+    MatchMethod.MASKED: "masked letters",
+    MatchMethod.TYPO: "one letter differs",
+    MatchMethod.REGEX: "regular expression",
+}
+DECISION_LABELS: Final[Mapping[str, str]] = {
+    DecisionKind.RESPOND: "Replied",
+    DecisionKind.IGNORE: "No reply",
+    DecisionKind.ESCALATE: "Handed to a person",
+}
+"""Total; addresses, files and the JSON API keep the codes."""
+REASON_GROUPS: Final[Mapping[str, str]] = {"blocked": "Blocked", "failed": "Silent failures"}
+"""Labels of the groups in ``review.reason_labels``."""
+ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
+    "timeout": "timed out",
+    "connection": "no connection",
+    "rate_limited": "too many requests",
+    "server_error": "server error",
+    "malformed": "an unreadable answer",
+    "empty": "an empty answer",
+    "rejected": "refused",
+    "misconfigured": "refused: the endpoint is misconfigured",
+    "detector": "its filter failed",
+}
+"""How an attempt ended, as ``worker.adapters`` names it."""
+DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
+    "no_evidence": "no passage supports it",
+    "invalid_citation": "it cites a passage that does not exist",
+    "wrong_language": "it is in the wrong language",
+    "mixed_scripts": "its words mix look-alike letters of two scripts",
+    "moderation_hit": "moderation flagged it",
+    "empty_reply": "it was empty",
+    "citations_only": "it held nothing but citations",
+    "no_words": "it held no words",
+    "refusal": "it only says that it has no answer",
+    "context_too_large": "its passages were too long to check",
+    "judge_unavailable": "the judge did not answer",
+    "undecided": "its words did not decide it",
+    "ungrounded": "its facts are not in the passages",
+    "TOOL_FAILURE": "a tool failed, or it says so (TOOL_FAILURE)",
+    "TIMEOUT": "a time limit was reached, or it says so (TIMEOUT)",
+    "TECHNICAL_LIMITATION": "it names a technical limitation (TECHNICAL_LIMITATION)",
+    "INSUFFICIENT_INFO": "it says that information is missing (INSUFFICIENT_INFO)",
+    "AMBIGUOUS_QUERY": "it calls the question ambiguous (AMBIGUOUS_QUERY)",
+    "UNCERTAINTY": "it sounds uncertain (UNCERTAINTY)",
+}
+"""Problems of a draft, by the names that policies give them."""
+MOST_CHARS: Final = 80
+
+
+def match_wording(joined: str) -> str:
+    """How a rule matched, such as ``leet+separated``, in words."""
+    known = [
+        MATCH_METHODS[MatchMethod(each)] if each in MATCH_METHODS else each
+        for each in joined.split("+")
+        if each
+    ]
+    return ", ".join(known)
+
+
+def decision_label(decision: str) -> str:
+    """A decision in words; the code of another release unchanged."""
+    return DECISION_LABELS.get(decision, decision)
+
+
+def reason_label(name: str) -> str:
+    """A reason code or a group in words; the code of another release unchanged."""
+    return REASON_GROUPS.get(name) or (Reason(name).spec.label if name in Reason.__members__ else name)
+
+
+def attempt_wording(outcome: str) -> str:
+    """How an attempt ended, in words."""
+    return ATTEMPT_OUTCOMES.get(outcome, outcome.replace("_", " "))
+
+
+def count_wording(times: int) -> str:
+    """How often, in words: once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(times, f"{times} times")
+
+
+def duration_wording(seconds: float) -> str:
+    """A duration in the largest fitting unit: ``12 ms``, ``90 s``, ``3 h 20 min``, ``2 days``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    if minutes < 120 and minutes != 60:
+        return f"{minutes} min"
+    if (minutes % 1440 == 0 and minutes > 1440) or minutes > 4 * 1440:
+        return f"{round(minutes / 1440)} days"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def shortened(text: str) -> str:
+    """A name or a rule, cut at 80 characters."""
+    return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "…"
+
+
+def value_wording(value: object) -> str:
+    """A stored value as JSON; a list of texts joined by commas."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return orjson.dumps(value).decode()
+
+
+def percent(share: float | None) -> str:
+    """A share of 0..1 in percent, one decimal below ten."""
+    if share is None:
+        return "–"
+    return f"{share * 100:.1f} %" if abs(share) < 0.1 else f"{share * 100:.0f} %"
+
+
+def amount(number: float | None) -> str:
+    """A number with a thin space between thousands."""
+    if number is None:
+        return "–"
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")

@@ -1,0 +1,41 @@
+"""Celery's consumer, for a Redis that refuses commands: full, read-only or loading."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from celery.worker.consumer import Consumer
+from kombu.common import ignore_errors
+
+PAUSE_S: Final = 1.0
+
+
+class PatientConsumer(Consumer):  # type: ignore[misc]  # Celery has no types
+    """Closes an unusable connection, and pauses before the next.
+
+    Celery 5.7 keeps a connection open when its first write is refused, because the step that closes
+    connections does not know it yet, and reconnects at once: 11 new connections a second on a full Redis.
+    Remove this class when Celery's ``Consumer.connect`` closes a connection that it could not register.
+    """
+
+    def connect(self) -> Any:
+        """A connection registered with the event loop; closed when the registration fails."""
+        connection = self.connection_for_read(heartbeat=self.amqheartbeat)
+        try:
+            if self.hub:
+                connection.transport.register_with_event_loop(connection.connection, self.hub)
+        except Exception:
+            ignore_errors(connection, connection.close)  # type: ignore[no-untyped-call]
+            raise
+        return connection
+
+    def on_connection_error_before_connected(self, exc: Exception) -> None:
+        """Report, then pause."""
+        super().on_connection_error_before_connected(exc)
+        time.sleep(PAUSE_S)
+
+    def on_connection_error_after_connected(self, exc: Exception) -> None:
+        """Report and close, then pause."""
+        super().on_connection_error_after_connected(exc)
+        time.sleep(PAUSE_S)

@@ -1,0 +1,148 @@
+"""An output stream that takes every entry once, from one relay at a time, even if a relay was frozen."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+from redis.asyncio import Redis
+from redis.exceptions import OutOfMemoryError, RedisError
+
+from tasks.memory import memory
+from worker.errors import StreamFull
+
+MARK_TTL_S: Final = 7 * 86_400
+BATCH: Final = 100
+"""Most entries of one script call, which blocks the server while it runs."""
+LEASE_S: Final = 5.0
+"""Life of a relay's right to send. Shorter than ``db.outbox.HOLD_S``: the right must end before the lock."""
+RESERVE: Final = 0.1
+"""Share of ``maxmemory`` that our entries may use above it, so that publishers cannot stop replies."""
+
+ACQUIRE: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease; ARGV[1] token, ARGV[2] milliseconds it lives.
+return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0
+"""
+RELEASE: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease; ARGV[1] token.
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+SEND: Final = """
+-- KEYS[1] stream, KEYS[2] lease, KEYS[3..] marks of the entries; ARGV[1] token, ARGV[2] seconds a mark lives,
+-- ARGV[3..] key and data of each entry. Redis checks its memory at the start only: it adds all or none.
+-- A relay whose lease has ended read its entries too long ago: it sends nothing.
+-- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres.
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+for i = 3, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 0 then
+    redis.call('XADD', KEYS[1], '*', 'key', ARGV[2 * i - 3], 'data', ARGV[2 * i - 2])
+    redis.call('SET', KEYS[i], '1', 'EX', ARGV[2])
+  end
+end
+return #KEYS - 2
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """One entry to append.
+
+    Attributes:
+        mark: unique id of the entry within its stream.
+        key: deduplication key for readers.
+        body: its JSON object.
+    """
+
+    mark: str
+    key: str
+    body: Mapping[str, object]
+
+
+class OnceStream:
+    """A stream that we write and others read.
+
+    Args:
+        redis: its server.
+        name: its key.
+    """
+
+    def __init__(self, redis: Redis, name: str) -> None:
+        self.redis = redis
+        self.name = name
+        self.lease_key = f"{{{name}}}:relay"
+        self.acquire = redis.register_script(ACQUIRE)
+        self.release = redis.register_script(RELEASE)
+        self.send = redis.register_script(f"#!lua{SEND}")
+        self.send_over_limit = redis.register_script(f"#!lua flags=allow-oom{SEND}")
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Lease | None]:
+        """The right to send, for ``LEASE_S`` at most; None while another relay holds it.
+
+        Read the entries to send after you have the lease.
+        """
+        token = secrets.token_hex(8)
+        if not await self.acquire(keys=[self.lease_key], args=[token, int(LEASE_S * 1000)]):
+            yield None
+            return
+        lease = Lease(self, token)
+        try:
+            yield lease
+        finally:
+            await lease.end()
+
+
+class Lease:
+    """One relay's right to send on a stream; ``OnceStream.lease`` gives it."""
+
+    def __init__(self, stream: OnceStream, token: str) -> None:
+        self._stream = stream
+        self._token = token
+
+    async def put(self, entries: Sequence[Outgoing]) -> int:
+        """Append the entries that are missing, in order; how many of the first ones the stream holds now.
+
+        Fewer than given: the lease has ended, and another relay sends the rest.
+
+        Raises:
+            StreamFull: the server has no memory left, nor the reserve.
+            RedisError: the outcome is unknown; safe to repeat.
+        """
+        sent = 0
+        try:
+            for first in range(0, len(entries), BATCH):
+                batch = entries[first : first + BATCH]
+                there = await self._put_batch(batch)
+                sent += there
+                if there < len(batch):
+                    break
+        except (RedisError, OSError):
+            await self.end()  # a request still in flight must find no lease
+            raise
+        return sent
+
+    async def end(self) -> None:
+        """Release the lease; when Redis does not answer, it expires."""
+        with suppress(RedisError, OSError):
+            await self._stream.release(keys=[self._stream.lease_key], args=[self._token])
+
+    async def _require_reserve(self) -> None:
+        found = await memory(self._stream.redis)
+        if found.share >= 1 + RESERVE:
+            raise StreamFull(f"{self._stream.name}: Redis is full beyond the reserve for replies: {found}")
+
+    async def _put_batch(self, entries: Sequence[Outgoing]) -> int:
+        name = self._stream.name
+        keys = [name, self._stream.lease_key, *(f"{{{name}}}:sent:{entry.mark}" for entry in entries)]
+        args: list[str | bytes | int] = [self._token, MARK_TTL_S]
+        for entry in entries:
+            args += [entry.key, orjson.dumps(dict(entry.body))]
+        try:
+            return int(await self._stream.send(keys=keys, args=args))
+        except OutOfMemoryError:
+            await self._require_reserve()
+            return int(await self._stream.send_over_limit(keys=keys, args=args))

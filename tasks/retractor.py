@@ -1,0 +1,81 @@
+"""Retractions: withdrawn replies to the retraction stream, each once, after the undo window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from db.pool import Pool
+from db.reviews import retractions
+from db.reviews.retractions import Retraction
+from tasks.once_stream import OnceStream, Outgoing
+from worker.errors import StorageUnavailable, StreamFull
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 200
+LOOK_S: Final = 5.0
+"""Pause between two looks, each one index scan; the undo window before it is 60 s."""
+
+
+class Retractor:
+    """Asks channels to remove replies, one retractor at a time over the whole fleet.
+
+    Args:
+        pool: the worker's connections.
+        redis: the server of the retraction stream.
+        stream: key of the retraction stream.
+        now: the wall clock.
+    """
+
+    def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
+        self._pool = pool
+        self._stream = OnceStream(redis, stream)
+        self._now = now
+
+    async def run(self) -> None:
+        """Look every ``LOOK_S``, until cancelled."""
+        while True:
+            try:
+                while await self.deliver_batch() == BATCH:
+                    pass
+            except (StorageUnavailable, StreamFull, RedisError, OSError) as error:
+                log.warning("retraction_postponed", error=type(error).__name__)
+            await asyncio.sleep(LOOK_S)
+
+    async def deliver_batch(self) -> int | None:
+        """Append up to ``BATCH`` due retractions; how many, None while another holds them."""
+        async with self._stream.lease() as lease:
+            if lease is None:
+                return None
+            async with retractions.due_retractions(self._pool, self._now(), BATCH) as batch:
+                if batch is None:
+                    return None
+                found = batch.retractions
+                there = found and found[: await lease.put([_outgoing(each) for each in found])]
+                if there:
+                    await batch.delivered([each.retraction_id for each in there], self._now())
+        for each in there:
+            log.info("reply_retracted", event_id=each.event_id, decision_id=str(each.decision_id))
+        return len(there) if len(there) == len(found) else None
+
+
+def _outgoing(retraction: Retraction) -> Outgoing:
+    body = {
+        "event_id": retraction.event_id,
+        "user_id": retraction.user_id,
+        "decision_id": str(retraction.decision_id),
+        "review_id": str(retraction.review_id),
+        "conversation_id": retraction.conversation_id,
+        "message_id": retraction.message_id,
+        "scope": retraction.scope,
+        "retracted_at": retraction.created_at.isoformat(),
+    }
+    key = f"{retraction.user_id}/{retraction.event_id}"
+    return Outgoing(mark=str(retraction.review_id), key=key, body=body)

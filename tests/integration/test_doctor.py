@@ -1,0 +1,282 @@
+"""``hushgate doctor`` and the model endpoints: what it finds without paying, and what real calls prove."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from sandbox.server import SandboxHandle
+from tests.support.terminal import Ended, Shell
+
+KEY = "sk-hunter2-of-this-test"
+MODEL = "openai/gpt-4.1-mini"
+MODERATION = "omni-moderation-latest"
+CHAT_ANSWER = {
+    "model": f"{MODEL}-2025",
+    "choices": [{"message": {"content": "Hi"}, "finish_reason": "length"}],
+    "usage": {"prompt_tokens": 8, "completion_tokens": 1},
+}
+SCORES = {"model": MODERATION, "results": [{"categories": {"hate": False}, "category_scores": {"hate": 0.1}}]}
+Answers = Mapping[str, tuple[int, Any]]
+
+
+@contextmanager
+def serving(handler: Any) -> Iterator[str]:
+    """A server on loopback; its address without a path."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class Api(BaseHTTPRequestHandler):
+    """Answers JSON by path; 404 as JSON elsewhere."""
+
+    answers: ClassVar[Answers] = {}
+    asked: ClassVar[list[tuple[str, Any]]] = []
+
+    def do_GET(self) -> None:
+        """The answer of this path."""
+        self._answer(None)
+
+    def do_POST(self) -> None:
+        """The answer of this path; the body is kept."""
+        self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def _answer(self, body: Any) -> None:
+        self.asked.append((self.path, body))
+        status, answer = self.answers.get(self.path, (404, {"error": {"message": "unknown path"}}))
+        sent = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing."""
+
+
+class Files(SimpleHTTPRequestHandler):
+    """A plain static file server."""
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def api(answers: Answers) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """An API with these answers: its address, and what it was asked."""
+    asked: list[tuple[str, Any]] = []
+    with serving(type("OneApi", (Api,), {"answers": answers, "asked": asked})) as url:
+        yield url, asked
+
+
+def listing(*names: str) -> tuple[int, Any]:
+    """A list of models."""
+    return 200, {"object": "list", "data": [{"id": name} for name in names]}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A shell whose Postgres and Redis are away; this file looks at endpoints only."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "DATABASE_URL": "postgresql://u@127.0.0.1:1/x",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "OPENAI_API_KEY": KEY,
+        "OPENROUTER_API_KEY": KEY,
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def doctor(shell: Shell, url: str, *words: str, **env: str) -> tuple[dict[str, dict[str, str]], Ended]:
+    """Check -> its line, with both endpoints at this URL."""
+    ended = shell.run("doctor", *words, env={"OPENAI_BASE_URL": url, "OPENROUTER_BASE_URL": url, **env})
+    return {row["check"]: row for row in ended.rows}, ended
+
+
+def test_a_base_url_without_its_path_is_corrected(shell: Shell, sandbox: SandboxHandle) -> None:
+    """The API lies below /v1: doctor fails and names the URL to set."""
+    found, ended = doctor(shell, sandbox.base_url.removesuffix("/v1"))
+
+    assert ended.code == 1
+    assert found["model endpoint"]["state"] == found["moderation endpoint"]["state"] == "fail"
+    assert found["model endpoint"]["fix"] == f"set OPENROUTER_BASE_URL={sandbox.base_url}"
+    assert found["moderation endpoint"]["fix"] == f"set OPENAI_BASE_URL={sandbox.base_url}"
+
+
+def test_a_base_url_with_the_path_of_a_call_is_corrected(shell: Shell, sandbox: SandboxHandle) -> None:
+    """Vendors' pages print the address of the call; the base URL is what stands before it."""
+    found, _ = doctor(shell, f"{sandbox.base_url}/chat/completions")
+
+    assert found["model endpoint"]["fix"] == f"set OPENROUTER_BASE_URL={sandbox.base_url}"
+
+
+@pytest.mark.parametrize("path", ["", "/v1", "/docs"])
+def test_a_static_file_server_is_no_endpoint(shell: Shell, tmp_path: Path, path: str) -> None:
+    """It answers with HTML, whether the file exists or not: doctor fails."""
+    for folder in (tmp_path, tmp_path / "docs"):
+        folder.mkdir(exist_ok=True)
+        (folder / "models").mkdir()
+        (folder / "models" / "index.html").write_text("<!doctype html><title>models</title>")
+    with serving(partial(Files, directory=str(tmp_path))) as url:
+        found, ended = doctor(shell, f"{url}{path}")
+
+    assert ended.code == 1
+    for check in ("model endpoint", "moderation endpoint"):
+        assert found[check]["state"] == "fail"
+        assert "expected a list of models, got an HTML page" in found[check]["found"]
+        assert "/v1" in found[check]["fix"]
+
+
+def test_a_model_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
+    """A warning with near names, as some endpoints answer to names they do not list."""
+    with api({"/v1/models": listing("openai/gpt-4.1", "openai/gpt-4.1-nano", MODERATION)}) as (url, asked):
+        found, _ = doctor(shell, f"{url}/v1")
+
+    assert (found["model endpoint"]["state"], found["moderation endpoint"]["state"]) == ("warn", "ok")
+    assert f"lists 3 models, without HUSHGATE_LLM_MODEL '{MODEL}'" in found["model endpoint"]["found"]
+    assert "openai/gpt-4.1-nano" in found["model endpoint"]["fix"]
+    assert MODERATION not in found["model endpoint"]["fix"]
+    assert "hushgate doctor --live" in found["model endpoint"]["fix"]
+    assert {path for path, _ in asked} == {"/v1/models"}
+
+
+@pytest.mark.parametrize("listed", [MODEL, "openai/*", "*"])
+def test_a_model_that_the_endpoint_lists_is_fit(shell: Shell, listed: str) -> None:
+    """By its name or by a pattern, as gateways list them; a variant after a colon is of the same model."""
+    with api({"/v1/models": listing(listed)}) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_LLM_MODEL=f"{MODEL}:floor")
+
+    assert (found["model endpoint"]["state"], found["model endpoint"]["fix"]) == ("ok", "")
+
+
+def test_a_judge_that_the_endpoint_does_not_list_is_found(shell: Shell) -> None:
+    """HUSHGATE_JUDGE_MODEL is checked where it names another model."""
+    with api({"/v1/models": listing(MODEL)}) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1", HUSHGATE_JUDGE_MODEL="judge-9")
+
+    assert "HUSHGATE_JUDGE_MODEL 'judge-9'" in found["model endpoint"]["found"]
+
+
+def test_an_endpoint_without_a_list_is_a_warning(shell: Shell) -> None:
+    """Nothing was checked, so doctor does not say ok; it names the way to find out."""
+    with api({}) as (url, _):
+        found, _ = doctor(shell, f"{url}/v1")
+
+    assert found["model endpoint"]["state"] == "warn"
+    assert "hushgate doctor --live" in found["model endpoint"]["fix"]
+
+
+def test_without_live_nothing_is_paid(shell: Shell, sandbox: SandboxHandle) -> None:
+    """Not one call of the sandbox is counted."""
+    doctor(shell, sandbox.base_url, HUSHGATE_EMBEDDING_MODEL="hash")
+
+    assert [sandbox.calls(route) for route in ("chat", "moderations", "embeddings")] == [0, 0, 0]
+
+
+def test_live_makes_one_real_call_of_each_kind(shell: Shell) -> None:
+    """One output token of the model that is set, and one moderation; both say what they cost."""
+    answers = {
+        "/v1/models": listing(MODEL, MODERATION),
+        "/v1/chat/completions": (200, CHAT_ANSWER),
+        "/v1/moderations": (200, SCORES),
+    }
+    with api(answers) as (url, asked):
+        found, _ = doctor(shell, f"{url}/v1", "--live")
+    calls = [(path, body) for path, body in asked if body is not None]
+
+    assert [path for path, _ in calls] == ["/v1/chat/completions", "/v1/moderations"]
+    assert (calls[0][1]["model"], calls[0][1]["max_tokens"]) == (MODEL, 1)
+    assert calls[1][1]["model"] == MODERATION
+    assert found["live model call"]["state"] == found["live moderation call"]["state"] == "ok"
+    assert found["live model call"]["found"].endswith("8 + 1 tokens")
+
+
+def test_live_passes_with_the_sandbox(shell: Shell, sandbox: SandboxHandle) -> None:
+    """Chat, moderation and embedding."""
+    found, _ = doctor(shell, sandbox.base_url, "--live", HUSHGATE_EMBEDDING_MODEL="hash")
+
+    assert {name: row["state"] for name, row in found.items() if name.startswith("live")} == {
+        "live model call": "ok",
+        "live moderation call": "ok",
+        "live embedding call": "ok",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "fix"),
+    [
+        ("401", "set OPENROUTER_API_KEY to a key that the endpoint accepts"),
+        ("403", "set OPENROUTER_API_KEY to a key that the endpoint accepts"),
+        ("404", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
+        ("400", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
+        ("429", "check the quota and the rate limits of OPENROUTER_API_KEY"),
+        ("500", "check OPENROUTER_BASE_URL and the network, or ask the provider"),
+        ("reset", "check OPENROUTER_BASE_URL and the network, or ask the provider"),
+        ("malformed", "check HUSHGATE_LLM_MODEL and OPENROUTER_BASE_URL"),
+    ],
+)
+def test_a_live_call_that_fails_says_what_to_correct(
+    shell: Shell, sandbox: SandboxHandle, fault: str, fix: str
+) -> None:
+    """The variable, and what happens to events meanwhile; the key is in no line."""
+    sandbox.add_rule("chat", fault)
+    found, ended = doctor(shell, sandbox.base_url, "--live")
+
+    assert ended.code == 1
+    assert found["live model call"]["state"] == "fail"
+    assert found["live model call"]["fix"].startswith(fix)
+    assert "LLM_ERROR" in found["live model call"]["fix"]
+    assert found["live moderation call"]["state"] == "ok"
+    assert KEY not in ended.out + ended.err
+
+
+def test_a_moderation_call_that_fails_says_what_to_correct(shell: Shell, sandbox: SandboxHandle) -> None:
+    """A revoked key is found before events are."""
+    sandbox.add_rule("moderations", "401")
+    found, _ = doctor(shell, sandbox.base_url, "--live")
+
+    assert found["live moderation call"]["state"] == "fail"
+    assert found["live moderation call"]["fix"].startswith(
+        "set OPENAI_API_KEY to a key that the endpoint accepts"
+    )
+
+
+def test_a_key_that_the_endpoint_repeats_is_masked(shell: Shell) -> None:
+    """Vendors quote the key they refuse."""
+    refusal = (401, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    with api({"/v1/models": listing("*"), "/v1/chat/completions": refusal}) as (url, _):
+        found, ended = doctor(shell, f"{url}/v1", "--live")
+
+    assert "Incorrect API key provided: ********" in found["live model call"]["found"]
+    assert KEY not in ended.out + ended.err
+
+
+def test_a_static_file_server_fails_the_live_call(shell: Shell, tmp_path: Path) -> None:
+    """It takes no POST: no answer of a model."""
+    with serving(partial(Files, directory=str(tmp_path))) as url:
+        found, ended = doctor(shell, f"{url}/v1", "--live")
+
+    assert ended.code == 1
+    assert found["live model call"]["state"] == found["live moderation call"]["state"] == "fail"
+
+
+def test_offline_and_live_exclude_each_other(shell: Shell) -> None:
+    """A usage error, exit code 2."""
+    ended = shell.run("doctor", "--offline", "--live")
+
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "--offline, --live: expected one of them, got both\n"

@@ -1,0 +1,436 @@
+"""``hushgate explain``: each state of an event, on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from redis import Redis
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from cli.exit_codes import ExitCode
+from db import dead_letters, decisions, logins, outbox
+from db.dead_letters import DeadLetter
+from db.logins import Service
+from db.people.records import Role
+from db.pool import create_pool
+from db.reviews import submission
+from db.reviews.rulings import Remedy, Reviewer, Ruling, RulingReason
+from db.reviews.submission import StoredReview, Submission
+from tasks import entry_lookup
+from tasks.publish import append
+from tasks.stream import Lanes, connect
+from tests.support.audited import blocked, ignored, record, replied, rows
+from tests.support.reviewing import add_person, stored
+from tests.support.samples import event
+from tests.support.terminal import Shell
+from worker.errors import PayloadRejected
+from worker.model import Decision
+
+STREAM = "hushgate:events"
+AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
+
+
+@pytest.fixture
+def shell(database_url: str, redis_url: str, tmp_path: Path) -> Shell:
+    """A shell with both addresses."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def publish(redis_url: str, *event_ids: str, **changes: Any) -> Sequence[str]:
+    """Publish events of one conversation; their entry ids."""
+    known = {"user_id": "acme", "scope": "chat", "conversation_id": "c", "message_id": "m", "author_id": "a"}
+    known |= {"text": "hello", "created_at": datetime.now(UTC).isoformat()}
+    with Redis.from_url(redis_url) as redis:
+        return append(
+            redis, [json.dumps(known | {"event_id": each} | changes).encode() for each in event_ids]
+        )
+
+
+def as_worker(
+    redis_url: str, act: Callable[[Lanes], Awaitable[object]] = lambda lanes: lanes.read(10)
+) -> None:
+    """Do what a worker with a heartbeat of a minute does."""
+
+    async def run() -> None:
+        async with connect(redis_url) as redis:
+            lanes = Lanes(redis, stream=STREAM, worker="host:1", keep_bytes=4096)
+            await lanes.prepare()
+            await lanes.heartbeat(60_000)
+            await act(lanes)
+
+    asyncio.run(run())
+
+
+def explained(shell: Shell, *words: str, code: ExitCode = ExitCode.OK, **env: str | None) -> dict[str, Any]:
+    """The only report of a call that ends with this code."""
+    ended = shell.run("explain", *words, env=env)
+    assert (ended.code, len(ended.rows)) == (code, 1), ended.err
+    return ended.rows[0]
+
+
+def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
+    """Overturn a decision as a reviewer."""
+    person = add_person(url, Role.REVIEWER)
+    given = Submission(
+        decision_id=decided.decision_id,
+        reviewer=Reviewer(person_id=person.person_id, login=person.login),
+        ruling=Ruling.OVERTURN,
+        reason=RulingReason.CONTEXT_MATTERS,
+        remedy=remedy,
+    )
+
+    async def change(connection: AsyncConnection) -> StoredReview:
+        return await submission.submit_review(connection, given, datetime.now(UTC))
+
+    return stored(url, change)
+
+
+def bury(url: str, entry_id: str, payload: bytes, event_id: str | None = None) -> None:
+    """Store a dead letter, with the key of its event when it has one."""
+    why = PayloadRejected(code="poison", field="data", expected="an outcome", got="ten starts")
+    letter = DeadLetter(
+        entry_id=entry_id, payload=payload, size_bytes=len(payload), why=why, at=datetime.now(UTC)
+    )
+
+    async def run() -> None:
+        async with create_pool(url, size=1, application="test") as source:
+            if event_id is None:
+                await dead_letters.store_letter(source, letter)
+            else:
+                await dead_letters.bury_event(source, letter, event(event_id=event_id, entry_id=entry_id))
+
+    asyncio.run(run())
+
+
+def erase(url: str, decided: Decision) -> None:
+    """Delete a decision as the database's owner does on request."""
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL hushgate.erasing = on")
+        connection.execute("DELETE FROM ai_decisions WHERE id = %s", (decided.decision_id,))
+
+
+def test_an_event_that_no_worker_has_read_is_unread(shell: Shell, redis_url: str) -> None:
+    """It has an entry and no lane."""
+    (entry_id,) = publish(redis_url, "unread-1")
+    found = explained(shell, "unread-1")
+    (entry,) = found["entries"]
+
+    assert (found["state"], found["user_id"]) == ("unread", "acme")
+    assert (entry["entry_id"], entry["lane"], entry["starts"]) == (entry_id, None, 0)
+
+
+def test_the_head_of_a_lane_runs_and_the_others_wait(shell: Shell, redis_url: str) -> None:
+    """With place in the lane, owner, heartbeat and how often the entry was handed out."""
+    publish(redis_url, "first", "second")
+    as_worker(redis_url)
+    first, second = explained(shell, "first"), explained(shell, "second")
+    head, next_ = first["entries"][0], second["entries"][0]
+
+    assert (first["state"], second["state"]) == ("running", "waiting")
+    assert [(each["position"], each["lane_entries"], each["starts"]) for each in (head, next_)] == [
+        (1, 2, 1),
+        (2, 2, 0),
+    ]
+    assert head["lane"] == next_["lane"]
+    assert {each["worker"] for each in (head, next_)} == {"host:1"}
+    assert 50 < head["heartbeat_left_s"] <= 60
+    assert 0 <= head["read_s"] < 30
+
+
+def test_the_entry_of_a_worker_without_a_heartbeat_is_stalled(shell: Shell, redis_url: str) -> None:
+    """Until another worker takes the lane over."""
+    publish(redis_url, "stalled-1")
+    as_worker(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.delete(f"{{{STREAM}}}:hb:host:1")
+    found = explained(shell, "stalled-1")
+
+    assert (found["state"], found["entries"][0]["heartbeat_left_s"]) == ("stalled", None)
+
+
+def test_a_lane_that_was_given_back_waits(shell: Shell, redis_url: str) -> None:
+    """Its head has no owner."""
+    publish(redis_url, "given-back")
+    as_worker(redis_url, _read_and_leave)
+    found = explained(shell, "given-back")
+
+    assert (found["state"], found["entries"][0]["worker"]) == ("waiting", None)
+
+
+async def _read_and_leave(lanes: Lanes) -> None:
+    await lanes.read(10)
+    await lanes.leave()
+
+
+def test_looking_changes_nothing(shell: Shell, redis_url: str) -> None:
+    """Every key of Redis has the same value before and after."""
+    publish(redis_url, "same", "same-2")
+    as_worker(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        before = {key: redis.dump(key) for key in redis.keys("*")}
+        explained(shell, "same")
+
+        assert {key: redis.dump(key) for key in redis.keys("*")} == before
+
+
+def test_an_entry_behind_many_others_is_found(
+    shell: Shell, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream is read in pages."""
+    monkeypatch.setattr(entry_lookup, "PAGE", 3)
+    publish(redis_url, *(f"page-{number}" for number in range(10)))
+
+    assert [explained(shell, f"page-{number}")["state"] for number in (0, 2, 3, 9)] == ["unread"] * 4
+
+
+@pytest.mark.parametrize(
+    ("payload", "event_id"),
+    [
+        (b'{"event_id": "esc\\u0061ped", "user_id": "acme"}', "escaped"),
+        (
+            b'{"specversion": "1.0", "id": "7", "source": "shop", "type": "t", "data": {"user_id": "acme",'
+            b' "scope": "chat", "conversation_id": "c", "message_id": "m", "author_id": "a", "text": "hi",'
+            b' "created_at": "2026-11-21T10:00:00Z"}}',
+            "shop#7",
+        ),
+    ],
+)
+def test_an_event_is_found_however_its_id_is_written(
+    shell: Shell, redis_url: str, payload: bytes, event_id: str
+) -> None:
+    """Escaped in JSON, or made of the ids of a CloudEvents envelope."""
+    with Redis.from_url(redis_url) as redis:
+        append(redis, [payload])
+
+    assert explained(shell, event_id)["user_id"] == "acme"
+
+
+def test_an_event_without_an_id_is_found_by_its_entry(shell: Shell, redis_url: str) -> None:
+    """The entry id is its event id."""
+    (entry_id,) = publish(redis_url, "ignored", event_id=None)
+
+    assert explained(shell, entry_id)["state"] == "unread"
+
+
+def test_a_payload_that_will_be_a_dead_letter_says_why(shell: Shell, redis_url: str) -> None:
+    """In the words of the parser."""
+    publish(redis_url, "mail-1", scope="mail")
+    found = explained(shell, "mail-1")
+
+    assert found["entries"][0]["problem"].startswith("scope: expected")
+
+
+def test_a_decided_event_names_its_decision(shell: Shell, database_url: str) -> None:
+    """With reason, time and the version of the settings."""
+    decided = ignored()
+    record(database_url, decided)
+    found = explained(shell, decided.event.event_id)
+
+    assert (found["state"], found["entries"]) == ("decided", [])
+    assert found["decision"]["id"] == str(decided.decision_id)
+    assert (found["decision"]["reason_code"], found["decision"]["settings_version"]) == ("LOW_CONFIDENCE", 1)
+    assert found["exchange"]["state"] == "in_history"
+
+
+def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str, redis_url: str) -> None:
+    """One that is still in the stream is shown too."""
+    decided = ignored(event_id="twice")
+    record(database_url, decided)
+
+    async def again() -> None:
+        async with create_pool(database_url, size=1, application="test") as source:
+            await decisions.find_outcome(source, event(event_id="twice", entry_id="99-0"))
+
+    asyncio.run(again())
+    publish(redis_url, "twice")
+    found = explained(shell, "twice")
+
+    assert (found["state"], found["duplicates"], len(found["entries"])) == ("decided", 1, 1)
+
+
+def test_each_account_with_the_event_id_has_a_report(shell: Shell, database_url: str) -> None:
+    """--account asks for one of them."""
+    record(database_url, *(ignored(event_id="shared", user_id=user_id) for user_id in ("b", "a", "c")))
+    ended = shell.run("explain", "shared")
+
+    assert [row["user_id"] for row in ended.rows] == ["a", "b", "c"]
+    assert explained(shell, "shared", "--account", "b")["user_id"] == "b"
+
+
+def test_an_event_that_was_buried_is_a_dead_letter(shell: Shell, database_url: str) -> None:
+    """Found by its key, or by the event id in a payload that is no event."""
+    bury(database_url, "500-0", b'{"event_id": "poisoned", "user_id": "acme"}', event_id="poisoned")
+    bury(database_url, "500-1", b'{"event_id": "no-event", "user_id": "acme"}')
+    bury(database_url, "500-2", b'{"event_id": "other", "text": "no-event", "user_id": "acme"}')
+    found = [explained(shell, each) for each in ("poisoned", "no-event")]
+
+    assert [each["state"] for each in found] == ["dead_letter", "dead_letter"]
+    assert [[letter["entry_id"] for letter in each["dead_letters"]] for each in found] == [
+        ["500-0"],
+        ["500-1"],
+    ]
+    assert {each["user_id"] for each in found} == {"acme"}
+
+
+def test_a_dead_letter_that_was_published_again_waits(
+    shell: Shell, database_url: str, redis_url: str
+) -> None:
+    """Its new entry counts."""
+    bury(database_url, "501-0", b'{"event_id": "again", "user_id": "acme"}', event_id="again")
+    publish(redis_url, "again")
+
+    assert explained(shell, "again")["state"] == "unread"
+
+
+def test_a_reply_waits_and_is_delivered(shell: Shell, database_url: str) -> None:
+    """As its outbox row says."""
+    decided = replied()
+    record(database_url, decided)
+    before = explained(shell, decided.event.event_id)
+    rows(database_url, "UPDATE outbox SET delivered_at = now() WHERE event_id = %s", decided.event.event_id)
+    after = explained(shell, decided.event.event_id)
+
+    assert (before["reply"]["state"], after["reply"]["state"]) == ("waiting", "delivered")
+
+
+def test_a_reply_that_is_too_late_is_held_back(shell: Shell, database_url: str) -> None:
+    """The relay cancels it."""
+    now = datetime.now(UTC)
+    decided = replied(send_before=now - timedelta(seconds=5))
+    record(database_url, decided)
+
+    async def relay() -> None:
+        async with (
+            create_pool(database_url, size=1, application="test") as source,
+            outbox.waiting_replies(source, 10, now),
+        ):
+            pass
+
+    asyncio.run(relay())
+
+    assert explained(shell, decided.event.event_id)["reply"]["state"] == "held_back"
+
+
+def test_a_reply_that_a_reviewer_removed_in_time_is_cancelled(shell: Shell, database_url: str) -> None:
+    """Its exchange has left the history."""
+    decided = replied(send_before=datetime.now(UTC) + timedelta(days=1))
+    record(database_url, decided)
+    rule(database_url, decided, Remedy.REMOVE)
+    found = explained(shell, decided.event.event_id)
+
+    assert (found["reply"]["state"], found["exchange"]["state"]) == ("cancelled", "removed")
+    assert found["retraction"] is None
+
+
+def test_a_delivered_reply_that_a_reviewer_removed_is_retracted(shell: Shell, database_url: str) -> None:
+    """The request waits for the end of the undo window."""
+    decided = replied()
+    record(database_url, decided)
+    rows(database_url, "UPDATE outbox SET delivered_at = now() WHERE event_id = %s", decided.event.event_id)
+    rule(database_url, decided, Remedy.REMOVE)
+    found = explained(shell, decided.event.event_id)
+
+    assert (found["reply"]["state"], found["retraction"]["delivered_at"]) == ("delivered", None)
+    assert found["retraction"]["not_before"] > found["retraction"]["created_at"]
+
+
+def test_a_sealed_exchange_can_be_restored(shell: Shell, database_url: str) -> None:
+    """By a reviewer who overturns the block."""
+    decided = blocked()
+    record(database_url, decided)
+    before = explained(shell, decided.event.event_id)
+    rule(database_url, decided, Remedy.RESTORE)
+    after = explained(shell, decided.event.event_id)
+
+    assert (before["exchange"]["state"], after["exchange"]["state"]) == ("sealed", "restored")
+    assert before["exchange"]["sealed_until"] is not None
+    assert before["decision"]["matched_rule"] == "flagged_keyword:spam"
+
+
+def test_an_erased_decision_is_named_as_such(shell: Shell, database_url: str) -> None:
+    """Its key remains."""
+    decided = ignored()
+    record(database_url, decided)
+    erase(database_url, decided)
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=120)
+    found = explained(shell, decided.event.event_id)
+
+    assert (found["state"], found["decision"]) == ("not_stored", None)
+    assert "erased" in shown.out
+
+
+def test_a_decision_without_its_key_is_found(shell: Shell, database_url: str) -> None:
+    """Retention deletes keys before decisions."""
+    decided = ignored()
+    record(database_url, decided)
+    rows(database_url, "DELETE FROM event_keys WHERE event_id = %s", decided.event.event_id)
+    rows(
+        database_url,
+        "INSERT INTO purged (table_name, rows) VALUES ('event_keys', 1)"
+        " ON CONFLICT (table_name) DO UPDATE SET rows = purged.rows + 1",
+    )
+
+    assert explained(shell, decided.event.event_id)["state"] == "decided"
+
+
+def test_an_unknown_event_ends_with_1(shell: Shell) -> None:
+    """Both servers were read."""
+    assert explained(shell, "no-such-event", code=ExitCode.NEGATIVE)["state"] == "not_found"
+
+
+def test_a_server_that_is_away_leaves_its_part_unknown(
+    shell: Shell, database_url: str, redis_url: str
+) -> None:
+    """The other server still answers; without a finding the exit code says which kind of failure it was."""
+    decided = ignored()
+    record(database_url, decided)
+    publish(redis_url, "in-the-stream")
+    audit = explained(shell, decided.event.event_id, REDIS_URL=AWAY["REDIS_URL"])
+    stream = explained(shell, "in-the-stream", DATABASE_URL=AWAY["DATABASE_URL"])
+    nothing = explained(shell, "no-such-event", code=ExitCode.UNAVAILABLE, **AWAY)
+
+    assert (audit["state"], list(audit["unknown"])) == ("decided", ["stream"])
+    assert (stream["state"], list(stream["unknown"])) == ("unread", ["audit"])
+    assert (nothing["state"], list(nothing["unknown"])) == ("unknown", ["stream", "audit"])
+    assert "hunter2" not in json.dumps([audit, stream, nothing])
+
+
+def test_a_part_that_the_login_may_not_read_is_unknown(shell: Shell, database_url: str) -> None:
+    """The workers' login reads keys and replies, and neither decisions nor quarantine."""
+    decided = replied()
+    record(database_url, decided)
+    worker = next(each for each in logins.ensure(database_url, {}) if each.service is Service.WORKER)
+    url = logins.url_of(database_url, worker.name, worker.password or "")
+    found = explained(shell, decided.event.event_id, DATABASE_URL=url)
+
+    assert (found["state"], found["reply"]["state"]) == ("decided", "waiting")
+    assert {"decision", "duplicates"} <= set(found["unknown"])
+    assert "permission denied" in found["unknown"]["decision"]
+
+
+def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: str) -> None:
+    """One for each part that knows the event."""
+    decided = replied()
+    record(database_url, decided)
+    publish(redis_url, decided.event.event_id)
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=200)
+
+    assert f"{decided.event.event_id}: The event is decided." in shown.out
+    assert "respond because REPLIED: not sure enough" in shown.out
+    assert "a further entry: a duplicate" in shown.out
+    assert "waits in the outbox since" in shown.out
+    assert "in the stored history" in shown.out

@@ -1,0 +1,149 @@
+"""The file of an export over a real socket: whole for every client, and an error when it is cut."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx2
+import psycopg
+import pytest
+from redis import Redis
+
+from cli.stack import Stack
+from db.people.records import Person, Role
+from review.lists.export_layout import Form
+from tests.integration.test_cli import MANY
+from tests.support.browser.serving import serving
+from tests.support.exporting import cookie_of, finished_export
+from tests.support.reviewing import add_person
+
+ROWS = 4_500
+"""Three pieces: two whole ones and a part of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pages:
+    """Served pages, and a person who may fetch exports from them."""
+
+    address: str
+    cookie: str
+    person: Person
+    database_url: str
+
+    def export(self, form: Form) -> str:
+        """The address of the file of a new export of all rows."""
+        job_id = finished_export(self.database_url, self.person, form, account="many")
+        return f"{self.address}/jobs/{job_id}/file"
+
+    def lose_part(self, url: str, number: int) -> None:
+        """Delete one part of the export at this address."""
+        with psycopg.connect(self.database_url) as connection:
+            query = "DELETE FROM job_parts WHERE job_id = %s AND number = %s"
+            connection.execute(query, (urlsplit(url).path.split("/")[2], number))
+
+
+@pytest.fixture(scope="module")
+def pages(database_url: str, stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    """Pages over an audit of which an export takes three pieces."""
+    with Redis.from_url(stack.redis_url) as redis:
+        redis.flushall()
+    with psycopg.connect(database_url) as connection:
+        connection.execute(MANY, {"first": 0, "last": ROWS})
+    person = add_person(database_url, Role.LEAD)
+    log = tmp_path_factory.mktemp("downloads") / "log"
+    with serving(database_url, stack.redis_url, log) as address:
+        cookie = cookie_of(database_url, person)
+        yield Pages(address=address, cookie=cookie, person=person, database_url=database_url)
+
+
+@pytest.fixture(scope="module")
+def csv_file(pages: Pages) -> str:
+    """The address of a CSV export."""
+    return pages.export(Form.CSV)
+
+
+def events_in(text: str) -> list[str]:
+    """The event of each row of a CSV export."""
+    return [row["event_id"] for row in csv.DictReader(io.StringIO(text, newline=""))]
+
+
+EVENTS = [str(number) for number in range(ROWS)]
+
+
+def test_a_packed_export_reaches_httpx_whole(pages: Pages, csv_file: str) -> None:
+    """Every row of every piece arrives once and in order, in as many bytes as were announced."""
+    with httpx2.stream("GET", csv_file, headers={"Cookie": pages.cookie}, trust_env=False) as answer:
+        raw = answer.headers["content-length"]
+        text = answer.read().decode()
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert (answer.num_bytes_downloaded, events_in(text)) == (int(raw), EVENTS)
+
+
+def test_an_export_as_it_is_and_a_packed_one_are_the_same_file(pages: Pages, csv_file: str) -> None:
+    """Both lengths are announced exactly; nobody is invited to ask for a part of the file."""
+    headers = {"Cookie": pages.cookie}
+    plain = httpx2.get(csv_file, headers=headers | {"Accept-Encoding": "gzip;q=0"}, trust_env=False)
+    packed = httpx2.get(csv_file, headers=headers | {"Accept-Encoding": "gzip"}, trust_env=False)
+
+    assert "content-encoding" not in plain.headers
+    assert int(plain.headers["content-length"]) == len(plain.content)
+    assert packed.content == plain.content
+    assert plain.headers["accept-ranges"] == packed.headers["accept-ranges"] == "none"
+    assert "etag" not in packed.headers
+
+
+@pytest.mark.parametrize("version", ["--http1.0", "--http1.1"])
+@pytest.mark.parametrize("form", list(Form))
+def test_curl_gets_every_row(pages: Pages, form: Form, version: str) -> None:
+    """Compressed, over both versions of the protocol."""
+    ended = curl(pages.export(form), pages.cookie, "--compressed", version)
+    lines = ended.stdout.decode().splitlines()
+
+    assert (ended.returncode, len(lines)) == (0, ROWS + (form is Form.CSV))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("options", [(), ("--compressed",), ("--http1.0",), ("--http1.0", "--compressed")])
+def test_a_download_that_is_cut_is_an_error(pages: Pages, number: int, options: tuple[str, ...]) -> None:
+    """A part that is missing ends the download with fewer bytes than announced, which curl reports as 18."""
+    url = pages.export(Form.NDJSON)
+    pages.lose_part(url, number)
+
+    assert curl(url, pages.cookie, *options).returncode == 18
+
+
+def test_httpx_raises_when_a_download_is_cut(pages: Pages) -> None:
+    """No client takes half a file for all of it."""
+    url = pages.export(Form.NDJSON)
+    pages.lose_part(url, 3)
+
+    with pytest.raises(httpx2.RemoteProtocolError):
+        httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
+
+
+def test_an_export_in_the_format_of_an_earlier_release_is_refused(pages: Pages) -> None:
+    """The page says to ask for the export again; no byte of the old file is sent."""
+    url = pages.export(Form.NDJSON)
+    with psycopg.connect(pages.database_url) as connection:
+        connection.execute(
+            "UPDATE jobs SET position = '3:' WHERE id::text = %s", (urlsplit(url).path.split("/")[2],)
+        )
+    refused = httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
+
+    assert (refused.status_code, "Ask for the export again." in refused.text) == (410, True)
+
+
+def curl(url: str, cookie: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    """What curl makes of an address."""
+    found = shutil.which("curl")
+    if found is None:
+        pytest.skip("no curl on this machine")
+    command = [found, "--silent", "--noproxy", "*", "--cookie", cookie, *options, url]
+    return subprocess.run(command, capture_output=True, check=False, timeout=60)

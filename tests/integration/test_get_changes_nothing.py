@@ -1,0 +1,78 @@
+"""Every page that is read, beside what the tables held before and hold after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from unittest.mock import patch
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+from starlette.testclient import TestClient
+
+from db.people.records import EVERY_ACCOUNT, Role
+from review.http.visit import SESSION_COOKIE, PageRoute
+from review.routes import PAGES
+from tests.integration.test_route_rights import add_key, address
+from tests.support.audited import escalated, ignored, record
+from tests.support.review_world import World
+from tests.support.reviewing import site
+
+LOGGED = {"access_log", "sessions", "api_tokens"}
+"""The log of reads, and when a session or a token was used last."""
+READ = [page for page in PAGES if "GET" in page.methods and page.name != "oidc_back"]
+"""``oidc_back`` signs a person in: the identity provider sends their browser there by GET."""
+TABLES = sql.SQL("""
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+""")
+SAMPLE = '{"share": 1.0, "per": "", "most": 500, "seed": 1}'
+DIGEST = sql.SQL("SELECT count(*), md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} AS t")
+
+
+@pytest.fixture(scope="module")
+def walked(database_url: str) -> Iterator[tuple[World, TestClient]]:
+    """A running site without its background loops, over a database in which queues and figures are due."""
+    with (
+        World(database_url, "acme") as world,
+        patch("review.background.TASKS", ()),
+        site(database_url) as visitor,
+    ):
+        world.add("ai_rules", user_id="acme", version=1)
+        record(database_url, escalated(), ignored())
+        world.add("queues", id=UUID(int=1), name="a sample", kind="sample", definition=SAMPLE)
+        yield world, visitor().client
+
+
+def contents(url: str) -> Mapping[str, tuple[int, str]]:
+    """A digest of the rows of each table, but for those that reading may change."""
+    with psycopg.connect(url) as connection:
+        names = [row[0] for row in connection.execute(TABLES)]
+        return {
+            name: connection.execute(DIGEST.format(sql.Identifier(name))).fetchone()  # type: ignore[misc]
+            for name in names
+            if name not in LOGGED
+        }
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
+def test_reading_a_page_changes_nothing(
+    walked: tuple[World, TestClient], database_url: str, page: PageRoute
+) -> None:
+    """Queues and figures are filled by background loops and by forms, never because a page was read."""
+    world, client = walked
+    person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
+    path, token, key = address(page, world, person_id), world.session(person_id), f"hg_{person_id.hex}"
+    add_key(world, person_id, key)
+    client.cookies.clear()
+    if not page.api:
+        client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
+    headers = {"Authorization": f"Bearer {key}"} if page.api else {}
+    before = contents(database_url)
+    status = client.get(path, headers=headers, follow_redirects=False).status_code
+    after = contents(database_url)
+
+    assert status in {200, 303, 304}
+    assert {name for name in before if before[name] != after[name]} == set()
+    assert len(before) > 20

@@ -1,0 +1,182 @@
+"""The JSON API and its description: what the OpenAPI document says is what is answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import jsonschema
+import pytest
+from starlette.testclient import TestClient
+
+from db.people import api_tokens, changes
+from db.people.records import EVERY_ACCOUNT, Role
+from db.people.sessions import token_hash
+from review.routes import PAGES
+from tests.support.review_world import SAMPLES, World
+from tests.support.reviewing import add_person, site, stored
+
+PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
+
+
+@pytest.fixture(scope="module")
+def face(database_url: str) -> Iterator[tuple[World, TestClient, str]]:
+    """A running site with something in it, and a key of somebody who may read all."""
+    with World(database_url, "acme") as world, site(database_url) as visitor:
+        yield world, visitor().client, key_for(world, *Role)
+
+
+def key_for(world: World, *roles: Role, account: str = EVERY_ACCOUNT, days: float = 1) -> str:
+    """An API token of somebody new."""
+    person_id = world.person(*((account, role.value) for role in roles))
+    key = f"hg_{person_id.hex}"
+    until = datetime.now(UTC) + timedelta(days=days)
+    world.add(
+        "api_tokens",
+        id=UUID(bytes=token_hash(key)[:16]),
+        person_id=person_id,
+        name="k",
+        token_hash=token_hash(key),
+        prefix=key[:9],
+        expires_at=until,
+    )
+    return key
+
+
+def read(client: TestClient, path: str, key: str) -> Any:
+    """The answer to who shows a key."""
+    client.cookies.clear()
+    return client.get(path, headers={"Authorization": f"Bearer {key}"}, follow_redirects=False)
+
+
+def test_every_page_of_the_json_face_is_described() -> None:
+    """A summary and a shape; a new page without them is found here."""
+    assert [page.name for page in PAGES if page.api and (not page.summary or not page.response)] == []
+
+
+def test_the_document_is_openapi(face: tuple[World, TestClient, str]) -> None:
+    """The rules of OpenAPI 3.1 that hold without its meta schema: names, references, parameters, schemas."""
+    _, client, key = face
+    document = read(client, "/api/v1/openapi.json", key).json()
+
+    assert document["openapi"].startswith("3.1.")
+    assert set(document["paths"]) == {page.path for page in PAGES if page.api}
+    names = [each["get"]["operationId"] for each in document["paths"].values()]
+    assert len(set(names)) == len(names)
+    for path, each in document["paths"].items():
+        said = {(one["name"], one["in"]) for one in each["get"]["parameters"]}
+        assert {(name, "path") for name in PARAMETER.findall(path)} <= said
+        assert len(said) == len(each["get"]["parameters"])
+        assert all(re.fullmatch(r"[1-5]\d\d", status) for status in each["get"]["responses"])
+        assert all(answer["description"] for answer in each["get"]["responses"].values())
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    for reference in re.findall(
+        r'"\$ref": ?"([^"]+)"', client.get("/").text + str(document).replace("'", '"')
+    ):
+        assert reference.rpartition("/")[2] in document["components"]["schemas"], reference
+
+
+def test_the_document_says_which_parameters_take_several_values(
+    face: tuple[World, TestClient, str],
+) -> None:
+    """And how they are written."""
+    _, client, key = face
+    paths = read(client, "/api/v1/openapi.json", key).json()["paths"]
+    said = {each["name"]: each["description"] for each in paths["/api/v1/decisions"]["get"]["parameters"]}
+
+    assert "blocked or failed" in said["reason"]
+    assert "with commas or repeated" in said["reason"]
+    assert said["scope"] == "Chats or comments. One of chat, comment."
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.api], ids=lambda page: page.name)
+def test_each_path_answers_as_it_is_described(face: tuple[World, TestClient, str], page: Any) -> None:
+    """The body of a real answer fits the schema; every documented parameter is taken."""
+    world, client, key = face
+    document = read(client, "/api/v1/openapi.json", key).json()
+    path = PARAMETER.sub(lambda found: str(SAMPLES[found[1]](world, world.person())), page.path)
+    answer = read(client, path, key)
+    schema = document["paths"][page.path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    jsonschema.validate(answer.json(), schema | {"components": document["components"]})
+    for parameter in page.query:
+        refused = read(client, f"{path}?{parameter.name}={'x' * 10_000}", key)
+        assert refused.status_code in {200, 400, 404}, parameter.name
+        if refused.status_code == 400:
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert refused.json()["detail"]
+
+
+def test_a_key_that_does_not_work_is_401_as_a_problem(face: tuple[World, TestClient, str]) -> None:
+    """None, another scheme, an invented one, an expired one, a revoked one, a disabled owner's."""
+    world, client, _ = face
+    now = datetime.now(UTC)
+    revoked, expired, gone = key_for(world, Role.VIEWER), key_for(world, days=-1), key_for(world, Role.VIEWER)
+    owners = [
+        world.one("SELECT person_id FROM api_tokens WHERE token_hash = %s", token_hash(key))
+        for key in (revoked, gone)
+    ]
+    assert [read(client, "/api/v1/openapi.json", key).status_code for key in (revoked, gone)] == [200, 200]
+    stored(world.url, lambda each: api_tokens.revoke_all_tokens(each, owners[0], now=now))
+    stored(world.url, lambda each: changes.disable_person(each, owners[1], now=now))
+    for header in ("", "Basic aGk6aGk=", "Bearer", "Bearer hg_invented", f"Bearer {revoked}"):
+        answer = client.get("/api/v1/openapi.json", headers={"Authorization": header})
+        assert answer.status_code == 401, header
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert read(client, "/api/v1/openapi.json", expired).status_code == 401
+    assert read(client, "/api/v1/openapi.json", gone).status_code == 401
+
+
+def test_a_key_has_its_owners_rights_and_no_more(face: tuple[World, TestClient, str]) -> None:
+    """Another account's decision is not there; the access log is for auditors."""
+    world, client, _ = face
+    elsewhere = key_for(world, Role.VIEWER, account="another-shop")
+    decision = f"/api/v1/decisions/{world.decision.decision_id}"
+
+    assert read(client, decision, elsewhere).status_code == 404
+    assert read(client, "/api/v1/decisions", elsewhere).json()["decisions"] == []
+    assert read(client, "/api/v1/access-log", elsewhere).status_code == 403
+
+
+def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:
+    """Only its hash is stored; its owner sees when it was used."""
+    person = add_person(database_url, Role.VIEWER)
+    with site(database_url) as visitor:
+        somebody = visitor()
+        somebody.sign_in(person)
+        somebody.get("/profile/tokens")
+        for days in ("0", "366", "-1", "x", "1e2"):
+            assert somebody.post("/profile/tokens", name="report", days=days).status_code == 400
+        made = somebody.post("/profile/tokens", name="report", days="30")
+        found = re.search(r"hg_[\w-]{43}", made.text)
+        assert found is not None
+        key = found[0]
+
+        assert key not in somebody.get("/profile/tokens").text
+        assert read(visitor().client, "/api/v1/decisions", key).status_code == 200
+
+        page = somebody.get("/profile/tokens").text
+        token_id = re.search(r'name="token_id" value="([^"]+)"', page)
+        assert token_id is not None
+        assert somebody.post("/profile/tokens/revoke", token_id=token_id[1]).status_code == 303
+        assert read(visitor().client, "/api/v1/decisions", key).status_code == 401
+    with World(database_url, "keys") as world:
+        assert world.one("SELECT count(*) FROM api_tokens WHERE token_hash = %s", token_hash(key)) == 1
+        assert world.one("SELECT count(*) FROM api_tokens WHERE prefix = %s", key[:9]) == 1
+
+
+def test_no_other_site_is_told_that_it_may_read(face: tuple[World, TestClient, str]) -> None:
+    """No CORS header, whatever origin asks."""
+    _, client, key = face
+    headers = {"Authorization": f"Bearer {key}", "Origin": "https://evil.example"}
+    answer = client.get("/api/v1/decisions", headers=headers)
+    asked = client.options("/api/v1/decisions", headers=headers | {"Access-Control-Request-Method": "GET"})
+
+    assert not [name for name in (*answer.headers, *asked.headers) if name.startswith("access-control")]
+    assert asked.status_code == 405

@@ -1,0 +1,289 @@
+"""Logins of the services: created by one command, enough for the work, and too little for anything else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
+from structlog.testing import capture_logs
+
+from cli.stack import Stack
+from db import logins, migrate
+from db.logins import LOGINS, LoginState, Service
+from db.pool import create_pool
+from db.rights import SessionLogin, session_login
+from sandbox.server import SandboxHandle
+from tests.conftest import create_database, database_at
+from tests.support.browser.serving import serving
+from tests.support.running import eventually, running
+from tests.support.terminal import Shell
+from worker.errors import ConfigurationError
+
+Rows = psycopg.Connection[dict[str, Any]]
+PASSWORDS = {
+    "HUSHGATE_DB_WORKER_PASSWORD": "worker-secret",
+    "HUSHGATE_DB_REVIEW_PASSWORD": "review-secret",
+}
+OWN = """
+    SELECT r.rolname AS login, r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
+               OR r.rolbypassrls AS more,
+           (SELECT array_agg(m.roleid::regrole::text) FROM pg_auth_members m WHERE m.member = r.oid) AS roles
+    FROM pg_roles r WHERE r.rolname = ANY(%s) ORDER BY r.rolname
+"""
+
+
+@pytest.fixture
+def owner(database_url: str) -> Iterator[Rows]:
+    """The database's owner."""
+    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture
+def without_logins(owner: Rows) -> None:
+    """A server on which the logins do not exist yet."""
+    for name in LOGINS.values():
+        owner.execute(f"DROP ROLE IF EXISTS {name}")
+
+
+@pytest.fixture
+def shell(database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path) -> Shell:
+    """A shell of the database's owner."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "OPENAI_API_KEY": "sandbox",
+        "OPENROUTER_API_KEY": "sandbox",
+        "OPENAI_BASE_URL": sandbox.base_url,
+        "OPENROUTER_BASE_URL": sandbox.base_url,
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def service_url(url: str, service: Service) -> str:
+    """The database as the login of a service, which exists afterwards."""
+    logins.ensure(url, {})
+    return logins.url_of(url, LOGINS[service], "unused")
+
+
+def look(url: str) -> SessionLogin:
+    """What the login of a URL is."""
+
+    async def run() -> SessionLogin:
+        async with create_pool(url, size=1, application="test", role=None) as source:
+            return await session_login(source)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.usefixtures("without_logins")
+def test_one_command_creates_the_logins_and_prints_each_url_once(shell: Shell, owner: Rows) -> None:
+    """The second time nothing changes, and no password is printed."""
+    first, second = (shell.run("migrate", "--create-logins").rows[1:] for _ in range(2))
+    created = owner.execute(OWN, (list(LOGINS.values()),)).fetchall()
+
+    assert [(row["login"], row["state"]) for row in first] == [
+        ("hushgate_worker_login", "created"),
+        ("hushgate_review_login", "created"),
+    ]
+    for row in first:
+        url = urlsplit(row["database_url"])
+        assert (url.username, len(url.password or "")) == (row["login"], 48)
+        with psycopg.connect(row["database_url"]) as connection:
+            assert connection.execute("SELECT session_user").fetchone() == (row["login"],)
+    assert [(row["state"], row["database_url"]) for row in second] == [("kept", None)] * 2
+    assert created == [
+        {"login": "hushgate_review_login", "more": False, "roles": ["hushgate_reviewer"]},
+        {"login": "hushgate_worker_login", "more": False, "roles": ["hushgate_worker"]},
+    ]
+
+
+@pytest.mark.usefixtures("without_logins")
+def test_passwords_come_from_the_environment_and_can_be_changed(shell: Shell, owner: Rows) -> None:
+    """A given password is set each time, stored hashed, and never printed."""
+    stored = "SELECT rolname, rolpassword FROM pg_authid WHERE rolname = ANY(%s) ORDER BY rolname"
+    first = shell.run("migrate", "--create-logins", env=PASSWORDS)
+    before = owner.execute(stored, (list(LOGINS.values()),)).fetchall()
+    second = shell.run("migrate", "--create-logins", env={"HUSHGATE_DB_WORKER_PASSWORD": "another"})
+    after = owner.execute(stored, (list(LOGINS.values()),)).fetchall()
+
+    assert [row["state"] for row in first.rows[1:] + second.rows[1:]] == [
+        "created",
+        "created",
+        "password set",
+        "kept",
+    ]
+    assert not any(
+        word in ended.out + ended.err for ended in (first, second) for word in ("secret", "another")
+    )
+    assert all(row["rolpassword"].startswith("SCRAM-SHA-256$") for row in before)
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+
+
+def test_a_login_that_may_not_create_roles_is_one_clear_line(database_url: str, owner: Rows) -> None:
+    """It says which rights are missing, and nothing was created."""
+    owner.execute("DROP ROLE IF EXISTS hushgate_test_plain")
+    owner.execute("CREATE ROLE hushgate_test_plain LOGIN")
+    try:
+        with pytest.raises(ConfigurationError, match="CREATEROLE"):
+            logins.ensure(make_conninfo(database_url, user="hushgate_test_plain"), {Service.WORKER: "x"})
+    finally:
+        owner.execute("DROP ROLE hushgate_test_plain")
+
+
+def test_temporary_tables_are_taken_from_public_again(stack: Stack) -> None:
+    """A restored dump has the rights of a new database."""
+    create_database(stack.database_url, "hushgate_restored")
+    url = database_at(stack.database_url, "hushgate_restored")
+    migrate.upgrade(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("GRANT TEMPORARY ON DATABASE hushgate_restored TO PUBLIC")
+    before = look(url).public_temp
+    done = logins.ensure(url, {})
+
+    assert {each.service for each in done} == set(Service)
+    assert all(each.state in set(LoginState) for each in done)
+    assert (before, look(url).public_temp) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?host=%2Ftmp%2Fx", "?host=%2Ftmp%2Fx&user=postgres&password=old&sslmode=disable"]
+)
+@pytest.mark.parametrize("place", ["postgres:@", "owner:old@db:5432", "db"])
+def test_the_url_of_a_login_names_the_same_place(place: str, query: str) -> None:
+    """User and password are replaced wherever the URL names them."""
+    before = f"postgresql://{place}/hushgate{query}"
+    old, new = (conninfo_to_dict(url) for url in (before, logins.url_of(before, "kim", "p@ss/w:rd")))
+
+    assert (new.pop("user"), new.pop("password")) == ("kim", "p@ss/w:rd")
+    assert new == {name: value for name, value in old.items() if name not in {"user", "password"}}
+
+
+def test_a_worker_works_with_its_own_login(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, owner: Rows
+) -> None:
+    """It decides and delivers, and its log has no warning about rights."""
+    url = service_url(database_url, Service.WORKER)
+    with capture_logs() as logs, running(database_url, redis_url, sandbox, DATABASE_URL=url) as engine:
+        user_id = engine.account(documents={"Hours": ["We are open from nine to six on weekdays."]})
+        event_id = engine.publish(user_id, "When are you open on weekdays?")
+        decided = engine.decided(user_id, event_id)
+        if decided["decision"] == "respond":
+            eventually(lambda: engine.reply(user_id, event_id), "the reply")
+
+    assert decided["reason_code"]
+    assert not [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+    assert look(url) == SessionLogin(name=LOGINS[Service.WORKER], excess=(), public_temp=False)
+
+
+def test_a_worker_that_logs_in_as_the_owner_says_so(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """One warning at start names the login and its rights."""
+    with capture_logs() as logs, running(database_url, redis_url, sandbox):
+        eventually(
+            lambda: [each for each in logs if each["event"] == "worker_login_has_owner_rights"], "the warning"
+        )
+    warned = [each for each in logs if each["event"] == "worker_login_has_owner_rights"]
+
+    assert warned == [
+        {
+            "event": "worker_login_has_owner_rights",
+            "log_level": "warning",
+            "login": "postgres",
+            "rights": ["superuser", "owner of ai_decisions", "may create roles"],
+        }
+    ]
+
+
+def test_the_review_server_says_when_it_logs_in_as_the_owner(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """The warning comes at start, and not with the login of the review pages."""
+    log, own = tmp_path / "log", tmp_path / "own"
+    with serving(database_url, redis_url, log):
+        eventually(lambda: "review_login_has_owner_rights" in log.read_text(), "the warning")
+    url = service_url(database_url, Service.REVIEW)
+    with serving(url, redis_url, own):
+        pass
+
+    assert "owner of ai_decisions" in log.read_text()
+    assert "review_login_has_owner_rights" not in own.read_text()
+    assert look(url) == SessionLogin(name=LOGINS[Service.REVIEW], excess=(), public_temp=False)
+
+
+def test_the_doctor_warns_of_an_owner_s_login(shell: Shell, owner: Rows, database_url: str) -> None:
+    """The line names the login, its rights and the command that creates others."""
+    name = urlsplit(database_url).path.removeprefix("/")
+    owner.execute(f"GRANT TEMPORARY ON DATABASE {name} TO PUBLIC")
+    found = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
+
+    assert found["database login"]["state"] == "warn"
+    assert "postgres: superuser, owner of ai_decisions" in found["database login"]["found"]
+    assert "hushgate migrate --create-logins" in found["database login"]["fix"]
+    assert found["temporary tables"]["state"] == "warn"
+
+
+def test_the_doctor_checks_everything_with_the_login_of_the_review_pages(
+    shell: Shell, stack: Stack, template: str
+) -> None:
+    """It may read the whole audit, so nothing is left unchecked."""
+    create_database(stack.database_url, "hushgate_doctor_of_pages", template)
+    url = service_url(database_at(stack.database_url, "hushgate_doctor_of_pages"), Service.REVIEW)
+    ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
+    found = {row["check"]: row for row in ended.rows}
+
+    assert ended.code == 0, ended.out
+    assert found["database login"]["state"] == "ok"
+    assert found["worker role"]["found"] == "hushgate_reviewer"
+    assert "accepted" in found["conservation"]["found"]
+
+
+def test_the_doctor_says_what_the_login_of_a_worker_cannot_check(shell: Shell, database_url: str) -> None:
+    """A worker may not read the audit: that is a warning and no failure."""
+    url = service_url(database_url, Service.WORKER)
+    ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
+    found = {row["check"]: row for row in ended.rows}
+
+    assert ended.code == 0, ended.out
+    assert (found["database login"]["state"], found["conservation"]["state"]) == ("ok", "warn")
+    assert "login of the review pages" in found["conservation"]["fix"]
+    assert found["migrations"]["state"] == "ok"
+
+
+COMMANDS = (
+    ("accounts", "show", "acme"),
+    ("accounts", "set", "acme", "--file", "-"),
+    ("rules", "import", "words.txt", "--account", "acme"),
+    ("documents", "list", "--account", "acme"),
+    ("documents", "add", "--account", "acme", "page.md"),
+    ("decisions", "list"),
+    ("decisions", "export", "--format", "csv", "--output", "week.csv"),
+    ("dead-letters", "list"),
+    ("assess", "metrics"),
+    ("review", "add-person", "kim@example.org", "--role", "lead"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_commands_of_people_work_with_the_login_of_the_review_pages(
+    shell: Shell, database_url: str, words: tuple[str, ...]
+) -> None:
+    """Only migrations and re-embedding need the owner."""
+    url = service_url(database_url, Service.REVIEW)
+    (shell.folder / "words.txt").write_text("scam\n")
+    (shell.folder / "page.md").write_text("# Hours\n\nWe are open from nine to six.\n")
+    ended = shell.run(*words, stdin=b'{"flagged_keywords": ["spam"]}', env={"DATABASE_URL": url})
+
+    assert "permission denied" not in ended.out + ended.err
+    assert ended.code == 0

@@ -1,0 +1,236 @@
+"""Clients that are slow on purpose, over real sockets: each is given up, others are answered meanwhile."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from review.connections import Limits, limited
+from tests.support.browser.serving import serving
+from tests.support.running import eventually
+
+QUICK = Limits(
+    headers_s=2, header_bytes=8_192, body_s=2, body_bytes_per_s=200, stall_s=8, per_address=8, overall=16
+)
+PATIENCE_S = 20
+LARGE = b"x" * 1_000_000
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the length of the body; at /large with far more than a socket buffers."""
+    length, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        length, more = length + len(message.get("body", b"")), message.get("more_body", False)
+    parts = [LARGE] * 40 if scope["path"] == "/large" else [b"%d" % length]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+@contextmanager
+def running(**options: Any) -> Iterator[uvicorn.Server]:
+    """The application behind quick limits."""
+    known: dict[str, Any] = {"proxy_headers": False, "lifespan": "off", "log_config": None} | options
+    config = uvicorn.Config(application, port=0, http=limited(QUICK), ws="none", **known)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        eventually(lambda: server.started, "the server to listen")
+        yield server
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """The port of a server with quick limits."""
+    with running() as server:
+        yield port_of(server)
+
+
+def port_of(server: uvicorn.Server) -> int:
+    """Where a server listens."""
+    found: int = server.servers[0].sockets[0].getsockname()[1]
+    return found
+
+
+def connected(port: int) -> socket.socket:
+    """A connection that gives up reading after a fifth of a second."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.settimeout(0.2)
+    return client
+
+
+def dripped(client: socket.socket, drop: bytes) -> tuple[bytes, float]:
+    """What the server says while it is sent a drop now and then, and after how long it ends that."""
+    began, said = time.monotonic(), b""
+    while time.monotonic() - began < PATIENCE_S:
+        try:
+            if drop:
+                client.sendall(drop)
+            got = client.recv(65_536)
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+        if not got:
+            break
+        said += got
+    return said, time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("begins", "drop", "answer"),
+    [
+        (b"", b"", b"HTTP/1.1 408 "),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"a", b"HTTP/1.1 408 "),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", b"a", b"HTTP/1.1 408 "),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"1\r\na\r\n",
+            b"HTTP/1.1 408 ",
+        ),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n", b"HTTP/1.1 200 "),
+    ],
+    ids=["nothing", "slow headers", "slow body", "slow chunks", "empty lines after an answer"],
+)
+def test_a_client_that_does_not_finish_its_request_is_given_up(
+    port: int, begins: bytes, drop: bytes, answer: bytes
+) -> None:
+    """However often it sends a little more."""
+    with connected(port) as client:
+        client.sendall(begins)
+        said, took_s = dripped(client, drop)
+
+    assert said.startswith(answer)
+    assert took_s < PATIENCE_S / 2
+
+
+def test_headers_without_end_are_refused(port: int) -> None:
+    """At a size, not only after a time."""
+    with connected(port) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        said, _ = dripped(client, b"X-A: " + b"a" * 4_000 + b"\r\n")
+
+    assert said.startswith(b"HTTP/1.1 431 ")
+
+
+def test_a_slow_upload_that_keeps_its_pace_is_taken(port: int) -> None:
+    """It may last far longer than the time for a body without bytes."""
+    with connected(port) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6000\r\n\r\n")
+        said, began, sent = b"", time.monotonic(), 0
+        while not said:
+            if sent < 6_000:
+                client.sendall(b"a" * 300)
+                sent += 300
+            try:
+                said = client.recv(65_536)
+            except TimeoutError:
+                continue
+
+    assert said.startswith(b"HTTP/1.1 200 ")
+    assert time.monotonic() - began > QUICK.body_s
+
+
+def test_a_client_that_does_not_read_its_answer_is_given_up() -> None:
+    """The answer stands in the server's memory no longer than the limit."""
+    with running() as server, connected(port_of(server)) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert read_some(client).startswith(b"HTTP/1.1 200 ")
+        eventually(lambda: not server.server_state.connections, "the server to end the connection")
+
+
+def ended(client: socket.socket) -> bool:
+    """Whether the other side has ended a connection, without reading from it."""
+    state = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state != 1  # TCP_ESTABLISHED
+
+
+def still_open(clients: list[socket.socket]) -> int:
+    """How many connections the other side has not ended."""
+    return sum(not ended(client) for client in clients)
+
+
+@pytest.mark.parametrize("begins", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n"], ids=["silent", "half a request"])
+def test_one_address_holds_a_few_connections_and_is_answered_on_another(port: int, begins: bytes) -> None:
+    """The oldest that waits for a request makes room."""
+    with ExitStack() as held:
+        clients = [held.enter_context(connected(port)) for _ in range(30)]
+        for client in clients:
+            try:
+                client.sendall(begins)
+            except OSError:
+                continue
+        answer = httpx2.get(f"http://127.0.0.1:{port}/", trust_env=False)
+        eventually(lambda: still_open(clients) < QUICK.per_address, "the first connections to end")
+
+    assert answer.status_code == 200
+
+
+def test_connections_that_are_being_answered_are_not_closed_for_others(port: int) -> None:
+    """When there is no room, the newest is refused and told to come again."""
+    with ExitStack() as held:
+        clients = [held.enter_context(connected(port)) for _ in range(QUICK.per_address)]
+        for client in clients:
+            client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        for client in clients:
+            assert read_some(client).startswith(b"HTTP/1.1 200 ")
+        late = held.enter_context(connected(port))
+        said, _ = dripped(late, b"")
+
+    assert said.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 5" in said
+
+
+def read_some(client: socket.socket) -> bytes:
+    """The first bytes of an answer."""
+    client.settimeout(PATIENCE_S)
+    return client.recv(100)
+
+
+@pytest.mark.parametrize(("trusted", "answered"), [("127.0.0.1", 12), ("192.0.2.1", 8)])
+def test_a_trusted_proxy_may_hold_the_connections_of_many_clients(trusted: str, answered: int) -> None:
+    """Only the limit of all connections is its own; another address gets no more for claiming to be one."""
+    with running(proxy_headers=True, forwarded_allow_ips=trusted) as server, ExitStack() as held:
+        clients = [held.enter_context(connected(port_of(server))) for _ in range(12)]
+        for client in clients:
+            client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        answers = [read_some(client)[:12] for client in clients]
+
+    assert answers.count(b"HTTP/1.1 200") == answered
+
+
+def test_half_open_connections_do_not_stay_at_the_review_server(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    """Of 300 a few are held, pages are answered meanwhile, soon none is left, and no fault is logged."""
+    with serving(database_url, redis_url, tmp_path / "log") as url, ExitStack() as held:
+        with connected(urlsplit(url).port or 0) as left:
+            left.sendall(b"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n")
+            left.sendall(b"Content-Type: application/x-www-form-urlencoded\r\n\r\na=b")
+        clients = [held.enter_context(connected(urlsplit(url).port or 0)) for _ in range(300)]
+        for client in clients[200:]:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        assert httpx2.get(f"{url}/healthz", trust_env=False).status_code == 200
+        eventually(lambda: still_open(clients) <= Limits().per_address, "most connections to end")
+        eventually(lambda: still_open(clients) == 0, "all connections to end")
+
+    assert '"level": "error"' not in (tmp_path / "log").read_text()

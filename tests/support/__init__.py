@@ -1,0 +1,1 @@
+"""What several test suites share: worlds, people, fakes, samples and running programs."""

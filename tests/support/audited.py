@@ -1,0 +1,96 @@
+"""Decisions in the audit, without an engine: what tests of the review pages read and rule on."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from db import decisions
+from db.conversations import PostgresConversations
+from db.identifiers import uuid_at
+from db.pool import create_pool
+from tests.support.samples import event
+from worker.model import Decision, DecisionKind
+from worker.reasons import Reason
+
+NUMBERS = count(1)
+NOW = datetime.now(UTC)
+
+
+def ignored(**changes: Any) -> Decision:
+    """A silent ignore for want of confidence, on an event of its own; ``changes`` may name its fields."""
+    number = next(NUMBERS)
+    known = {
+        "event_id": f"event-{number}",
+        "entry_id": f"{number}-0",
+        "message_id": f"m-{number}",
+        "conversation_id": f"c-{number}",
+    }
+    about = {name: changes.pop(name, value) for name, value in known.items()}
+    about |= {
+        name: changes.pop(name) for name in ("user_id", "author_id", "text", "scope") if name in changes
+    }
+    at = changes.pop("at", NOW - timedelta(minutes=5) + timedelta(milliseconds=number))
+    values: dict[str, Any] = {
+        "decision_id": uuid_at(at),
+        "decided_at": at,
+        "event": event(**about),
+        "kind": DecisionKind.IGNORE,
+        "reason_code": Reason.LOW_CONFIDENCE,
+        "reason": "not sure enough",
+        "confidence": 0.3,
+        "rules_version": 1,
+        "remember": True,
+    }
+    return Decision(**values | changes)
+
+
+def blocked(**changes: Any) -> Decision:
+    """A message that a rule stopped; its exchange is sealed."""
+    values = {"reason_code": Reason.FLAGGED_RULE, "matched_rule": "flagged_keyword:spam", "confidence": 0.95}
+    return ignored(**values | {"remember": False, "quarantine": True, "text": "is this spam?"} | changes)
+
+
+def replied(**changes: Any) -> Decision:
+    """A message that got a reply."""
+    values = {"kind": DecisionKind.RESPOND, "reason_code": Reason.REPLIED, "reply": "From nine to six."}
+    return ignored(**values | changes)
+
+
+def escalated(**changes: Any) -> Decision:
+    """A message that waits for a person."""
+    return ignored(kind=DecisionKind.ESCALATE, reason_code=Reason.MODEL_ESCALATED, **changes)
+
+
+def record(url: str, *made: Decision) -> None:
+    """Commit decisions as a worker does."""
+
+    async def run() -> None:
+        async with create_pool(url, size=1, application="test") as source:
+            for each in made:
+                await decisions.record_decision(source, each)
+
+    asyncio.run(run())
+
+
+def rows(url: str, query: str, *values: object) -> list[dict[str, Any]]:
+    """Rows of a query, with every right."""
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        found = connection.execute(query, values)
+        return found.fetchall() if found.description else []
+
+
+def history(url: str, conversation_id: str) -> list[tuple[str, str]]:
+    """What a prompt of this conversation would remember, oldest first."""
+
+    async def run() -> list[tuple[str, str]]:
+        async with create_pool(url, size=1, application="test") as source:
+            lines = await PostgresConversations(source).history("acme", conversation_id, 20)
+            return [(line.role, line.text) for line in lines]
+
+    return asyncio.run(run())

@@ -1,0 +1,1 @@
+"""What the browser tests share: a Chromium, a served site and a desk to work at."""

@@ -1,0 +1,76 @@
+"""Every page that can be opened, as addresses of the seeded world."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from uuid_utils.compat import uuid7
+
+from db.people.sessions import token_hash
+from review.http.visit import PageRoute
+from review.routes import PAGES
+from tests.support.browser.desk import Desk, export
+from tests.support.browser.world import CHANNEL, SHOP
+
+SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
+    "account": lambda _desk, _who: SHOP,
+    "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
+    "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
+    "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
+    "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
+    "queue_id": lambda desk, _: _first(desk, "SELECT id FROM queues WHERE closed_at IS NULL"),
+    "token": lambda desk, _: _invited(desk),
+    "version": lambda _desk, _who: 1,
+}
+"""What stands for a parameter of a path when somebody opens it; a new parameter needs a line here."""
+QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2", "bulk": f"?account={CHANNEL}"}
+"""What a page needs to show something, by name of its route."""
+OPENED: Final = tuple(
+    page
+    for page in PAGES
+    if "GET" in page.methods and not page.api and not page.name.startswith("oidc")  # those lead elsewhere
+)
+
+
+def parameters(page: PageRoute) -> tuple[str, ...]:
+    """Names in braces of a path."""
+    return tuple(part.split("}")[0].split(":")[0] for part in page.path.split("{")[1:])
+
+
+def _first(desk: Desk, query: str, *values: object) -> object:
+    row = desk.world.running.row(query, *values)
+    assert row is not None, query
+    return next(iter(row.values()))
+
+
+def _invited(desk: Desk) -> str:
+    """The token of an open invitation, made by an administrator."""
+    token, inviter, now = secrets.token_hex(16), desk.world.people["everything"].person_id, datetime.now(UTC)
+    desk.world.running.database.execute(
+        "INSERT INTO invitations (id, token_hash, login, user_id, role, invited_by, created_at, expires_at)"
+        " VALUES (%s, %s, 'new@example.org', %s, 'viewer', %s, %s, %s)",
+        (uuid7(), token_hash(token), SHOP, inviter, now, now + timedelta(days=1)),
+    )
+    return token
+
+
+def _exported(desk: Desk, who: str) -> object:
+    """An export of this person's that is done."""
+    query = "SELECT id FROM jobs WHERE person_id = %s AND state = 'done'"
+    person_id = desk.world.people[who].person_id
+    if desk.world.running.row(query, person_id) is None:
+        export(desk.sit(who), f"/decisions?account={SHOP}")
+    return _first(desk, query, person_id)
+
+
+def address(desk: Desk, page: PageRoute, who: str) -> str:
+    """A path of this route that leads somebody somewhere."""
+    path = page.path
+    for part in path.split("{")[1:]:
+        placeholder = part.split("}")[0]
+        sample = SAMPLES[placeholder.split(":")[0]](desk, who)
+        path = path.replace("{" + placeholder + "}", str(sample))
+    return path + QUERIES.get(page.name, "")

@@ -1,0 +1,323 @@
+"""Something of everything that a review page may show, on one account: what walks of the route table meet."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any, Final, Self, TypeAlias
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Jsonb
+from uuid_utils.compat import uuid7
+
+from db import decisions
+from db.people.sessions import token_hash
+from db.pool import create_pool
+from tests.support.samples import assessment, event, passage
+from worker.model import (
+    Attempt,
+    AttemptOutcome,
+    Decision,
+    DecisionKind,
+    Finding,
+    Severity,
+    Span,
+    Stage,
+    StageOutcome,
+    StageRecord,
+)
+from worker.reasons import Reason
+
+NUMBERS = count(1)
+Text: TypeAlias = Callable[[str], str]
+
+
+def plain(field: str) -> str:
+    """A harmless text that says which field it stands in."""
+    return f"some {field}"
+
+
+class World:
+    """Rows of one account, made when a walk asks for them, by the database's owner.
+
+    Args:
+        text: gives every field that people or publishers write its content.
+    """
+
+    def __init__(self, url: str, account: str, text: Text = plain) -> None:
+        self.url, self.account, self.text = url, account, text
+        self._connection = psycopg.connect(url, autocommit=True)
+        self.decision = self._decision()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def session(self, person_id: UUID) -> str:
+        """The cookie of a new session."""
+        token = secrets.token_urlsafe(8)
+        now = datetime.now(UTC)
+        self.add(
+            "sessions", token_hash=token_hash(token), person_id=person_id, expires_at=now + timedelta(days=1)
+        )
+        return token
+
+    def person(self, *grants: tuple[str, str], name: str = "Kim", login: str = "") -> UUID:
+        """Somebody with these (account, role) pairs."""
+        person_id, login = uuid7(), login or f"walker-{next(NUMBERS)}"
+        self.add("people", id=person_id, login=login, name=name, password_hash="none that verifies")
+        for account, role in grants:
+            self.add("person_roles", person_id=person_id, user_id=account, role=role, granted_by="test")
+        return person_id
+
+    def add(self, table: str, **values: Any) -> Any:
+        """Insert one row; its ``id`` where it has one."""
+        columns, marks = ", ".join(values), ", ".join(f"%({name})s" for name in values)
+        has_id = table not in {"sessions", "person_roles", "review_states", "job_parts", "golden_items"}
+        query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
+        if table == "ai_rules" or table.startswith("chunk"):
+            has_id = False
+        row = self._connection.execute(query + (" RETURNING id" if has_id else ""), values)
+        found = row.fetchone() if has_id else None
+        return found[0] if found else None
+
+    def one(self, query: str, *values: object) -> Any:
+        """The first column of a query's only row."""
+        row = self._connection.execute(query, values).fetchone()
+        return row[0] if row else None
+
+    def _decision(self) -> Decision:
+        at, number, text = datetime.now(UTC) - timedelta(minutes=5), next(NUMBERS), self.text
+        made = Decision(
+            decision_id=_identifier(at),
+            decided_at=at,
+            event=event(
+                user_id=self.account,
+                event_id=f"{text('event_id')} {number}",
+                entry_id=f"{number}-0",
+                conversation_id=text("conversation_id"),
+                message_id=text("message_id"),
+                author_id=text("author_id"),
+                text=text("message_text"),
+                metadata={text("metadata key"): text("metadata")},
+                created_at=at,
+                received_at=at,
+            ),
+            kind=DecisionKind.IGNORE,
+            reason_code=Reason.FLAGGED_RULE,
+            reason=text("reason"),
+            confidence=0.4,
+            rules_version=1,
+            matched_rule=f"flagged_keyword:{text('matched_rule')}",
+            quarantine=True,
+            rejected_draft=text("rejected draft"),
+            degraded=True,
+            findings=(
+                Finding(
+                    stage=Stage.RULES,
+                    code="flagged_keyword",
+                    severity=Severity.BLOCK,
+                    matched_rule=f"flagged_keyword:{text('finding rule')}",
+                    evidence=text("evidence"),
+                    span=Span(start=0, end=4),
+                ),
+            ),
+            stages=(
+                StageRecord(
+                    stage=Stage.RULES,
+                    outcome=StageOutcome.FLAGGED,
+                    duration_ms=1.5,
+                    detail={"word": text("stage detail")},
+                ),
+            ),
+            attempts=(
+                Attempt(
+                    number=1,
+                    stage=Stage.GENERATION,
+                    outcome=AttemptOutcome.TIMEOUT,
+                    duration_ms=12.0,
+                    detail=text("attempt detail"),
+                ),
+            ),
+            passages=(passage(title=text("passage title"), text=text("passage text")),),
+            assessment=assessment(explanation=text("explanation")),
+            models={"answer": text("model")},
+            prompt_hash="0" * 64,
+        )
+        asyncio.run(_record(self.url, made))
+        return made
+
+
+def _identifier(at: datetime) -> UUID:
+    """A UUIDv7 of this time."""
+    milliseconds = int(at.timestamp() * 1000)
+    return UUID(int=(milliseconds << 80) | (7 << 76) | (2 << 62) | secrets.randbits(62))
+
+
+async def _record(url: str, made: Decision) -> None:
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        await decisions.record_decision(source, made)
+
+
+def job(world: World, person_id: UUID) -> UUID:
+    """A finished export of this person."""
+    now, job_id = datetime.now(UTC), uuid7()
+    params = {"query": "", "form": "ndjson", "bom": False, "site": "", "accounts": []}
+    world.add(
+        "jobs",
+        id=job_id,
+        person_id=person_id,
+        kind="export",
+        params=Jsonb(params),
+        state="done",
+        total=0,
+        finished_at=now,
+        error=world.text("job error"),
+    )
+    return job_id
+
+
+def view(world: World, person_id: UUID) -> UUID:
+    """A view that this person saved."""
+    name = f"{world.text('view name')} {next(NUMBERS)}"
+    made: UUID = world.add(
+        "saved_views", id=uuid7(), person_id=person_id, name=name, query="decision=ignore", shared=True
+    )
+    return made
+
+
+def queue(world: World, _: UUID) -> UUID:
+    """A queue with the world's decision in it."""
+    name = f"{world.text('queue name')} {next(NUMBERS)}"
+    made: UUID = world.add("queues", id=uuid7(), name=name, kind="hand", definition=Jsonb({}))
+    world.add("queue_items", queue_id=made, **_about(world))
+    return made
+
+
+def item(world: World, person_id: UUID) -> UUID:
+    """A decision that this person has claimed in a queue."""
+    queue_id = queue(world, person_id)
+    until = datetime.now(UTC) + timedelta(minutes=5)
+    query = (
+        "UPDATE queue_items SET claimed_by = %s, claimed_until = %s, assigned_to = %s"
+        " WHERE queue_id = %s RETURNING decision_id"
+    )
+    made: UUID = world.one(query, person_id, until, person_id, queue_id)
+    return made
+
+
+def review(world: World, person_id: UUID) -> UUID:
+    """A review by this person, just now."""
+    made: UUID = world.add(
+        "decision_reviews",
+        id=uuid7(),
+        person_id=person_id,
+        person="walker",
+        ruling="unsure",
+        note=world.text("note"),
+        source="page",
+        **_about(world),
+    )
+    return made
+
+
+def document(world: World, _: UUID) -> int:
+    """A document of the account."""
+    made: int = world.add(
+        "documents",
+        user_id=world.account,
+        title=world.text("document title"),
+        source=f"{world.text('document source')} {next(NUMBERS)}",
+        content_hash=secrets.token_hex(32),
+        metadata=Jsonb({world.text("label"): world.text("label value")}),
+    )
+    world.add(
+        "chunks",
+        document_id=made,
+        number=1,
+        user_id=world.account,
+        text=world.text("chunk"),
+        title=world.text("chunk title"),
+    )
+    return made
+
+
+def version(world: World, _: UUID) -> int:
+    """A version of the account's rules."""
+    found = world.one("SELECT max(version) FROM ai_rules WHERE user_id = %s", world.account) or 0
+    world.add(
+        "ai_rules",
+        user_id=world.account,
+        version=found + 1,
+        flagged_keywords=[world.text("keyword")],
+        flagged_phrases=[world.text("phrase")],
+        allowed=[world.text("allowed")],
+        prompt=world.text("prompt"),
+        fallback_texts=Jsonb({"en": world.text("fallback")}),
+        changed_by=world.text("changed by"),
+    )
+    return int(found) + 1
+
+
+def invitation(world: World, person_id: UUID) -> UUID:
+    """An open invitation to the account."""
+    made: UUID = world.add("invitations", id=uuid7(), **_invited(world, secrets.token_hex(16)))
+    return made
+
+
+def invitation_link(world: World, person_id: UUID) -> str:
+    """The token of an open invitation of this person to the account."""
+    token = secrets.token_hex(16)
+    login = world.one("SELECT login FROM people WHERE id = %s", person_id)
+    world.add("invitations", id=uuid7(), **_invited(world, token) | {"login": login})
+    return token
+
+
+def _invited(world: World, token: str) -> dict[str, Any]:
+    inviter = world.person((world.account, "account_admin"))
+    now = datetime.now(UTC)
+    return {
+        "token_hash": token_hash(token),
+        "login": f"{world.text('invited login')} {next(NUMBERS)}".lower(),
+        "user_id": world.account,
+        "role": "viewer",
+        "invited_by": inviter,
+        "created_at": now,
+        "expires_at": now + timedelta(days=1),
+    }
+
+
+def _about(world: World) -> dict[str, Any]:
+    made = world.decision
+    return {"decision_id": made.decision_id, "decision_at": made.decided_at, "user_id": world.account}
+
+
+Sample: TypeAlias = Callable[[World, UUID], object]
+OF_ACCOUNT: Final[dict[str, Sample]] = {
+    "account": lambda world, _: world.account,
+    "decision_id": lambda world, _: world.decision.decision_id,
+    "document": document,
+    "invitation_id": invitation,
+    "review_id": review,
+    "version": version,
+    "person_id": lambda world, _: world.person((world.account, "viewer"), name=world.text("name")),
+}
+"""Path parameters that name something of one account: whoever may not see the account gets 404."""
+OWN: Final[dict[str, Sample]] = {
+    "job_id": job,
+    "view_id": view,
+    "item_id": item,
+    "token": invitation_link,
+}
+"""Path parameters that name something of one person."""
+SHARED: Final[dict[str, Sample]] = {"queue_id": queue}
+"""Path parameters that name something of everybody."""
+SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
+QUERIES: Final = {"compare": "?from=1&to=1"}
+"""What pages need in their query to show anything, by their name."""

@@ -1,0 +1,133 @@
+"""A person at the review pages without a browser: the real application on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, TypeVar
+
+from httpx2 import Response
+from sqlalchemy.ext.asyncio import AsyncConnection
+from starlette.testclient import TestClient
+from uuid_utils.compat import uuid7
+
+from db.people import records
+from db.people.records import Person, Role, RoleGrant
+from db.review_store import Store
+from review.app import build_app
+from review.auth import passwords
+from review.queues import queue_filler
+from worker.settings import ReviewSettings
+
+Value = TypeVar("Value")
+ADDRESS = "https://127.0.0.1"
+PASSWORD = "a long enough password"
+NUMBERS = count(1)
+CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+
+
+def settings_at(url: str, **environment: str) -> ReviewSettings:
+    """Settings of review pages on this database."""
+    known = {"DATABASE_URL": url, "REDIS_URL": "redis://127.0.0.1:1/0", "HUSHGATE_REVIEW_URL": ADDRESS}
+    return ReviewSettings.model_validate(known | environment)
+
+
+def stored(url: str, change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+    """What a change gives, in one transaction in the role of the review pages."""
+
+    async def run() -> Value:
+        async with Store(url, size=1) as store, store.writing() as connection:
+            return await change(connection)
+
+    return asyncio.run(run())
+
+
+def fill_queues(url: str) -> None:
+    """Fill the open queues, as the review server does beside answering."""
+
+    async def run() -> None:
+        async with Store(url, size=1) as store:
+            await queue_filler.fill_open(store, datetime.now(UTC))
+
+    asyncio.run(run())
+
+
+def add_person(url: str, *roles: Role, account: str = records.EVERY_ACCOUNT, login: str = "") -> Person:
+    """Somebody with these roles on one account, or on all; their password is ``PASSWORD``."""
+    login = login or f"person-{next(NUMBERS)}"
+
+    async def change(connection: AsyncConnection) -> Person:
+        person_id = uuid7()
+        await records.add_person(
+            connection,
+            person_id,
+            login=login,
+            name=login.title(),
+            password_hash=await passwords.hash_password(PASSWORD),
+            must_change_password=False,
+            created_by="test",
+        )
+        for role in roles:
+            await records.grant_role(
+                connection, person_id, RoleGrant(user_id=account, role=role), granted_by="test"
+            )
+        found = await records.get_person(connection, person_id)
+        assert found is not None
+        return found
+
+    return stored(url, change)
+
+
+class Visitor:
+    """A cookie jar and a pair of eyes."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+        self.csrf = ""
+
+    def get(self, path: str, **options: Any) -> Response:
+        """Follow a link; redirects are not followed unless asked for."""
+        return self._seen(self.client.get(path, follow_redirects=options.pop("follow", False), **options))
+
+    def post(self, path: str, **fields: Any) -> Response:
+        """Send a form with the token of the last page."""
+        body = {"csrf": self.csrf} | fields
+        headers = {"Sec-Fetch-Site": "same-origin", "Origin": ADDRESS}
+        return self._seen(self.client.post(path, data=body, headers=headers, follow_redirects=False))
+
+    def sign_in(self, person: Person) -> Response:
+        """Sign in with ``PASSWORD``."""
+        self.get("/sign-in")
+        response = self.post("/sign-in", login=person.login, password=PASSWORD, next="/")
+        assert response.status_code == 303, response.text
+        self.get("/")
+        return response
+
+    def _seen(self, response: Response) -> Response:
+        if found := CSRF.search(response.text):
+            self.csrf = found[1]
+        return response
+
+
+@contextmanager
+def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
+    """The running application; call what is given for one more visitor with cookies of their own."""
+    app = build_app(settings_at(url, **environment))
+    with TestClient(app, base_url=ADDRESS) as client:
+
+        def visitor() -> Visitor:
+            return Visitor(_jar(client, app))
+
+        yield visitor
+
+
+def _jar(running: TestClient, app: Any) -> TestClient:
+    number = next(NUMBERS)
+    address = f"10.0.{number // 250}.{number % 250}"
+    other = TestClient(app, base_url=ADDRESS, client=(address, 50_000))
+    other.portal = running.portal  # the loop in which the application started
+    return other

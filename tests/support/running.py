@@ -1,0 +1,138 @@
+"""An engine inside the test process, on real servers, and what tests ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, cast
+
+import orjson
+import psycopg
+from psycopg.rows import dict_row
+from redis import Redis
+
+from db import accounts
+from db.pool import create_pool
+from sandbox.server import SandboxHandle
+from tasks.publish import append
+from tasks.wiring import Runtime
+from tests.support.seeding import seed_document
+from worker.account_settings import changed
+from worker.model import Account
+from worker.settings import Settings
+
+PATIENCE_S = 30.0
+NUMBERS = count(1)
+OPEN = {"ai_control_enabled": True, "ai_enabled_for_chats": True, "ai_enabled_for_comments": True}
+
+
+def eventually(look: Callable[[], Any], what: str) -> Any:
+    """The first truthy value that ``look`` gives; the failure says what was waited for."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A running engine with its database, its Redis and its sandbox."""
+
+    runtime: Runtime
+    url: str
+    database: psycopg.Connection[dict[str, Any]]
+    redis: Redis
+    sandbox: SandboxHandle
+
+    def account(self, *, documents: Mapping[str, list[str]] | None = None, **settings: Any) -> str:
+        """A new account that answers everywhere unless ``settings`` say otherwise; its name."""
+        user_id = f"account-{next(NUMBERS)}"
+        account = changed(Account(user_id=user_id, version=0), {**OPEN, **settings})
+        asyncio.run(_store(self.url, account))
+        for title, paragraphs in (documents or {}).items():
+            seed_document(self.url, user_id, title, paragraphs)
+        return user_id
+
+    def publish(self, user_id: str, text: str, **more: Any) -> str:
+        """Publish one event; its id."""
+        event_id = f"event-{next(NUMBERS)}"
+        body = {
+            "event_id": event_id,
+            "user_id": user_id,
+            "scope": "chat",
+            "conversation_id": event_id,
+            "message_id": f"message-of-{event_id}",
+            "author_id": "author",
+            "text": text,
+            "created_at": datetime.now(UTC).isoformat(),
+        }
+        append(self.redis, [orjson.dumps(body | more)])
+        return str((body | more)["event_id"])
+
+    def row(self, query: str, *values: object) -> dict[str, Any] | None:
+        """The first row of a query."""
+        return self.database.execute(query, values).fetchone()
+
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
+        """All rows of a query."""
+        return self.database.execute(query, values).fetchall()
+
+    def decided(self, user_id: str, event_id: str) -> dict[str, Any]:
+        """The audit row of an event, once it is there."""
+        query = "SELECT * FROM ai_decisions WHERE user_id = %s AND event_id = %s"
+        row: dict[str, Any] = eventually(
+            lambda: self.row(query, user_id, event_id), f"a decision on {event_id}"
+        )
+        return row
+
+    def decide(self, user_id: str, text: str, **more: Any) -> dict[str, Any]:
+        """Publish a text and return its audit row."""
+        return self.decided(user_id, self.publish(user_id, text, **more))
+
+    def reply(self, user_id: str, event_id: str) -> dict[str, Any] | None:
+        """The reply stream's entry of an event, or None."""
+        key = f"{user_id}/{event_id}".encode()
+        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", self.redis.xrange("hushgate:replies"))
+        found = [fields[b"data"] for _, fields in entries if fields[b"key"] == key]
+        assert len(found) <= 1
+        return dict(orjson.loads(found[0])) if found else None
+
+
+async def _store(url: str, account: Account) -> None:
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        await accounts.store_account(source, account, changed_by="test")
+
+
+@contextmanager
+def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str) -> Iterator[Running]:
+    """An engine with short waits; ``environment`` overrides its settings."""
+    settings = Settings.model_validate(
+        {
+            "DATABASE_URL": url,
+            "REDIS_URL": redis_url,
+            "OPENAI_API_KEY": "sandbox",
+            "OPENAI_BASE_URL": sandbox.base_url,
+            "OPENROUTER_API_KEY": "sandbox",
+            "OPENROUTER_BASE_URL": sandbox.base_url,
+            "HUSHGATE_LLM_FIRST_WAIT_S": "0.01",
+            "HUSHGATE_LLM_TIMEOUT_S": "5",
+            **environment,
+        }
+    )
+    runtime = Runtime(settings)
+    runtime.start()
+    try:
+        with (
+            psycopg.connect(url, autocommit=True, row_factory=dict_row) as database,
+            Redis.from_url(redis_url) as redis,
+        ):
+            yield Running(runtime=runtime, url=url, database=database, redis=redis, sandbox=sandbox)
+    finally:
+        runtime.stop()

@@ -1,0 +1,97 @@
+"""A document is read in a process of its own, which ends at its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from review.accounts.documents_page import MOST_BYTES
+from worker.adapters import document_process
+from worker.adapters.document_process import Names
+from worker.documents.model import DocumentFormat
+from worker.errors import DocumentRejected
+from worker.settings import SECRETS
+
+FILES = Path(__file__).parents[2] / "fixtures" / "documents"
+SLOW = b"![[" * 350_000
+"""A megabyte of images that never end: minutes of work."""
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "title"),
+    [
+        (b"# Own\n\ntext", DocumentFormat.MARKDOWN, "Own"),
+        (b"<title>Own</title><p>text", DocumentFormat.HTML, "Own"),
+        (b"text", DocumentFormat.TEXT, "named so"),
+        ((FILES / "handbook.pdf").read_bytes(), DocumentFormat.PDF, "Customer handbook"),
+    ],
+)
+async def test_every_format_is_read_and_cut(data: bytes, kind: DocumentFormat, title: str) -> None:
+    """The document's own title counts, else the name it came under."""
+    found = await document_process.cut(data, kind, Names(otherwise="named so"))
+
+    assert (found.title, found.chunks[0].number) == (title, 1)
+    assert found.chunks[0].text
+
+
+async def test_a_reader_gets_no_secret_of_its_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers, keys and passwords stay with the parent; the reader works without them."""
+    secrets = {*SECRETS, "POSTGRES_PASSWORD", "REDIS_PASSWORD", "AWS_SECRET_ACCESS_KEY", "LCX_TOKEN"}
+    for name in secrets:
+        monkeypatch.setenv(name, "s3cr3t")
+    monkeypatch.setenv("LC_TIME", "C.UTF-8")
+    seen, python = tmp_path / "environment", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nenv > "{seen}"\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+    pdf = (FILES / "handbook.pdf").read_bytes()
+    found = await document_process.cut(pdf, DocumentFormat.PDF, Names())
+    environment = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
+
+    assert found.title == "Customer handbook"
+    assert {"DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} <= secrets
+    assert environment.keys().isdisjoint(secrets)
+    assert "s3cr3t" not in seen.read_text()
+    assert environment["LC_TIME"] == "C.UTF-8"
+
+
+async def test_a_document_of_the_largest_upload_is_read_within_the_memory_limit() -> None:
+    """20 MB of HTML with many elements."""
+    element = b"<div class='a b c'><p>lorem ipsum dolor <b>sit</b> amet</p></div>\n"
+    found = await document_process.cut(element * (MOST_BYTES // len(element)), DocumentFormat.HTML, Names())
+
+    assert len(found.chunks) > 1000
+
+
+async def test_a_reader_that_takes_too_long_is_stopped_and_named() -> None:
+    """What came and the limit are said; no process is left, and the caller's loop went on meanwhile."""
+    reading = asyncio.create_task(document_process.cut(SLOW, DocumentFormat.MARKDOWN, Names(), limit_s=1))
+    longest, last = 0.0, time.monotonic()
+    while not reading.done():
+        await asyncio.sleep(0.01)  # the loop's own pulse
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+
+    with pytest.raises(DocumentRejected, match=r"\(markdown, 1,050,000 bytes\) took longer than 1 s"):
+        await reading
+    assert longest < 1
+    assert not [
+        each for each in psutil.Process().children() if "document_process" in " ".join(each.cmdline())
+    ]
+
+
+async def test_a_refusal_of_a_reader_is_its_own_sentence() -> None:
+    """As if it had been read here."""
+    with pytest.raises(DocumentRejected, match="holds no text"):
+        await document_process.cut(b" ", DocumentFormat.TEXT, Names())
+
+
+async def test_a_document_with_too_much_text_is_refused_with_its_length() -> None:
+    """The length and the limit are said."""
+    with pytest.raises(DocumentRejected, match="holds 10,000,001 characters, the limit is 10,000,000"):
+        await document_process.cut(b"a" * 10_000_001, DocumentFormat.TEXT, Names())

@@ -1,0 +1,65 @@
+"""Which texts are covered for a person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from review import content_covers
+from worker.snapshot import Snapshot, SnapshotFinding
+
+
+def decided(matched_rule: str | None = None, **highest: float) -> tuple[dict[str, Any], Snapshot]:
+    """A decision with these moderation scores, and its snapshot."""
+    detail = {"highest": {name: {"score": score, "threshold": None} for name, score in highest.items()}}
+    stages = [{"stage": "rules", "detail": {}}, {"stage": "moderation", "detail": detail}]
+    return {"matched_rule": matched_rule}, Snapshot.from_json({"stages": stages})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "decision", "covered"),
+    [
+        ((), decided("openai_moderation:hate", hate=0.9), ()),
+        (("hate",), decided("openai_moderation:hate", hate=0.9), ("hate",)),
+        (("hate",), decided("openai_moderation:hate/threatening"), ("hate/threatening",)),
+        (("hate/threatening",), decided("openai_moderation:hate"), ()),
+        (("sexual",), decided("openai_moderation:hate", sexual=0.5), ("sexual",)),
+        (("sexual",), decided("openai_moderation:hate", sexual=0.49), ()),
+        (("violence",), decided(None, violence=0.6), ("violence",)),
+        (("violence", "hate"), decided(None, violence=0.6, hate=0.7), ("hate", "violence")),
+        ((content_covers.RULE,), decided("flagged_keyword:knife"), (content_covers.RULE,)),
+        (("violence",), decided("flagged_keyword:knife"), ()),
+        (("self-harm",), decided("openai_moderation:self-harming"), ()),
+    ],
+)
+def test_a_text_is_covered_by_what_it_was_flagged_for_or_scored_high_in(
+    chosen: tuple[str, ...], decision: tuple[dict[str, Any], Snapshot], covered: tuple[str, ...]
+) -> None:
+    """A category covers its subcategories, never other categories."""
+    assert content_covers.cover_reason(chosen, *decision) == covered
+
+
+def test_a_list_without_snapshots_covers_the_same() -> None:
+    """The database names the categories there."""
+    listed = {"matched_rule": None, "hot_categories": ["violence"]}
+
+    assert content_covers.cover_reason(("violence",), listed) == ("violence",)
+    assert content_covers.cover_reason(("violence",), {"matched_rule": None, "hot_categories": None}) == ()
+
+
+def test_a_rejected_draft_covers_its_decision() -> None:
+    """The message was harmless, the draft was not, and one page shows both."""
+    row, snapshot = decided()
+    snapshot = replace(snapshot, findings=(SnapshotFinding(matched_rule="openai_moderation:sexual"),))
+
+    assert content_covers.cover_reason(("sexual",), row, snapshot) == ("sexual",)
+
+
+def test_a_category_we_do_not_know_is_named_as_the_model_named_it() -> None:
+    """A newer model may have more of them."""
+    assert (content_covers.category_wording("hate"), content_covers.category_wording("gambling")) == (
+        "hate",
+        "gambling",
+    )

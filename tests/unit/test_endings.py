@@ -1,0 +1,133 @@
+"""The decision table: from an assessment to the ending."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.samples import account, assessment
+from worker import endings
+from worker.endings import MESSAGE, REPLY, Candidate
+from worker.model import Action, DecisionKind, Finding, Severity, Stage
+from worker.reasons import Reason
+
+OWN = {"en": "Soon.", "vi": "Xin đợi."}
+FALLBACK = {"action": Action.FALLBACK, "confidence": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts", "early", "reason", "reply"),
+    [
+        ({}, {}, False, Reason.REPLIED, "Nine."),
+        ({"action": Action.RECHECK}, {}, False, Reason.REPLIED, "Nine."),
+        ({"action": Action.SILENCE}, {}, False, Reason.LOW_CONFIDENCE, None),
+        ({"action": Action.SILENCE}, OWN, False, Reason.LOW_CONFIDENCE, None),
+        ({"action": Action.SILENCE}, {}, True, Reason.NO_EVIDENCE, None),
+        ({"action": Action.ESCALATE}, {}, False, Reason.LOW_CONFIDENCE_ESCALATED, None),
+        ({"action": Action.ESCALATE}, OWN, True, Reason.LOW_CONFIDENCE_ESCALATED, None),
+        (FALLBACK, OWN, False, Reason.FALLBACK_SENT, "Soon."),
+        (FALLBACK, OWN, True, Reason.FALLBACK_SENT, "Soon."),
+        (FALLBACK | {"fallback_text": "Theirs."}, OWN, False, Reason.FALLBACK_SENT, "Soon."),
+        (FALLBACK | {"fallback_text": "Theirs."}, {}, False, Reason.FALLBACK_SENT, "Theirs."),
+        (FALLBACK | {"fallback_text": "Theirs."}, {"en": ""}, False, Reason.FALLBACK_SENT, "Theirs."),
+        (FALLBACK, {}, False, Reason.LOW_CONFIDENCE, None),
+        (FALLBACK, {}, True, Reason.NO_EVIDENCE, None),
+        (FALLBACK, {"en": ""}, False, Reason.LOW_CONFIDENCE, None),
+    ],
+)
+def test_a_draft_ends_as_its_assessment_says(
+    changes: dict[str, object], texts: dict[str, str], early: bool, reason: Reason, reply: str | None
+) -> None:
+    """A fallback without a text is silence, never an empty reply; without a draft there was no evidence."""
+    judged = assessment(**changes)
+    candidate = Candidate(text="" if early else "Nine.", assessment=judged)
+    ending = endings.assessed_ending(candidate, account(fallback_texts=texts))
+
+    assert (ending.reason_code, ending.reply) == (reason, reply)
+    assert ending.confidence == judged.confidence
+    assert (ending.reason_code.spec.decision is DecisionKind.RESPOND) == (reply is not None)
+    assert not ending.quarantine
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "reply"),
+    [
+        ("vi", OWN, "Xin đợi."),
+        ("fr", OWN, "Soon."),
+        (None, OWN, "Soon."),
+        (None, {"vi": "Xin đợi.", "en": "Soon."}, "Soon."),
+        ("fr", {"vi": "Xin đợi."}, "Xin đợi."),
+    ],
+)
+def test_a_fallback_speaks_the_author_s_language(
+    language: str | None, texts: dict[str, str], reply: str
+) -> None:
+    """English comes second, then any text of the account."""
+    ending = endings.assessed_ending(
+        Candidate(text="Nine.", assessment=assessment(**FALLBACK)),
+        account(fallback_texts=texts),
+        language=language,
+    )
+
+    assert ending.reply == reply
+
+
+def test_a_candidate_without_assessment_has_no_ending() -> None:
+    """Asking for one is a bug that rises, never a reply."""
+    with pytest.raises(ValueError, match="not assessed"):
+        endings.assessed_ending(Candidate(text="Nine."), account())
+
+
+@pytest.mark.parametrize(("score", "confidence"), [(None, 0.95), (0.0, 0.0), (0.61, 0.61)])
+def test_a_block_has_the_confidence_of_its_finding(score: float | None, confidence: float) -> None:
+    """0.95 for a rule (Silent Guardrails), the score for moderation; the exchange is quarantined."""
+    finding = Finding(
+        stage=Stage.RULES,
+        code="c",
+        severity=Severity.BLOCK,
+        matched_rule="r:x",
+        evidence="Because.",
+        score=score,
+    )
+    ending = endings.blocked_ending(Reason.FLAGGED_RULE, finding)
+
+    assert (ending.confidence, ending.matched_rule, ending.quarantine) == (confidence, "r:x", True)
+    assert ending.reason == "GUARDRAIL_PRE_BLOCKED: Because."
+    assert ending.reply is None
+
+
+def test_an_escalation_is_no_error() -> None:
+    """The sentence of an escalation carries no error class."""
+    ending = endings.silent_ending(Reason.MODEL_ESCALATED, "the model asked for a person")
+
+    assert ending.reason_code.spec.decision is DecisionKind.ESCALATE
+    assert ending.reason == "the model asked for a person"
+
+
+def test_message_and_reply_have_endings_of_their_own() -> None:
+    """A reviewer sees from the code which text was blocked."""
+    names = [
+        (subject.rule, subject.flagged, subject.rejected, subject.unavailable, subject.timed_out)
+        for subject in (MESSAGE, REPLY)
+    ]
+
+    assert len(set(names[0]) | set(names[1])) == 10
+    assert {name.spec.error_class for name in names[0]} == {"GUARDRAIL_PRE_BLOCKED"}
+    assert {name.spec.error_class for name in names[1]} == {"GUARDRAIL_POST_BLOCKED"}
+
+
+STORED = {
+    "UNKNOWN_ACCOUNT", "AI_DISABLED", "CHATS_DISABLED", "COMMENTS_DISABLED", "TOO_LATE", "FLAGGED_RULE",
+    "MODERATION_MISCONFIGURED", "REPLY_MODERATION_MISCONFIGURED",
+    "MODERATION_FLAGGED", "MODERATION_REJECTED", "MODERATION_UNAVAILABLE", "MODERATION_TIMED_OUT",
+    "LLM_ERROR", "LLM_REJECTED", "MODEL_REFUSED", "TOOL_LOOP", "MODEL_ESCALATED", "REPLY_FLAGGED_RULE",
+    "REPLY_MODERATION_FLAGGED", "REPLY_MODERATION_REJECTED", "REPLY_MODERATION_UNAVAILABLE",
+    "REPLY_MODERATION_TIMED_OUT", "NO_EVIDENCE", "NO_ANSWER", "LOW_CONFIDENCE", "LOW_CONFIDENCE_ESCALATED",
+    "FALLBACK_SENT", "REPLIED",
+}  # fmt: skip
+"""Codes that decisions of this release hold. A new code is added here; none is changed or removed."""
+
+
+def test_reason_codes_are_never_renamed() -> None:
+    """Decisions are stored under these codes: each of them is still known, and no other is in use."""
+    assert {reason.value for reason in Reason} == STORED
+    assert {reason.name for reason in Reason} == STORED

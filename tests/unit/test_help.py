@@ -1,0 +1,111 @@
+"""Help texts and documents name only commands and options that exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from cli.exit_codes import MEANINGS, ExitCode
+from cli.main import app
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "deploy").glob("*.md")),
+)
+CALL = re.compile(r"\bhushgate((?: [a-z][a-z-]*)+)(?P<rest>[^\n`|#;()]*)")
+QUOTED = re.compile(r"`([^`\n]+)`")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+PASSTHROUGH = frozenset({"worker", "beat"})
+
+
+def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with its path."""
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from tree(child, (*path, name))
+
+
+COMMANDS = dict(tree(get_command(app)))
+GROUPS = [path for path, command in COMMANDS.items() if path and hasattr(command, "commands")]
+
+
+def texts(command: Any) -> str:
+    """All that a command's help says, but for names of options."""
+    helps = [getattr(each, "help", None) for each in command.params]
+    return "\n".join(text for text in (command.help, command.epilog, *helps) if text)
+
+
+def unknown(text: str) -> list[str]:
+    """Calls of commands or options that do not exist; `hushgate VERB` where VERB is no command."""
+    wrong = []
+    for call in CALL.finditer(text):
+        words = call[1].split()
+        path: tuple[str, ...] = ()
+        for word in words:
+            if (*path, word) not in COMMANDS:
+                break
+            path = (*path, word)
+        if not path or (hasattr(COMMANDS[path], "commands") and len(words) > len(path)):
+            wrong.append(call[0])
+        elif path[0] not in PASSTHROUGH:
+            known = {name for each in COMMANDS[path].params for name in (*each.opts, *each.secondary_opts)}
+            asked = set(OPTION.findall(call["rest"].split("|")[0])) - {"--help"}
+            wrong += [f"{' '.join(path)} {option}" for option in sorted(asked - known)]
+    return wrong
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
+def test_every_command_in_a_help_text_exists(path: tuple[str, ...]) -> None:
+    """With its options."""
+    assert unknown(texts(COMMANDS[path])) == []
+
+
+@pytest.mark.parametrize("path", GROUPS, ids=" ".join)
+def test_the_help_of_a_group_names_each_of_its_commands(path: tuple[str, ...]) -> None:
+    """In backticks or as a whole call; nothing else stands there as if it were one."""
+    command = COMMANDS[path]
+    quoted = {text.split()[0] for text in QUOTED.findall(command.help) if not text.startswith("hushgate ")}
+    called = {text.split()[2] for text in QUOTED.findall(command.help) if len(text.split()) > 2}
+    called = {word for word in called if not word.startswith("-")}
+
+    assert quoted | called == set(command.commands)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_a_document_exists(document: Path) -> None:
+    """In code only: prose may say what hushgate is."""
+    text = document.read_text()
+    code = "\n".join([*re.findall(r"```[a-z]*\n(.*?)```", text, re.DOTALL), *QUOTED.findall(text)])
+
+    assert unknown(code) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hushgate")
+def test_every_command_and_option_is_explained(path: tuple[str, ...]) -> None:
+    """No parameter is without a help text."""
+    command = COMMANDS[path]
+
+    assert command.help
+    assert [
+        each.name for each in command.params if not getattr(each, "help", "") and each.name != "help"
+    ] == []
+
+
+def test_the_exit_codes_stand_in_help_and_documents() -> None:
+    """Each code has one meaning, in the same words everywhere."""
+    shown = COMMANDS[()].epilog
+    document = (ROOT / "docs" / "cli.md").read_text()
+
+    assert set(MEANINGS) == set(ExitCode)
+    for code, meaning in MEANINGS.items():
+        assert f"- {code.value}: {meaning}" in shown
+        assert f"| {code.value} | {meaning} |" in document

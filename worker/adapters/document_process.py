@@ -1,0 +1,128 @@
+"""Reading and cutting a document in a child process, which contains crashes, hangs and memory use.
+
+All formats use it: every reader gets untrusted bytes, and a thread cannot be stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from worker.documents import pdf, reading
+from worker.documents.chunking import document_chunks
+from worker.documents.model import Chunk, DocumentFormat
+from worker.errors import DocumentRejected
+
+LIMIT_S: Final = 60.0
+MEMORY_BYTES: Final = 1024**3
+"""Address space of a reader, an upper bound of its memory. 20 MB of HTML need 0.6 GB of it."""
+MOST_CHARS: Final = 10_000_000
+REFUSED: Final = 3
+"""Exit code of a child that wrote the reason of its refusal to standard output."""
+ENVIRONMENT: Final = frozenset(
+    {"PATH", "LD_LIBRARY_PATH", "LANG", "LANGUAGE", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME"}
+    | {"PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUTF8"}
+)
+"""Variables that a reader gets, in addition to ``LC_*``. A reader of untrusted bytes gets no secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The titles of a document.
+
+    Attributes:
+        title: given by a person; when empty, the document's own title counts.
+        otherwise: the title of a document without one.
+    """
+
+    title: str = ""
+    otherwise: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A document as it is stored: its title and its chunks in order."""
+
+    title: str
+    chunks: tuple[Chunk, ...]
+
+
+async def cut(data: bytes, kind: DocumentFormat, names: Names, *, limit_s: float = LIMIT_S) -> Cut:
+    """A document's title and chunks.
+
+    Raises:
+        DocumentRejected: its reader refuses it; it takes longer than ``limit_s`` or more than 1 GiB.
+    """
+    asked = orjson.dumps({"title": names.title, "otherwise": names.otherwise})
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "worker.adapters.document_process",
+        kind.value,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if _is_passed_on(name)},
+    )
+    try:
+        async with asyncio.timeout(limit_s):
+            output, _ = await child.communicate(asked + b"\n" + data)
+    except TimeoutError as error:
+        raise DocumentRejected(
+            f"({kind}, {len(data):,} bytes) took longer than {limit_s:g} s to read, the limit:"
+            " simplify or split it"
+        ) from error
+    except RuntimeError as error:  # uvloop raises it when the child ended before the write
+        raise DocumentRejected(_crashed(data, kind)) from error
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    if child.returncode == REFUSED:
+        raise DocumentRejected(output.decode())
+    if child.returncode != 0:
+        raise DocumentRejected(_crashed(data, kind))
+    found = orjson.loads(output)
+    return Cut(title=found["title"], chunks=tuple(Chunk(**each) for each in found["chunks"]))
+
+
+def _is_passed_on(name: str) -> bool:
+    return name in ENVIRONMENT or name.startswith("LC_")
+
+
+def _crashed(data: bytes, kind: DocumentFormat) -> str:
+    limit = f"{MEMORY_BYTES // 1024**3} GiB"
+    return f"({kind}, {len(data):,} bytes) makes its reader crash, or needs more than {limit}, the limit"
+
+
+def main() -> None:
+    """Standard input to standard output, within limits that hold when the parent is gone too."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(LIMIT_S), int(LIMIT_S)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    asked = orjson.loads(sys.stdin.buffer.readline())
+    try:
+        found = _cut(sys.stdin.buffer.read(), DocumentFormat(sys.argv[1]), Names(**asked))
+    except DocumentRejected as error:
+        sys.stdout.write(str(error))
+        sys.exit(REFUSED)
+    sys.stdout.buffer.write(orjson.dumps(found))
+
+
+def _cut(data: bytes, kind: DocumentFormat, names: Names) -> Cut:
+    parsed = pdf.parse_pdf(data) if kind is DocumentFormat.PDF else reading.parse_document(data, kind)
+    length = sum(len(block.text) for block in parsed.blocks)
+    if length > MOST_CHARS:
+        raise DocumentRejected(f"holds {length:,} characters, the limit is {MOST_CHARS:,}: split it")
+    title = names.title or parsed.title or names.otherwise
+    return Cut(title=title, chunks=document_chunks(parsed, title=title))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Recognises a non-answer: a draft that says that it has no answer, and nothing else.
+
+A draft is split into clauses at punctuation and before words of contrast. It is a non-answer when one clause
+is an admission ("I do not know ...") and every other clause is a courtesy, a referral or names the sources.
+Any other clause makes the draft an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from worker.assessment.non_answers.grammar import Grammar
+from worker.assessment.non_answers.grammars import ADMISSIONS, IDIOMS
+from worker.assessment.text.citations import without_citations
+from worker.assessment.text.small_talk import is_small_talk
+from worker.assessment.text.wordlists import folded_text, list_pattern
+
+_MOST_CHARS = 600
+"""Longest non-answer; a longer draft also says something else."""
+
+_SENTENCE = re.compile(r"[^.!?。！？…\n]+[.!?。！？…]*")
+_CLAUSE_END = r"[,，、;；:：()（）\"“”«»—–]|\s-\s"
+_DIGIT = re.compile(r"\d")
+_IDIOM = re.compile("|".join(IDIOMS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Patterns:
+    """The compiled grammar of one language."""
+
+    split: re.Pattern[str]
+    admission: re.Pattern[str]
+    filler: re.Pattern[str]
+    dependent: re.Pattern[str]
+    condition: re.Pattern[str]
+
+
+def is_non_answer(text: str) -> bool:
+    """Whether a draft only says that it has no answer."""
+    return len(text) <= _MOST_CHARS and _is_non_answer(text)
+
+
+@lru_cache(maxsize=256)
+def _is_non_answer(text: str) -> bool:
+    """The same, cached: the gate and a policy ask about the same draft."""
+    plain = without_idioms(without_citations(text))
+    return any(_says_nothing_else(plain, patterns) for patterns in _compiled().values())
+
+
+def admits_ignorance(text: str) -> bool:
+    """Whether at least one clause says that the speaker has no answer."""
+    plain = without_idioms(without_citations(text))
+    return any(
+        _admits(clause, patterns)
+        for patterns in _compiled().values()
+        if patterns.admission.search(plain)
+        for clause in _clauses(plain, patterns)
+    )
+
+
+def without_idioms(text: str) -> str:
+    """Folded text without idioms that only look like an admission: "if you do not know your size"."""
+    return _IDIOM.sub(" … ", folded_text(text))
+
+
+def _says_nothing_else(plain: str, patterns: _Patterns) -> bool:
+    if patterns.admission.search(plain) is None:
+        return False  # most texts: they need not be split into clauses
+    admitted = open_condition = False
+    for clause in _clauses(plain, patterns):
+        if _admits(clause, patterns):
+            admitted, open_condition = True, False
+        elif open_condition:
+            return False
+        elif patterns.condition.match(clause):
+            open_condition = True
+        elif not (_is_empty(clause, patterns) or (admitted and patterns.dependent.match(clause))):
+            return False
+    return admitted and not open_condition
+
+
+def _clauses(plain: str, patterns: _Patterns) -> Iterator[str]:
+    """The clauses of every sentence; those of a question keep a question mark and are no admission."""
+    for sentence in _SENTENCE.findall(plain):
+        asks = sentence.rstrip().endswith(("?", "？"))
+        for part in patterns.split.split(sentence):
+            clause = part.strip(" \t.!?。！？…'’*-")
+            if clause:
+                yield f"{clause}?" if asks else clause
+
+
+def _admits(clause: str, patterns: _Patterns) -> bool:
+    found = patterns.admission.search(clause)
+    if found is None or clause.endswith("?"):
+        return False
+    return patterns.filler.fullmatch(clause[: found.start()].strip()) is not None
+
+
+def _is_empty(clause: str, patterns: _Patterns) -> bool:
+    """Whether a clause is a courtesy, names the sources or refers the author to a person."""
+    plain = clause.rstrip("?").strip()
+    if is_small_talk(plain) or patterns.filler.fullmatch(plain):
+        return True
+    refers = list_pattern("handoffs").search(plain) or list_pattern("referrals").search(plain)
+    return bool(refers) and not _DIGIT.search(plain) and not list_pattern("claims").search(plain)
+
+
+@cache
+def _compiled() -> Mapping[str, _Patterns]:
+    return {language: _patterns(grammar) for language, grammar in ADMISSIONS.items()}
+
+
+def _patterns(grammar: Grammar) -> _Patterns:
+    word = (r"(?<!\w)", r"(?!\w)") if grammar.spaced else ("", "")
+    admission = "|".join(f"(?:{each})" for each in grammar.admissions)
+    gap = r"[\s']+" if grammar.spaced else r"\s*"
+    return _Patterns(
+        split=re.compile(f"{_CLAUSE_END}|{word[0]}(?:{grammar.contrasts}){word[1]}"),
+        admission=re.compile(f"{word[0]}(?:{admission}){word[1]}"),
+        filler=re.compile(f"(?:(?:{grammar.filler}){word[1]}(?:{gap}|$))*(?:{grammar.sources})?"),
+        dependent=re.compile(grammar.dependent),
+        condition=re.compile(grammar.condition),
+    )

@@ -1,0 +1,1 @@
+"""The five policies: what each is configured with and how it assesses a draft."""

@@ -1,0 +1,133 @@
+"""Shared by all policies: names, previews, timestamps, and the assessments that no policy decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Protocol
+
+from worker.assessment.judge import JudgeAnswer, JudgeOutcome
+from worker.assessment.values import ReplyKind, UnusableReason
+from worker.model import Action, Assessment, Json, Tier
+
+NO_COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
+
+
+class CommonPolicy(Protocol):
+    """The fields of every policy.
+
+    Attributes:
+        version: increases with every change of a default.
+        enabled: False sends every draft without an assessment.
+        gate: whether small talk, clarifying questions and hand-offs pass without a fact check.
+        low_action: the action for a draft of low confidence.
+    """
+
+    @property
+    def version(self) -> int: ...  # noqa: D102  # described by the class
+    @property
+    def enabled(self) -> bool: ...  # noqa: D102
+    @property
+    def gate(self) -> bool: ...  # noqa: D102
+    @property
+    def low_action(self) -> Action: ...  # noqa: D102
+
+
+def check_policy(
+    policy: CommonPolicy, *, shares: Sequence[str], counts: Mapping[str, tuple[int, int]] = NO_COUNTS
+) -> None:
+    """Raise ``ValueError`` for a wrong field: ``field: expected ..., got ...``."""
+    for name in shares:
+        value = getattr(policy, name)
+        if not 0.0 <= value <= 1.0:
+            raise ValueError(f"{name}: expected a number from 0 to 1, got {value}")
+    for name, (least, most) in counts.items():
+        value = getattr(policy, name)
+        if value is not None and not least <= value <= most:
+            raise ValueError(f"{name}: expected a number from {least} to {most}, got {value}")
+    if policy.low_action not in (Action.FALLBACK, Action.ESCALATE, Action.SILENCE):
+        raise ValueError(f"low_action: expected fallback, escalate or silence, got {policy.low_action}")
+
+
+def policy_name(design: str, version: int) -> str:
+    """The name of a policy in an assessment: ``calibrated@1``."""
+    return f"{design}@{version}"
+
+
+def draft_preview(text: str, chars: int) -> str:
+    """The first ``chars`` characters of a text, with three dots when it is longer."""
+    return text if len(text) <= chars else text[:chars] + "..."
+
+
+def undecided_reasons(answers: Sequence[JudgeAnswer]) -> tuple[str, ...]:
+    """One sentence for each question without a usable answer of the judge."""
+    return tuple(
+        f"no score from the judge: {a.outcome.value}" + (f" ({a.detail})" if a.detail else "")
+        for a in answers
+        if a.outcome is not JudgeOutcome.SCORED
+    )
+
+
+def with_timestamp(record: Mapping[str, Json], at: datetime) -> dict[str, Json]:
+    """FailsafeNode's or Confidence Guardrail's record with its timestamp, ISO 8601."""
+    return {**record, "timestamp": at.isoformat()}
+
+
+def disabled_assessment(design: str, policy: CommonPolicy) -> Assessment:
+    """The assessment when the account has switched its policy off: the draft is sent."""
+    return Assessment(
+        policy=policy_name(design, policy.version),
+        confidence=1.0,
+        tier=Tier.HIGH,
+        action=Action.SEND,
+        category="disabled",
+        explanation="Assessment is switched off for this account; nothing was checked.",
+        measured=False,
+    )
+
+
+def unusable_assessment(design: str, policy: CommonPolicy, reason: UnusableReason) -> Assessment:
+    """The assessment of a draft that cannot be assessed: neither the draft nor a fallback text is sent."""
+    return Assessment(
+        policy=policy_name(design, policy.version),
+        confidence=0.0,
+        tier=Tier.LOW,
+        action=Action.SILENCE if policy.low_action is Action.FALLBACK else policy.low_action,
+        category=reason,
+        failed_checks=(reason,),
+        reasons=(f"the draft cannot be assessed: {reason.value}",),
+        explanation=f"The draft cannot be assessed ({reason.value}), so it is not sent.",
+        measured=False,
+    )
+
+
+def unchecked_assessment(design: str, policy: CommonPolicy, kind: ReplyKind) -> Assessment:
+    """The assessment of a draft that states no fact."""
+    return Assessment(
+        policy=policy_name(design, policy.version),
+        confidence=1.0,
+        tier=Tier.HIGH,
+        action=Action.SEND,
+        category=kind,
+        passed_checks=("gate",),
+        reasons=(f"the draft is a {kind.value.replace('_', ' ')} and states no fact",),
+        explanation="The draft states no fact, so there is nothing to check against the evidence.",
+        measured=False,
+    )
+
+
+def non_answer_assessment(design: str, policy: CommonPolicy, fallback_text: str | None) -> Assessment:
+    """The assessment of a non-answer: it may be true, but does not help the author."""
+    return Assessment(
+        policy=policy_name(design, policy.version),
+        confidence=0.0,
+        tier=Tier.LOW,
+        action=policy.low_action,
+        category=ReplyKind.REFUSAL,
+        failed_checks=(ReplyKind.REFUSAL,),
+        reasons=("the draft says that it has no answer",),
+        explanation=f"The draft says that it has no answer. Action: {policy.low_action}.",
+        fallback_text=fallback_text if policy.low_action is Action.FALLBACK else None,
+        measured=False,
+    )

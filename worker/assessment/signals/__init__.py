@@ -1,0 +1,1 @@
+"""Lexical signals of a draft and the confidence they give; no model is called."""

@@ -1,0 +1,1 @@
+"""Words, numbers, languages and citations of a text."""

@@ -1,0 +1,133 @@
+"""A draft as delivered: without its citations, and the list of the passages that they cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from worker.assessment.text.citations import cited_numbers
+from worker.model import Passage, Source
+
+_ITEM: Final = r"\^?\d{1,4}(?:\s*[-\u2013\u2014]\s*\d{1,4})?"
+_LINK: Final = r"(?:\(https?://[^\s()]*\))?"
+_CITATION: Final = re.compile(
+    rf"[\[【［]\s*({_ITEM}(?:\s*[,，、;；]\s*{_ITEM})*)\s*(?:†[^\]】］\n]*)?[\]】］]{_LINK}"
+)
+_RANGE: Final = re.compile(r"(\d+)(?:\s*[-\u2013\u2014]\s*(\d+))?")
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_BETWEEN: Final = re.compile(r"[^\S\n]*[,，、;；]?[^\S\n]*")
+_LABEL: Final = re.compile(r"(?:\A|\n+)[^\n.!?。！？:：]{1,30}[:：][*_]{0,2}\s*\Z")
+_HIGHEST: Final = 99
+"""A bracketed number above this that is no passage's number, such as a year, is not a citation."""
+
+_CLOSING: Final = frozenset(".,;:!?…)]}»”’%。，、；：！？）」』】》،؛؟।॥")
+_SPACED_CLOSING: Final = frozenset("!?:;»")
+"""French writes a space before these; it is kept."""
+_OPENING: Final = frozenset("([{«“‘（「『【《¿¡")
+_STOPS: Final = frozenset(".!?…。！？")
+_FIRST_UNSPACED: Final = "\u0e00"  # scripts from Thai on write no space between words, except Hangul
+_HANGUL: Final = range(0xAC00, 0xD7A4)
+
+
+def delivered_text(draft: str, passages: Sequence[Passage]) -> str:
+    """The draft without its citations and without the spaces that belonged to them.
+
+    A draft without passages is unchanged, and so is code, where a bracketed number is an index.
+    """
+    runs = _runs(draft, [span for span, _ in _citations(draft, passages)])
+    if not runs:
+        return draft
+    pieces, at = [], 0
+    for start, end in runs:
+        left, right, between = _gap(draft, start, end)
+        pieces += [draft[at : max(at, left)], between]
+        at = max(at, right)
+    text = "".join((*pieces, draft[at:]))
+    return (_LABEL.sub("", text) if at >= len(draft.rstrip()) else text).strip()
+
+
+def cited_sources(draft: str, passages: Sequence[Passage]) -> tuple[Source, ...]:
+    """The passages that the draft cites, each once, by number."""
+    cited = set(chain.from_iterable(numbers for _, numbers in _citations(draft, passages)))
+    return tuple(
+        Source(number=number, passage_id=passage.passage_id, title=passage.title)
+        for number, passage in enumerate(passages, 1)
+        if number in cited
+    )
+
+
+def _citations(draft: str, passages: Sequence[Passage]) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    """The span of each citation in a draft, with its passage numbers."""
+    if not passages:
+        return
+    code = [match.span() for match in _CODE.finditer(draft)]
+    quoted = {number for passage in passages for number in cited_numbers(passage.text)}
+    for match in _CITATION.finditer(draft):
+        numbers = [number for part in _RANGE.finditer(match.group(1)) for number in _numbers(part)]
+        names_one = any(1 <= number <= len(passages) for number in numbers)
+        cites = names_one or all(number <= _HIGHEST and number not in quoted for number in numbers)
+        if cites and not any(start <= match.start() < end for start, end in code):
+            yield match.span(), numbers
+
+
+def _numbers(part: re.Match[str]) -> range:
+    first, last = int(part[1]), int(part[2] or part[1])
+    return range(first, last + 1) if first <= last <= _HIGHEST else range(first, first + 1)
+
+
+def _runs(draft: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Citations in a row, such as ``[1][2]`` and ``[1], [2]``, as one span, with round brackets around it."""
+    runs: list[tuple[int, int]] = []
+    for start, end in spans:
+        joined = runs and _BETWEEN.fullmatch(draft, runs[-1][1], start)
+        runs.append((runs.pop()[0] if joined else start, end))
+    return [_with_brackets(draft, start, end) for start, end in runs]
+
+
+def _with_brackets(draft: str, start: int, end: int) -> tuple[int, int]:
+    left, right = _trimmed(draft, start, end)
+    if draft[left - 1 : left] in {"(", "（"} and draft[right : right + 1] in {")", "）"}:
+        return left - 1, right + 1
+    return start, end
+
+
+def _trimmed(draft: str, start: int, end: int) -> tuple[int, int]:
+    """The span extended over the spaces around it, within its line."""
+    while start and draft[start - 1].isspace() and draft[start - 1] != "\n":
+        start -= 1
+    while end < len(draft) and draft[end].isspace() and draft[end] != "\n":
+        end += 1
+    return start, end
+
+
+def _gap(draft: str, start: int, end: int) -> tuple[int, int, str]:
+    """The span to remove with a run of citations, and the text that replaces it."""
+    left, right = _trimmed(draft, start, end)
+    before, after = draft[left - 1 : left], draft[right : right + 1]
+    if before in {"", "\n"}:
+        if after in {"", "\n"}:  # a line of its own
+            return max(left - 1, 0), right + (after != "" and draft[left - 2 : left] == "\n\n"), ""
+        return start, right + (after == ":"), ""
+    if after in {"", "\n"} or before in _OPENING:
+        return left, right, ""
+    if after in _CLOSING:
+        if before in _STOPS and after in {".", "。"}:
+            return left, right + 1, ""
+        return left, right, draft[end:right] if after in _SPACED_CLOSING else ""
+    return left, right, _between(before, after, draft[left:start] or draft[end:right])
+
+
+def _between(before: str, after: str, space: str) -> str:
+    """The separator of two words that had a citation between them."""
+    if not (_is_spaced(before) or _is_spaced(after)):
+        return ""
+    if space:
+        return space
+    return " " if _is_spaced(after) and after.isalnum() and _is_spaced(before) else ""
+
+
+def _is_spaced(char: str) -> bool:
+    """Whether a character belongs to a script that writes spaces between words."""
+    return char < _FIRST_UNSPACED or ord(char) in _HANGUL or "\u1e00" <= char < "\u2010"

@@ -1,0 +1,94 @@
+"""Citations ``[n]`` in a draft: the passages they name and the sentences without one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.assessment.text.words import sentence_spans
+from worker.model import Passage
+
+_CITATION = re.compile(r"[\[【](\d{1,4}(?:\s*[,，;]\s*\d{1,4})*)[\]】]")
+_NUMBER = re.compile(r"\d+")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitationCheck:
+    """The citations of one draft, checked against its passages.
+
+    Attributes:
+        cited: numbers of the passages named, sorted.
+        invalid: numbers that name no passage, sorted.
+        sentences: number of sentences with a letter or digit.
+        uncited: the sentences without a valid citation.
+    """
+
+    cited: tuple[int, ...]
+    invalid: tuple[int, ...]
+    sentences: int
+    uncited: tuple[str, ...]
+
+    @property
+    def coverage(self) -> float:
+        """0..1, share of sentences with a valid citation; 1 when there are none."""
+        return 1.0 if not self.sentences else 1.0 - len(self.uncited) / self.sentences
+
+
+def cited_numbers(text: str) -> tuple[int, ...]:
+    """Every passage number a text cites, in order, repeats included."""
+    return tuple(
+        int(number) for match in _CITATION.finditer(text) for number in _NUMBER.findall(match.group(1))
+    )
+
+
+def without_citations(text: str) -> str:
+    """The text with each citation replaced by a space."""
+    return _CITATION.sub(" ", text)
+
+
+def states_something(text: str) -> bool:
+    """Whether a letter or digit remains without the citations."""
+    return _LETTER_OR_DIGIT.search(without_citations(text)) is not None
+
+
+def has_citations_only(text: str) -> bool:
+    """Whether a text is only citations and punctuation; a symbol or an emoji is neither."""
+    rest = without_citations(text)
+    return rest != text and not any(unicodedata.category(sign).startswith("S") for sign in rest)
+
+
+def citation_check(draft: str, passages: Sequence[Passage], language: str = "en") -> CitationCheck:
+    """The citations of ``draft`` checked against ``passages``, sentence by sentence.
+
+    A bracketed number that also occurs in the evidence is a quotation, not a citation.
+    """
+    quoted = {number for passage in passages for number in cited_numbers(passage.text)}
+    cited = set(cited_numbers(draft))
+    valid = {number for number in cited if 1 <= number <= len(passages)}
+    parts = _sentences_with_citations(draft, language)
+    return CitationCheck(
+        cited=tuple(sorted(cited)),
+        invalid=tuple(sorted(cited - valid - quoted)),
+        sentences=len(parts),
+        uncited=tuple(part for part in parts if valid.isdisjoint(cited_numbers(part))),
+    )
+
+
+def _sentences_with_citations(draft: str, language: str) -> list[str]:
+    """Sentences with a letter or digit; a citation after the full stop belongs to the sentence before it."""
+    parts: list[str] = []
+    for start, end in sentence_spans(draft, language):
+        part = draft[start:end].strip()
+        lead = _CITATION.match(part)
+        if lead is not None and parts:
+            parts[-1] += " " + lead.group()
+            part = part[lead.end() :].strip()
+            while (lead := _CITATION.match(part)) is not None:
+                parts[-1] += " " + lead.group()
+                part = part[lead.end() :].strip()
+        if states_something(part):
+            parts.append(part)
+    return parts

@@ -1,0 +1,75 @@
+"""Numbers, times of day and units of measure in one spelling, so that two texts can be compared."""
+
+from __future__ import annotations
+
+import re
+
+from worker.assessment.text.wordlists import list_words, ordered_list_words
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_TIME = re.compile(
+    r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2}))?\s*(?P<half>[ap])\.?m\b\.?"
+    r"|\b(?P<hour24>\d{1,2}):(?P<minute24>\d{1,2})\b",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d+[.)]\s")
+_PASSAGE_NUMBER = re.compile(
+    r"\bpassages?\s+\d+(?:\s*(?:,|and|&)\s*\d+)*|\[\d+(?:\s*,\s*\d+)*\]", re.IGNORECASE
+)
+_QUANTITY = re.compile(
+    r"(?P<money>[$€£¥₫])?\s?(?P<number>\d+(?:[.,]\d+)*)\s?"
+    r"(?P<unit>%|‰|°\s?[CF]\b|[$€£¥₫đ]|[^\W\d_]+)?"
+)
+MEASURES: frozenset[str] = list_words("measures")
+"""Units that change the meaning of a number; any other word after a number may be replaced by a synonym."""
+
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+_SPELLED = {word: str(value) for value, word in enumerate(ordered_list_words("number_words", "en"))}
+
+
+def times_of_day(text: str) -> frozenset[tuple[int, int]]:
+    """Every time of day as (hour 0..23, minute), so that ``9:00 PM`` and ``21:0`` are the same."""
+    found: set[tuple[int, int]] = set()
+    for match in _TIME.finditer(text):
+        if match["half"]:
+            hour = int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)
+            found.add((hour, int(match["minute"] or 0)))
+        else:
+            found.add((int(match["hour24"]) % 24, int(match["minute24"])))
+    return frozenset(found)
+
+
+def stated_numbers(text: str) -> frozenset[str]:
+    """Every number except list numbers, passage numbers and times of day."""
+    return frozenset(canonical_number(number) for number in _NUMBER.findall(_stating(_TIME.sub(" ", text))))
+
+
+def _stating(text: str) -> str:
+    """The text without the numbers of its own list items and passages."""
+    plain = _LIST_NUMBER.sub(" ", text)
+    return _PASSAGE_NUMBER.sub(" ", plain) if "assage" in plain or "[" in plain else plain
+
+
+def spelled_numbers(units: frozenset[str]) -> frozenset[str]:
+    """Numbers written as words (zero to twelve, English) among comparable units."""
+    return frozenset(_SPELLED[unit] for unit in units & _SPELLED.keys())
+
+
+def stated_quantities(text: str) -> frozenset[tuple[str, str]]:
+    """Every number with its unit or the word next to it, such as ``("30", "day")``; the word may be empty."""
+    return frozenset(
+        (canonical_number(match["number"]), _unit(match["money"] or match["unit"] or ""))
+        for match in _QUANTITY.finditer(_stating(text))
+    )
+
+
+def canonical_number(number: str) -> str:
+    """One spelling of a number: no thousands separator, no leading or trailing zero."""
+    bare = _THOUSANDS.sub("", number).replace(",", ".")
+    if bare.count(".") == 1:
+        bare = bare.rstrip("0").rstrip(".")
+    return bare.lstrip("0") or "0"
+
+
+def _unit(text: str) -> str:
+    return "".join(text.casefold().split()).removesuffix("s")

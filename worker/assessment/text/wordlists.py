@@ -1,0 +1,59 @@
+"""The closed word lists in ``wordlists.json``, by list, with all languages joined."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def _lists() -> dict[str, dict[str, str | list[str]]]:
+    loaded: dict[str, dict[str, str | list[str]]] = json.loads(
+        files("worker.assessment.text").joinpath("wordlists.json").read_text(encoding="utf-8")
+    )
+    return loaded
+
+
+@cache
+def list_words(name: str) -> frozenset[str]:
+    """The words of one list in all languages."""
+    found: set[str] = set()
+    for entry in _lists()[name].values():
+        found.update(entry.split() if isinstance(entry, str) else entry)
+    return frozenset(found)
+
+
+@cache
+def ordered_list_words(name: str, language: str) -> tuple[str, ...]:
+    """The words of one list in one language, in the order written."""
+    entry = _lists()[name][language]
+    return tuple(entry.split() if isinstance(entry, str) else entry)
+
+
+@cache
+def list_pattern(name: str) -> re.Pattern[str]:
+    """One pattern for all phrases of a list; see :func:`phrase_pattern`."""
+    return phrase_pattern(tuple(sorted(list_words(name))))
+
+
+@cache
+def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """A pattern that finds whole words and phrases in folded text; unspaced scripts match anywhere.
+
+    A phrase may begin or end with a sign (``100%``): it is whole when no letter or digit is next to it.
+    """
+    ordered = sorted((folded_text(phrase) for phrase in phrases), key=len, reverse=True)
+    parts = [re.escape(p) if _is_han(p) else rf"(?<!\w){re.escape(p)}(?!\w)" for p in ordered]
+    return re.compile("|".join(parts) or r"(?!)")
+
+
+def folded_text(text: str) -> str:
+    """Lower case in NFC with straight apostrophes, as the lists are written."""
+    return unicodedata.normalize("NFC", text).casefold().replace("’", "'")
+
+
+def _is_han(phrase: str) -> bool:
+    return "\u3040" <= phrase[0] <= "\u9fff"

@@ -1,0 +1,128 @@
+"""Text as comparable units: sentences by ICU, words, and character pairs in scripts without spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from icu4py.breakers import SentenceBreaker
+
+from worker.assessment.text.wordlists import list_words
+
+UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
+    "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # kana, Han
+    "\U00020000-\U0003ffff"
+)
+"""Letters of scripts that write no space between words, as ranges of a character class."""
+
+_TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:['’][^\W\d_{UNSPACED}]+)?")
+_SPACED_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")  # where no unspaced script occurs: faster
+_UNSPACED_CHAR = re.compile(rf"[{UNSPACED}]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_LINE = re.compile(r"[^\r\n]+")
+_TONES = frozenset("\u0300\u0301\u0303\u0309\u0323")
+_ENDINGS = (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""))
+
+
+@lru_cache(maxsize=65536)
+def comparable_unit(word: str) -> str:
+    """A folded word as it is compared.
+
+    Words that differ only in an English ending, or in the place of the tone mark of a Vietnamese syllable
+    (``hoà`` and ``hòa``), are equal.
+    """
+    if not word.isascii():
+        return _tone_last(word)
+    if len(word) < 4 or not word.isalpha():
+        return word
+    for ending, kept in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            stem = word[: -len(ending)] + kept
+            return stem.removesuffix("e")
+    return word.removesuffix("e")
+
+
+def _tone_last(word: str) -> str:
+    marks = unicodedata.normalize("NFD", word)
+    tone = "".join(c for c in marks if c in _TONES)
+    return "".join(c for c in marks if c not in _TONES) + tone if tone else word
+
+
+@lru_cache(maxsize=65536)
+def unaccented_unit(unit: str) -> str:
+    """A unit without its marks, as people type Vietnamese on a plain keyboard."""
+    marks = unicodedata.normalize("NFD", unit).replace("đ", "d")
+    return "".join(c for c in marks if not unicodedata.combining(c))
+
+
+STOP: frozenset[str] = list_words("stop") | frozenset(comparable_unit(w) for w in list_words("stop"))
+DISCOURSE: frozenset[str] = list_words("discourse") | frozenset(
+    comparable_unit(w) for w in list_words("discourse")
+)
+
+
+def normalised_text(text: str) -> str:
+    """The text in NFKC with CamelCase names split (``GoodForGroups``), in its own case."""
+    return _CAMEL.sub(" ", unicodedata.normalize("NFKC", text))
+
+
+def word_tokens(text: str) -> list[str]:
+    """Words in order, in their own case; a run of an unspaced script is one token."""
+    return _TOKEN.findall(text)
+
+
+def is_unspaced(token: str) -> bool:
+    """Whether a token is written without spaces between words."""
+    return _UNSPACED_CHAR.match(token) is not None
+
+
+def text_units(text: str) -> list[str]:
+    """Comparable units in order: folded words, or character bigrams of unspaced scripts."""
+    found: list[str] = []
+    folded = text.casefold().replace("’", "'")
+    pattern = _TOKEN if _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
+    for token in pattern.findall(folded):
+        found += _units_of(token)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _units_of(token: str) -> tuple[str, ...]:
+    if is_unspaced(token):
+        return tuple(token[i : i + 2] for i in range(len(token) - 1)) or (token,)
+    return (comparable_unit(token.partition("'")[0]),)
+
+
+def fact_units(found: Sequence[str]) -> list[str]:
+    """The units that can state a fact: no grammar words, single letters or (compared separately) numbers."""
+    return [u for u in found if u not in STOP and _is_informative(u)]
+
+
+@lru_cache(maxsize=65536)
+def _is_informative(unit: str) -> bool:
+    return not unit.isdigit() and (len(unit) > 1 or is_unspaced(unit))
+
+
+def sentence_spans(text: str, language: str = "en") -> Iterator[tuple[int, int]]:
+    """Half-open ranges of the sentences and list items with a letter or digit, by ICU's rules."""
+    for line in _LINE.finditer(text):
+        start = line.start()
+        for piece in SentenceBreaker(line.group(), language):  # segments() counts UTF-16 units, pieces do not
+            if _LETTER_OR_DIGIT.search(piece):
+                yield start, start + len(piece)
+            start += len(piece)
+
+
+def split_sentences(text: str, language: str = "en") -> list[str]:
+    """The sentences and list items of a text, stripped."""
+    return [text[start:end].strip() for start, end in sentence_spans(text, language)]
+
+
+def encodable_text(text: str) -> str:
+    """The text with lone surrogates, which no library can encode, replaced by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

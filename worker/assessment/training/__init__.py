@@ -1,0 +1,1 @@
+"""Labelled replies: read, scored against policies, fitted to coefficients."""

@@ -1,0 +1,172 @@
+"""The decision table: from what a step found to the event's ending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from worker.assessment import ReplyKind, delivered_text, text_in_language
+from worker.model import Account, Action, Assessment, Finding, Passage, Stage
+from worker.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedText:
+    """Which text a guard tests, and the reasons of its endings."""
+
+    rules_stage: Stage
+    moderation_stage: Stage
+    rule: Reason
+    flagged: Reason
+    rejected: Reason
+    unavailable: Reason
+    timed_out: Reason
+    misconfigured: Reason
+
+
+MESSAGE: Final = GuardedText(
+    rules_stage=Stage.RULES,
+    moderation_stage=Stage.MODERATION,
+    rule=Reason.FLAGGED_RULE,
+    flagged=Reason.MODERATION_FLAGGED,
+    rejected=Reason.MODERATION_REJECTED,
+    unavailable=Reason.MODERATION_UNAVAILABLE,
+    timed_out=Reason.MODERATION_TIMED_OUT,
+    misconfigured=Reason.MODERATION_MISCONFIGURED,
+)
+REPLY: Final = GuardedText(
+    rules_stage=Stage.RULES_REPLY,
+    moderation_stage=Stage.MODERATION_REPLY,
+    rule=Reason.REPLY_FLAGGED_RULE,
+    flagged=Reason.REPLY_MODERATION_FLAGGED,
+    rejected=Reason.REPLY_MODERATION_REJECTED,
+    unavailable=Reason.REPLY_MODERATION_UNAVAILABLE,
+    timed_out=Reason.REPLY_MODERATION_TIMED_OUT,
+    misconfigured=Reason.REPLY_MODERATION_MISCONFIGURED,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A reply in the making and all it rests on; each step returns the next version.
+
+    Attributes:
+        text: the draft as the model wrote it, with its citation marks; empty before there is one.
+        passages: in the order that the citation marks count.
+        search_failure: kind of the error that left a search without passages, or empty.
+        prompt_hash: of the newest prompt.
+        assessment: None before the draft, or the lack of evidence, was assessed.
+        rechecked: confidence before and after a recheck, None after it when there was no second draft.
+    """
+
+    text: str = ""
+    passages: tuple[Passage, ...] = ()
+    search_failure: str = ""
+    prompt_hash: str | None = None
+    assessment: Assessment | None = None
+    rechecked: tuple[float, float | None] | None = None
+
+    @property
+    def reply(self) -> str:
+        """The draft as it would be sent."""
+        return delivered_text(self.text, self.passages)
+
+    @property
+    def assessed(self) -> Assessment:
+        """The assessment.
+
+        Raises:
+            ValueError: the candidate is not assessed yet, which is a bug of the pipeline.
+        """
+        if self.assessment is None:
+            raise ValueError("the candidate is not assessed yet")
+        return self.assessment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an event ends: a Decision without its trace.
+
+    Attributes:
+        confidence: 1.0 for a fact, 0.95 for a rule (Guardrails), the score for moderation, the assessment's
+            confidence for a reply, 0.0 when moderation or the model failed.
+        reply: the text to send, without citation marks: the candidate's or a fallback.
+        quarantine: True when the exchange leaves the stored history and is sealed.
+    """
+
+    reason_code: Reason
+    reason: str
+    confidence: float
+    matched_rule: str | None = None
+    reply: str | None = None
+    degraded: bool = False
+    quarantine: bool = False
+    candidate: Candidate = Candidate()
+
+
+RULE_CONFIDENCE: Final = 0.95
+
+
+def silent_ending(code: Reason, sentence: str, *, confidence: float = 1.0, degraded: bool = False) -> Ending:
+    """An ending without a reply: silence, or a person answers."""
+    return Ending(
+        reason_code=code,
+        reason=_classed(code, sentence),
+        confidence=confidence,
+        degraded=degraded,
+    )
+
+
+def blocked_ending(code: Reason, finding: Finding) -> Ending:
+    """A guardrail's block: no reply, and the exchange is quarantined."""
+    return Ending(
+        reason_code=code,
+        reason=_classed(code, finding.evidence),
+        confidence=RULE_CONFIDENCE if finding.score is None else finding.score,
+        matched_rule=finding.matched_rule,
+        quarantine=True,
+    )
+
+
+def assessed_ending(candidate: Candidate, account: Account, *, language: str | None = None) -> Ending:
+    """The ending that a candidate's assessment asks for.
+
+    A fallback is the account's text in the author's ``language``; without one, the policy's text.
+    """
+    assessment, own = candidate.assessed, text_in_language(account.fallback_texts, language)
+    match assessment.action:
+        case Action.SEND | Action.RECHECK:
+            return _replied(Reason.REPLIED, candidate, candidate.reply)
+        case Action.FALLBACK if text := own or assessment.fallback_text:
+            return _replied(Reason.FALLBACK_SENT, candidate, text)
+        case Action.ESCALATE:
+            code = Reason.LOW_CONFIDENCE_ESCALATED
+        case Action.FALLBACK | Action.SILENCE:
+            code = _silent_reason(candidate)
+        case _:
+            assert_never(assessment.action)
+    return replace(
+        silent_ending(code, assessment.explanation, confidence=assessment.confidence), candidate=candidate
+    )
+
+
+def _replied(code: Reason, candidate: Candidate, text: str) -> Ending:
+    return Ending(
+        reason_code=code,
+        reason=candidate.assessed.explanation,
+        confidence=candidate.assessed.confidence,
+        reply=text,
+        candidate=candidate,
+    )
+
+
+def _silent_reason(candidate: Candidate) -> Reason:
+    if not candidate.text:  # there was nothing to answer from, so nothing was drafted
+        return Reason.NO_EVIDENCE
+    named = (candidate.assessed.category, *candidate.assessed.failed_checks)
+    return Reason.NO_ANSWER if ReplyKind.REFUSAL in named else Reason.LOW_CONFIDENCE
+
+
+def _classed(code: Reason, sentence: str) -> str:
+    error_class = code.spec.error_class
+    return f"{error_class}: {sentence}" if error_class else sentence

@@ -1,0 +1,358 @@
+"""Reason codes: why an event ended as it did. Everything that depends on the code alone is declared here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Self
+
+from worker.model import DecisionKind
+
+
+class ErrorClass(StrEnum):
+    """The error classes of Guardrails, kept so that people can search for them."""
+
+    PRE_BLOCKED = "GUARDRAIL_PRE_BLOCKED"
+    POST_BLOCKED = "GUARDRAIL_POST_BLOCKED"
+    LLM_ERROR = "LLM_ERROR"
+
+
+class ReasonFamily(StrEnum):
+    """Which part of the system ended the event; every reason is in exactly one family."""
+
+    SETTINGS = "settings"
+    TOO_LATE = "too late"
+    BLOCKED = "blocked"
+    MODERATION_FAILED = "moderation failed"
+    MODEL_FAILED = "model failed"
+    ESCALATED = "escalated"
+    NOT_TRUSTED = "not trusted"
+    ANSWERED = "answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonSpec:
+    """All facts about one reason code.
+
+    Attributes:
+        label: a few plain words for lists; unique.
+        when: the condition, for ``docs/reasons.md``.
+        explanation: one sentence for the decision page; empty when the sentence needs the decision's data,
+            see ``review.decision.explanation``.
+        error_class: None when neither a guardrail nor the model caused a silent ending.
+    """
+
+    family: ReasonFamily
+    label: str
+    when: str
+    explanation: str = ""
+    decision: DecisionKind = DecisionKind.IGNORE
+    error_class: ErrorClass | None = None
+
+
+class Reason(StrEnum):
+    """Why an event ended as it did; stored, never renamed."""
+
+    spec: ReasonSpec
+
+    def __new__(cls, code: str, *spec: ReasonSpec) -> Self:
+        """A member whose value is the code; type checkers read this signature for a lookup by code too."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        (member.spec,) = spec
+        return member
+
+    UNKNOWN_ACCOUNT = (
+        "UNKNOWN_ACCOUNT",
+        ReasonSpec(
+            family=ReasonFamily.SETTINGS,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Account without settings",
+            when="`ai_rules` has no row for the account",
+        ),
+    )
+    AI_DISABLED = (
+        "AI_DISABLED",
+        ReasonSpec(
+            family=ReasonFamily.SETTINGS,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="AI switched off",
+            when="`ai_control_enabled` is false",
+            explanation="Nothing was sent: the account has switched the AI off.",
+        ),
+    )
+    CHATS_DISABLED = (
+        "CHATS_DISABLED",
+        ReasonSpec(
+            family=ReasonFamily.SETTINGS,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Chats switched off",
+            when="`ai_enabled_for_chats` is false",
+            explanation="Nothing was sent: the account lets the AI answer comments, not chats.",
+        ),
+    )
+    COMMENTS_DISABLED = (
+        "COMMENTS_DISABLED",
+        ReasonSpec(
+            family=ReasonFamily.SETTINGS,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Comments switched off",
+            when="`ai_enabled_for_comments` is false",
+            explanation="Nothing was sent: the account lets the AI answer chats, not comments.",
+        ),
+    )
+    TOO_LATE = (
+        "TOO_LATE",
+        ReasonSpec(
+            family=ReasonFamily.TOO_LATE,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Waited too long",
+            when="written longer than `reply_max_age_s` ago: at its turn, after a hold, or when the answer"
+            " was ready. The earlier of `created_at` and the arrival counts, so that a backfill gets no"
+            " replies and a clock that is ahead makes no message younger",
+        ),
+    )
+    FLAGGED_RULE = (
+        "FLAGGED_RULE",
+        ReasonSpec(
+            family=ReasonFamily.BLOCKED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Rule matched the message",
+            when="a rule matched the message; the exchange is quarantined",
+        ),
+    )
+    MODERATION_FLAGGED = (
+        "MODERATION_FLAGGED",
+        ReasonSpec(
+            family=ReasonFamily.BLOCKED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Moderation flagged the message",
+            when="moderation flagged the message; the exchange is quarantined",
+        ),
+    )
+    MODERATION_REJECTED = (
+        "MODERATION_REJECTED",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Moderation refused to look at the message",
+            when="the moderation API refused this message, such as an image it cannot fetch",
+            explanation="Nothing was sent: the moderation service refused this message, for example because"
+            " it cannot open a picture, and nothing is answered unmoderated.",
+        ),
+    )
+    MODERATION_UNAVAILABLE = (
+        "MODERATION_UNAVAILABLE",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Moderation did not answer",
+            when="moderation is down, `moderation_failure` is `block`",
+        ),
+    )
+    MODERATION_TIMED_OUT = (
+        "MODERATION_TIMED_OUT",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Held for moderation too long",
+            when="moderation is down for longer than `hold_max_s`, `moderation_failure` is `hold`",
+        ),
+    )
+    MODERATION_MISCONFIGURED = (
+        "MODERATION_MISCONFIGURED",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.PRE_BLOCKED,
+            label="Moderation is misconfigured",
+            when="the moderation API refuses this deployment: key, quota, model name or address; at once,"
+            " with `hold` after `hold_max_s`",
+            explanation="Nothing was sent: the moderation service refused this deployment, so the message"
+            " was not moderated; its key, quota, model name or address is wrong.",
+        ),
+    )
+    LLM_ERROR = (
+        "LLM_ERROR",
+        ReasonSpec(
+            family=ReasonFamily.MODEL_FAILED,
+            error_class=ErrorClass.LLM_ERROR,
+            label="Model gave no usable answer",
+            when="no completion after all attempts",
+        ),
+    )
+    LLM_REJECTED = (
+        "LLM_REJECTED",
+        ReasonSpec(
+            family=ReasonFamily.MODEL_FAILED,
+            error_class=ErrorClass.LLM_ERROR,
+            label="Model's server refused the request",
+            when="the endpoint refused the request (400, 401, 403 ...), or the deployment: quota, model"
+            " name, address",
+            explanation="Nothing was sent: the language model's server refused the request, so asking again"
+            " could not help; check key, model name and prompt.",
+        ),
+    )
+    MODEL_REFUSED = (
+        "MODEL_REFUSED",
+        ReasonSpec(
+            family=ReasonFamily.MODEL_FAILED,
+            error_class=ErrorClass.LLM_ERROR,
+            label="Model declined to answer",
+            when="the model declined",
+            explanation="Nothing was sent: the language model declined to answer this message.",
+        ),
+    )
+    TOOL_LOOP = (
+        "TOOL_LOOP",
+        ReasonSpec(
+            family=ReasonFamily.MODEL_FAILED,
+            error_class=ErrorClass.LLM_ERROR,
+            label="Model kept searching",
+            when="the model asked for tools in its last round too",
+            explanation="Nothing was sent: the language model kept searching the documents and never"
+            " answered.",
+        ),
+    )
+    MODEL_ESCALATED = (
+        "MODEL_ESCALATED",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Model asked for a person",
+            when="the model asked for a person",
+            explanation="Handed to a person: the language model asked for one instead of answering.",
+        ),
+    )
+    REPLY_FLAGGED_RULE = (
+        "REPLY_FLAGGED_RULE",
+        ReasonSpec(
+            family=ReasonFamily.BLOCKED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Rule matched the draft",
+            when="a rule matched the draft; the exchange is quarantined",
+        ),
+    )
+    REPLY_MODERATION_FLAGGED = (
+        "REPLY_MODERATION_FLAGGED",
+        ReasonSpec(
+            family=ReasonFamily.BLOCKED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Moderation flagged the draft",
+            when="moderation flagged the draft; the exchange is quarantined",
+        ),
+    )
+    REPLY_MODERATION_REJECTED = (
+        "REPLY_MODERATION_REJECTED",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Moderation refused to look at the draft",
+            when="the moderation API refused this draft",
+            explanation="Nothing was sent: the moderation service refused the drafted reply, and no reply is"
+            " sent unmoderated.",
+        ),
+    )
+    REPLY_MODERATION_UNAVAILABLE = (
+        "REPLY_MODERATION_UNAVAILABLE",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Moderation of the draft did not answer",
+            when="as `MODERATION_UNAVAILABLE`, for the draft",
+        ),
+    )
+    REPLY_MODERATION_TIMED_OUT = (
+        "REPLY_MODERATION_TIMED_OUT",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Draft held for moderation too long",
+            when="as `MODERATION_TIMED_OUT`, for the draft",
+        ),
+    )
+    REPLY_MODERATION_MISCONFIGURED = (
+        "REPLY_MODERATION_MISCONFIGURED",
+        ReasonSpec(
+            family=ReasonFamily.MODERATION_FAILED,
+            error_class=ErrorClass.POST_BLOCKED,
+            label="Moderation of the draft is misconfigured",
+            when="as `MODERATION_MISCONFIGURED`, for the draft",
+            explanation="Nothing was sent: the moderation service refused this deployment, so the drafted"
+            " reply was not moderated; its key, quota, model name or address is wrong.",
+        ),
+    )
+    NO_EVIDENCE = (
+        "NO_EVIDENCE",
+        ReasonSpec(
+            family=ReasonFamily.NOT_TRUSTED,
+            label="Nothing found to answer from",
+            when="nothing to answer from; no model call was paid",
+        ),
+    )
+    NO_ANSWER = (
+        "NO_ANSWER",
+        ReasonSpec(
+            family=ReasonFamily.NOT_TRUSTED,
+            label="Draft had no answer",
+            when="the draft only said that it has no answer",
+            explanation="Nothing was sent: the draft only said that it does not know the answer. Such drafts"
+            " are not kept.",
+        ),
+    )
+    LOW_CONFIDENCE = (
+        "LOW_CONFIDENCE",
+        ReasonSpec(
+            family=ReasonFamily.NOT_TRUSTED,
+            label="Draft not trusted",
+            when="the draft cannot be trusted",
+        ),
+    )
+    LOW_CONFIDENCE_ESCALATED = (
+        "LOW_CONFIDENCE_ESCALATED",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="No trusted draft, handed to a person",
+            when="the draft cannot be trusted, and the policy asks for a person",
+        ),
+    )
+    FALLBACK_SENT = (
+        "FALLBACK_SENT",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Prepared text sent",
+            when="the account's fallback text was sent instead of the draft",
+        ),
+    )
+    REPLIED = (
+        "REPLIED",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Reply sent",
+            when="every check passed",
+        ),
+    )
+
+
+def reasons_of(*families: ReasonFamily) -> tuple[Reason, ...]:
+    """The reasons of these families, in the order of their declaration."""
+    return tuple(reason for reason in Reason if reason.spec.family in families)
+
+
+FAILURE_FAMILIES: Final = (ReasonFamily.MODERATION_FAILED, ReasonFamily.MODEL_FAILED, ReasonFamily.TOO_LATE)
+"""Silent because something did not work, not because a person or a policy chose it."""
+BLOCKED: Final = reasons_of(ReasonFamily.BLOCKED)
+"""A guardrail worked as intended: message or draft was flagged."""
+FAILED: Final = reasons_of(*FAILURE_FAMILIES)
+
+
+def reasons_table(reasons: Iterable[Reason] = Reason) -> str:
+    """The reasons as a Markdown table."""
+    rows = (
+        f"| {reason} | {reason.spec.decision} | {reason.spec.error_class or ''} | {reason.spec.when} |"
+        for reason in reasons
+    )
+    return "\n".join(("| reason | decision | error class | when |", "|---|---|---|---|", *rows))

@@ -1,0 +1,1 @@
+"""From a text to candidates: its folded readings and the places where a rule may stand."""

@@ -1,0 +1,127 @@
+"""The fold of each character: within its script, as a look-alike, and with signs read as letters.
+
+All three folds are coarse on purpose: ``l`` and ``i`` share a letter, digits become letters. A fold only
+finds candidates; ``worker.rules.matching`` compares them with the original characters.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from enum import StrEnum
+from functools import cache, lru_cache
+from importlib.resources import files
+
+SEPARATOR = " "
+
+
+class Fold(StrEnum):
+    """The way a text is read: as written, by looks, or by looks with signs as letters."""
+
+    NATIVE = "native"
+    LOOKS = "looks"
+    SIGNS = "signs"
+
+
+LEET: dict[str, str] = {
+    "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
+    "@": "a", "$": "s", "!": "i", "|": "il", "+": "t", "(": "c", "€": "e", "£": "l", "¥": "y", "¢": "c",
+    "§": "s", "°": "o", "©": "c", "®": "r",
+}  # fmt: skip
+"""Letters that each digit or sign may replace: the one-character substitutions in Wikipedia's article "Leet".
+The fold writes the first letter."""
+
+LEET_OTHER: dict[str, str] = {"ч": "4", "ح": "7", "خ": "5", "ع": "3", "ق": "2", "ط": "6"}
+"""Digits that replace letters of other scripts: Cyrillic leet and the Arabic chat alphabet."""
+
+_COARSE = str.maketrans("l0123456789", "ioizeasgtbg")
+ASCII_SIGNS = "@$!|+("
+
+
+def _resource(name: str) -> list[list[str]]:
+    text = (files("worker.rules.folding") / "data" / name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
+
+
+@cache
+def _script_ranges() -> tuple[list[int], list[str]]:
+    rows = _resource("scripts.tsv")
+    return [int(first, 16) for first, _, _ in rows], [code for _, _, code in rows]
+
+
+@lru_cache(maxsize=8192)
+def script_code(char: str) -> str:
+    """Unicode script code of a character, such as ``Latn``; ``Zyyy`` common, ``Zinh`` inherited."""
+    if char.isascii():
+        return "Latn" if char.isalpha() else "Zyyy"
+    firsts, codes = _script_ranges()
+    return codes[bisect_right(firsts, ord(char)) - 1]
+
+
+def _default(point: int) -> str:
+    char = chr(point)
+    if script_code(char) == "Hani" and unicodedata.category(char)[0] == "L":
+        return f" {char} "
+    return char if unicodedata.category(char)[0] in "LM" else SEPARATOR
+
+
+MAX_TABLE = 1 << 16
+"""Most entries of one table, so that a text with all of Unicode does not fill the memory."""
+
+
+class FoldTable(dict[int, "str | None"]):
+    """A ``str.translate`` table that adds a code point when a text contains it."""
+
+    def __init__(self, known: dict[int, str]) -> None:
+        super().__init__(known)
+
+    def __missing__(self, point: int) -> str:
+        """The default for a code point without an entry in Unicode's data."""
+        value = _default(point)
+        if len(self) < MAX_TABLE:
+            self[point] = value
+        return value
+
+
+def _load() -> dict[Fold, FoldTable]:
+    native, looks, signs = {ord("l"): "i"}, {ord("l"): "i"}, {ord("l"): "i"}
+    for code, own, look in _resource("fold.tsv"):
+        point = int(code, 16)
+        native[point] = own.translate(_COARSE)
+        looked = (look or own).translate(_COARSE)
+        signs[point] = looked
+        looks[point] = native[point] if own == SEPARATOR else looked
+    for letter, digit in LEET_OTHER.items():
+        looks[ord(letter)] = signs[ord(letter)] = digit.translate(_COARSE)
+    for sign, letters in LEET.items():
+        if not sign.isdigit():
+            signs[ord(sign)] = letters[0].translate(_COARSE)
+    return {Fold.NATIVE: FoldTable(native), Fold.LOOKS: FoldTable(looks), Fold.SIGNS: FoldTable(signs)}
+
+
+TABLES = _load()
+
+
+def _ascii_bytes(fold: Fold) -> bytes:
+    return bytes(ord((TABLES[fold][point] or " ")[0]) if point < 128 else 32 for point in range(256))
+
+
+ASCII_TABLES = {fold: _ascii_bytes(fold) for fold in Fold}
+"""256-byte tables for ``bytes.translate``, the fast path of ASCII texts."""
+
+
+@lru_cache(maxsize=8192)
+def natural_form(char: str) -> str:
+    """Case and compatibility forms folded, accents kept: what ``exact_accents`` compares."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", char).casefold())
+
+
+@lru_cache(maxsize=8192)
+def base_letter(char: str) -> str:
+    """The letter in its own script without case and accents, not coarse (``l`` stays ``l``)."""
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
+    return "".join(c for c in decomposed if unicodedata.category(c) not in {"Mn", "Me"} or not _is_accent(c))
+
+
+def _is_accent(mark: str) -> bool:
+    return TABLES[Fold.NATIVE][ord(mark)] == ""

@@ -1,0 +1,1 @@
+"""From a candidate to a match: its letters, gaps, edges and context."""

@@ -1,0 +1,89 @@
+"""What people read about an account setting, and the warnings a change of its value gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from worker.model import FailurePolicy
+
+
+class Section(StrEnum):
+    """Where a setting is edited: ``RULES`` on the rules page, the others on the settings page."""
+
+    RULES = "Rules"
+    REPLIES = "Where AI replies"
+    MODERATION = "Moderation"
+    REPLY = "The reply"
+    FALLBACKS = "Fallback texts"
+
+
+class SettingKind(StrEnum):
+    """The shape of a setting's value."""
+
+    SWITCH = "switch"
+    NUMBER = "number"
+    TEXT = "text"
+    CHOICE = "choice"
+    LIST = "list"
+    MAPPING = "mapping"
+
+
+def _no_warning(before: Any, after: Any) -> Iterator[str]:
+    del before, after
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What people read about a setting.
+
+    Attributes:
+        help: the sentence under the form's field, in the CLI's listing and in ``docs/settings.md``.
+        warnings: the risks of changing the value before into the value after, as sentences.
+        choices: value -> meaning, for a setting with a closed set of values.
+    """
+
+    title: str
+    section: Section
+    help: str
+    warnings: Callable[[Any, Any], Iterator[str]] = _no_warning
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+
+def warn_switched_on(before: bool, after: bool) -> Iterator[str]:
+    """AI replies where it did not."""
+    if after and not before:
+        yield "AI is switched on where it was off: from then on replies are sent to people."
+
+
+def warn_reply_untested(before: bool, after: bool) -> Iterator[str]:
+    """Drafts pass that a rule would have stopped."""
+    if before and not after:
+        yield "The account's rules no longer test replies."
+
+
+def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+    """Every category whose threshold differs; 0.5 stands for none."""
+    for category in sorted(before.keys() | after.keys()):
+        old, new = before.get(category, 0.5), after.get(category)
+        if new is None:
+            yield f"{category}: the threshold {old:g} is removed, the API's own flag decides."
+        elif new > old:
+            yield f"{category}: only scores of {new:g} or more are stopped, so more messages pass."
+        elif new < old:
+            yield f"{category}: scores of {new:g} or more are stopped, so more messages get no reply."
+
+
+def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[str]:
+    """Messages are answered unmoderated."""
+    if after is FailurePolicy.ALLOW != before:
+        yield "While moderation is down, messages are answered without moderation."
+
+
+def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Drafts are sent unassessed."""
+    if before.get("enabled", True) and after.get("enabled") is False:
+        yield "Replies are sent without an assessment."
