@@ -12,6 +12,7 @@ from review.auth import expiry_sweep
 from review.dashboard import figure_counter
 from review.http.visit import Site
 from review.queues import queue_filler
+from worker.cancellation import cancel_all
 
 TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     job_runner.run_jobs,
@@ -30,6 +31,4 @@ async def run_background(site: Site) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancel_all(running)

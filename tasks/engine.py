@@ -13,6 +13,7 @@ from redis.exceptions import RedisError, ResponseError
 from tasks.finisher import Finisher
 from tasks.memory import MemoryWatch
 from tasks.stream import REAP_BATCH, EntryGrant, Lanes
+from worker.cancellation import cancel_all
 
 log = structlog.get_logger(__name__)
 
@@ -101,9 +102,7 @@ class Engine:
                 job.result()
         finally:
             self.drain()
-            for task in (*jobs, *self._runners):
-                task.cancel()
-            await asyncio.gather(*jobs, *self._runners, return_exceptions=True)
+            await cancel_all([*jobs, *self._runners])
             await self._leave()
 
     async def _work(self) -> None:
@@ -166,9 +165,7 @@ class Engine:
                 waiter.result()
         finally:
             self._wake.clear()
-            waiter.cancel()
-            waker.cancel()
-            await asyncio.gather(waiter, waker, return_exceptions=True)
+            await cancel_all((waiter, waker))
 
     async def _wait_for_room(self) -> None:
         self._room.clear()
@@ -214,9 +211,7 @@ class Engine:
             return
         log.info("draining", in_flight=self.in_flight, seconds=self._limits.drain_s)
         _, late = await asyncio.wait(self._runners, timeout=self._limits.drain_s)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await cancel_all(late)
 
     async def _leave(self) -> None:
         try:

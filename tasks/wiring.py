@@ -39,6 +39,7 @@ from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.cancellation import cancel_all
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
@@ -303,10 +304,7 @@ class Runtime:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_REPLIES_S):
                 await self.parts.relay.drain()
-        waiting = {*self._keepers, *self._calls} - {asyncio.current_task()}
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await cancel_all({*self._keepers, *self._calls} - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()
         await self.parts.endpoints.close()
