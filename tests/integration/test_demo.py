@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from cli.demo.pages import status
+from cli.demo.run import STAYS
 from tests.support.terminal import HUSHGATE
 
 EVERYTHING_EMBEDDED: Final = {
@@ -55,7 +56,7 @@ def test_on_a_terminal_it_stays_until_it_is_interrupted() -> None:
     )
     os.close(theirs)
     try:
-        shown = _read_until(ours, "Enter gives another")
+        shown = _read_until(ours, STAYS)
         first = LINK.findall(shown)
         os.write(ours, b"\n")
         second = LINK.findall(_read_until(ours, "every role"))
