@@ -36,8 +36,7 @@ from uuid_utils.compat import uuid7
 from bench.audit_rows import DAYS, NEEDLE, fill
 from cli.stack import Stack
 from db import migrate
-from db.audit.cursor import Direction, Position
-from db.audit.decision_list import OLDEST
+from db.audit.cursor import OLDEST, Direction, Position
 from db.figures import hourly
 from db.people import records, sessions
 from db.people.records import EVERY_ACCOUNT, Role, RoleGrant
@@ -187,7 +186,7 @@ async def _list(
     cursors: dict[str, str] = {
         "first": "",
         "tenth": await _tenth(server, filters),
-        "middle": str(Position(way=Direction.OLDER, at=middle)),
+        "middle": str(Position(direction=Direction.OLDER, at=middle)),
         "last": OLDEST,
     }
     found = {}

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from cli.options import database_url
 from cli.output import errors
 from db.audit import decision_list, export_rows
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from review.lists.export_layout import Layout
 
 ROWS: Final = 1000

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from cli.output import fail
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filters import ParseContext, parse_query
 

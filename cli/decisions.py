@@ -25,7 +25,9 @@ from cli.output import cell, emit, emit_json, fail, print_message, screen, stdou
 from cli.output_file import Force, output_file
 from cli.review_settings import site
 from db.audit import decision_list, export_rows
-from db.audit.decision_list import CursorRejected, Filters
+from db.audit.cursor import CursorRejected
+from db.audit.filters import Filters
+from db.audit.search import LIST_COLUMNS, SearchRow
 from db.reviews import rulings
 from review.lists.export_layout import Form, Layout
 
@@ -36,7 +38,7 @@ HELP: Final = (
 app = typer.Typer(no_args_is_help=True, help=HELP)
 app.command()(review.review)
 
-FIELDS: Final = frozenset(column.name for column in decision_list.LIST_COLUMNS) | export_rows.ADDED
+FIELDS: Final = frozenset(column.name for column in LIST_COLUMNS) | export_rows.ADDED
 POLL_S: Final = 1.0
 OVERLAP: Final = timedelta(seconds=5)
 """Overlap of two reads of a tail: a commit rarely takes this long after its decision."""
@@ -191,7 +193,7 @@ async def _page(wanted: Filters, limit: int, cursor: str | None) -> decision_lis
         return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
 
 
-async def _one(decision_id: UUID) -> decision_list.SearchRow | None:
+async def _one(decision_id: UUID) -> SearchRow | None:
     async with decision_list.read_connection(database_url()) as connection:
         row = await decision_list.get_decision(connection, decision_id)
         if row is None:
@@ -221,9 +223,9 @@ async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
 
 async def _unseen(
     connection: AsyncConnection, wanted: Filters, since: datetime, seen: dict[UUID, datetime]
-) -> list[decision_list.SearchRow]:
+) -> list[SearchRow]:
     """Rows that were not shown yet; a worker may commit later than a worker that decided after it."""
-    unseen: list[decision_list.SearchRow] = []
+    unseen: list[SearchRow] = []
     position = (since, UUID(int=0))
     while rows := await decision_list.newer_decisions(connection, wanted, seen=position):
         unseen += [row for row in rows if row["id"] not in seen]

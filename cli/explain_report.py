@@ -8,11 +8,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from db.audit.decision_context import RetractionRecord
 from db.audit.event_outcomes import (
     EventLetter,
     EventOutcome,
     EventReply,
-    EventRetraction,
     StoredExchange,
 )
 from tasks.entry_lookup import EntryState, FoundEntry
@@ -248,7 +248,7 @@ def _reply_text(reply: EventReply) -> str:
             return f"cancelled {_moment(reply.cancelled_at)} by a reviewer"
 
 
-def _retraction_text(retraction: EventRetraction) -> str:
+def _retraction_text(retraction: RetractionRecord) -> str:
     if retraction.delivered_at is not None:
         return f"sent to the channel {_moment(retraction.delivered_at)}"
     if retraction.cancelled_at is not None:

@@ -134,18 +134,13 @@ async def list_lines(connection: AsyncConnection, filters: LogFilter, *, limit: 
     if filters.before is not None:
         at, number = filters.before
         conditions += [column.at <= at, sa.tuple_(column.at, column.id) < sa.tuple_(at, number)]
-    query = sa.select(access_log).where(*conditions).order_by(column.at.desc(), column.id.desc()).limit(limit)
-    return tuple(_line(row) for row in await connection.execute(query))
-
-
-def _line(row: Any) -> LogLine:
-    return LogLine(
-        number=row.id,
-        at=row.at,
-        person=row.person,
-        action=row.action,
-        user_id=row.user_id,
-        decision_id=row.decision_id,
-        detail=row.detail,
-        address=row.address,
+    query = (
+        sa.select(*access_log.c, column.id.label("number"))
+        .where(*conditions)
+        .order_by(column.at.desc(), column.id.desc())
+        .limit(limit)
+    )
+    return tuple(
+        LogLine(**{each.name: row[each.name] for each in fields(LogLine)})
+        for row in (await connection.execute(query)).mappings()
     )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
-
-from psycopg.rows import dict_row
+from typing import Final
 
 from db.accounts import SETTABLE, account_from_row
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_dicts
 from worker.account_settings import RULES
 from worker.model import Account
 
@@ -37,7 +35,7 @@ HISTORY: Final = f"""
         SELECT max(version) FROM ai_rules WHERE user_id = %(user_id)s AND version < new.version)
     ORDER BY new.version DESC
 """
-NAMES: Final = """
+KNOWN_ACCOUNTS: Final = """
     WITH RECURSIVE known AS (
         SELECT least((SELECT min(user_id) FROM ai_rules WHERE user_id > %(after)s),
                      (SELECT min(user_id) FROM event_keys WHERE user_id > %(after)s),
@@ -50,7 +48,7 @@ NAMES: Final = """
     ), named AS (
         SELECT user_id FROM known WHERE user_id IS NOT NULL
     )"""
-GIVEN: Final = """
+NAMED_ACCOUNTS: Final = """
     WITH named AS (
         SELECT DISTINCT user_id FROM unnest(%(accounts)s::text[]) AS user_id
         WHERE user_id > %(after)s ORDER BY user_id
@@ -117,28 +115,22 @@ class AccountSummary:
 
 async def get_version(source: Pool, user_id: str, version: int | None = None) -> AccountVersion | None:
     """A version, or the one in force; None when the account has no such version."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=dict_row)
-        row = await (await cursor.execute(ONE, {"user_id": user_id, "version": version})).fetchone()
-    if row is None:
-        return None
-    changed_by, changed_at = row.pop("changed_by"), row.pop("changed_at")
-    return AccountVersion(account=account_from_row(row), changed_by=changed_by, changed_at=changed_at)
+    for row in await fetch_dicts(source, ONE, {"user_id": user_id, "version": version}):
+        changed_by, changed_at = row.pop("changed_by"), row.pop("changed_at")
+        return AccountVersion(account=account_from_row(row), changed_by=changed_by, changed_at=changed_at)
+    return None
 
 
 async def current_version(source: Pool, user_id: str) -> AccountVersion:
     """The version in force; version 0, with AI off, when the account has none."""
-    found = await get_version(source, user_id)
-    return found or AccountVersion(
-        account=Account(user_id=user_id, version=0), changed_by="", changed_at=None
-    )
+    unset = AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
+    return await get_version(source, user_id) or unset
 
 
 async def list_changes(source: Pool, user_id: str, *, before: int, limit: int) -> tuple[VersionChange, ...]:
     """The changes of the versions below ``before``, newest first."""
     values = {"user_id": user_id, "before": before, "limit": limit}
-    async with checkout(source) as connection:
-        rows = await (await connection.cursor(row_factory=dict_row).execute(HISTORY, values)).fetchall()
+    rows = await fetch_dicts(source, HISTORY, values)
     return tuple(VersionChange(**row | {"settings": tuple(row["settings"])}) for row in rows)
 
 
@@ -146,10 +138,6 @@ async def list_accounts(
     source: Pool, accounts: Sequence[str] | None, *, search: str, after: str, limit: int
 ) -> tuple[AccountSummary, ...]:
     """Accounts by name: the given ones, or with None all that have settings, decisions or documents."""
-    values: dict[str, Any] = {"search": search, "after": after, "limit": limit}
-    if accounts is not None:
-        values["accounts"] = list(accounts)
-    statement = (NAMES if accounts is None else GIVEN) + LISTED
-    async with checkout(source) as connection:
-        rows = await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
-    return tuple(AccountSummary(**row) for row in rows)
+    values = {"search": search, "after": after, "limit": limit, "accounts": list(accounts or ())}
+    statement = (KNOWN_ACCOUNTS if accounts is None else NAMED_ACCOUNTS) + LISTED
+    return tuple(AccountSummary(**row) for row in await fetch_dicts(source, statement, values))

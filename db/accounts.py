@@ -6,13 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db import access_log
 from db.access_log import LogEntry
-from db.high_score_categories import PATH as HOT_PATH
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
+from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
 from worker.model import Account, FailurePolicy
 
@@ -57,24 +56,18 @@ class VersionMoved(RejectedError):
 
 async def current_account(source: Pool, user_id: str) -> Account:
     """An account's settings in force; version 0, with AI off, when it has none."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=dict_row)
-        row = await (await cursor.execute(NEWEST, (user_id,))).fetchone()
-    return Account(user_id=user_id, version=0) if row is None else account_from_row(row)
+    rows = await fetch_dicts(source, NEWEST, (user_id,))
+    return account_from_row(rows[0]) if rows else Account(user_id=user_id, version=0)
 
 
 async def current_versions(source: Pool, user_ids: Collection[str]) -> dict[str, int]:
     """The number of the newest version, by account; accounts without settings are left out."""
-    async with checkout(source) as connection:
-        rows = await (await connection.execute(VERSIONS, (list(user_ids),))).fetchall()
-    return dict(rows)
+    return dict(await fetch_rows(source, VERSIONS, (list(user_ids),)))
 
 
 async def is_used(source: Pool, user_id: str) -> bool:
     """Whether anything is stored under this name: settings, decisions or documents."""
-    async with checkout(source) as connection:
-        row = await (await connection.execute(USED, {"user_id": user_id})).fetchone()
-    return bool(row and row[0])
+    return bool(await fetch_value(source, USED, {"user_id": user_id}))
 
 
 def account_from_row(row: dict[str, Any]) -> Account:
@@ -118,14 +111,9 @@ async def store_account(
 
 async def recent_messages(source: Pool, user_id: str, limit: int) -> tuple[str, ...]:
     """The newest messages of an account, at most 500 characters of each, as the audit stores them."""
-    async with checkout(source) as connection:
-        rows = await (await connection.execute(RECENT, (user_id, limit))).fetchall()
-    return tuple(text for (text,) in rows)
+    return tuple(text for (text,) in await fetch_rows(source, RECENT, (user_id, limit)))
 
 
 async def recent_decisions(source: Pool, user_id: str, limit: int) -> tuple[dict[str, Any], ...]:
     """The newest decisions of an account: id, message, matched rule and high-scoring categories."""
-    async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=dict_row)
-        rows = await (await cursor.execute(RECENT_ROWS, (HOT_PATH, user_id, limit))).fetchall()
-    return tuple(rows)
+    return tuple(await fetch_dicts(source, RECENT_ROWS, (HIGH_SCORE_PATH, user_id, limit)))

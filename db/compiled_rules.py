@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_value
 
 STORED: Final = "SELECT data FROM compiled_rules WHERE user_id = %s AND version = %s AND build = %s"
 KEEP: Final = """
@@ -18,7 +18,6 @@ class CompiledSets:
     """The compiled sets of one build of the matcher.
 
     Args:
-        source: the hot path's connections.
         build: identifies the matcher; sets of other builds are not used.
     """
 
@@ -28,10 +27,8 @@ class CompiledSets:
 
     async def stored(self, user_id: str, version: int) -> bytes | None:
         """The stored set, or None."""
-        async with checkout(self._source) as connection:
-            cursor = await connection.execute(STORED, (user_id, version, self._build))
-            row = await cursor.fetchone()
-        return None if row is None else bytes(row[0])
+        data = await fetch_value(self._source, STORED, (user_id, version, self._build))
+        return None if data is None else bytes(data)
 
     async def keep(self, user_id: str, version: int, data: bytes) -> None:
         """Store a set in place of the account's older ones."""

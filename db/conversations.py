@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_rows
 from worker.model import Message, MessageRole
 
 HISTORY: Final = """
@@ -21,7 +21,5 @@ class PostgresConversations:
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
         """The newest ``limit`` messages, oldest first; restored messages keep their place in time."""
-        async with checkout(self._source) as connection:
-            cursor = await connection.execute(HISTORY, (user_id, conversation_id, limit))
-            rows = await cursor.fetchall()
+        rows = await fetch_rows(self._source, HISTORY, (user_id, conversation_id, limit))
         return tuple(Message(role=MessageRole(role), text=text) for role, text in reversed(rows))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.decisions import Recorded, find_outcome
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_value
 from db.tables import dead_letters
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -18,17 +18,11 @@ from worker.model import Event
 RAW_BYTES: Final = 65_536
 BURY: Final = """
     INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes, raw)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+    SELECT %(entry_id)s, %(at)s, %(code)s, %(field)s, %(expected)s, %(got)s, %(size_bytes)s, %(raw)s
 """
-
-
-BURY_EVENT: Final = """
-    WITH key AS ({key}), letter AS (
-        INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes, raw)
-        SELECT %(entry_id)s, %(at)s, %(code)s, %(field)s, %(expected)s, %(got)s, %(size_bytes)s, %(raw)s
-        FROM key ON CONFLICT DO NOTHING
-    )
-    SELECT count(*) FROM key
+BURY_ENTRY: Final = f"{BURY} ON CONFLICT DO NOTHING"
+BURY_EVENT: Final = f"""
+    WITH key AS ({{key}}), letter AS ({BURY} FROM key ON CONFLICT DO NOTHING) SELECT count(*) FROM key
 """
 KEY: Final = """
     INSERT INTO event_keys (user_id, event_id, entry_id, created_at)
@@ -56,10 +50,8 @@ async def store_letter(source: Pool, letter: DeadLetter) -> None:
     Raises:
         StorageUnavailable: safe to repeat.
     """
-    why, raw = letter.why, letter.payload[:RAW_BYTES]
-    values = (letter.entry_id, letter.at, why.code, why.field, why.expected, why.got, letter.size_bytes, raw)
     async with checkout(source) as connection:
-        await connection.execute(BURY, values)
+        await connection.execute(BURY_ENTRY, _values(letter))
 
 
 async def bury_event(source: Pool, letter: DeadLetter, event: Event) -> Recorded:
@@ -68,22 +60,18 @@ async def bury_event(source: Pool, letter: DeadLetter, event: Event) -> Recorded
     Raises:
         StorageUnavailable: safe to repeat.
     """
-    values = _values(letter, event)
+    values = _values(letter) | {"user_id": event.user_id, "event_id": event.event_id}
     for key in (KEY, KEY_OF_BURIED):
-        async with checkout(source) as connection:
-            row = await (await connection.execute(BURY_EVENT.format(key=key), values)).fetchone()
-        if row and row[0]:
+        if await fetch_value(source, BURY_EVENT.format(key=key), values):
             return Recorded.BURIED
         if (found := await find_outcome(source, event)) is not None:
             return found
     return Recorded.BURIED
 
 
-def _values(letter: DeadLetter, event: Event) -> dict[str, Any]:
+def _values(letter: DeadLetter) -> dict[str, Any]:
     why = letter.why
     return {
-        "user_id": event.user_id,
-        "event_id": event.event_id,
         "entry_id": letter.entry_id,
         "at": letter.at,
         "code": why.code,

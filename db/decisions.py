@@ -70,7 +70,7 @@ WITH key AS ({key}), decision AS (
 SELECT count(*) FROM key
 """
 RECORD: Final = COMMIT.format(key=KEY)
-RECORD_AGAIN: Final = COMMIT.format(key=KEY_OF_BURIED)
+RECORD_AFTER_LETTER: Final = COMMIT.format(key=KEY_OF_BURIED)
 """For an event with an earlier dead letter: replayed, or published again."""
 
 KNOWN: Final = """
@@ -116,7 +116,7 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
         return Recorded.NEW
     if (found := await find_outcome(source, decision.event)) is not None:
         return found
-    if await _committed(source, RECORD_AGAIN, values):
+    if await _committed(source, RECORD_AFTER_LETTER, values):
         return Recorded.NEW
     return await find_outcome(source, decision.event) or Recorded.ALREADY
 
@@ -133,8 +133,8 @@ async def find_outcome(source: Pool, event: Event) -> Recorded | None:
             return None
         if decided_entry == event.entry_id:
             return Recorded.ALREADY
-        noted = (event.entry_id, event.user_id, event.event_id, event.received_at)
-        await connection.execute(DUPLICATE, noted)
+        repeated = (event.entry_id, event.user_id, event.event_id, event.received_at)
+        await connection.execute(DUPLICATE, repeated)
         return Recorded.DUPLICATE
 
 

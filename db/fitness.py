@@ -18,7 +18,6 @@ class Fitness:
 
     Attributes:
         version: such as 15.4; ``version_number`` is Postgres' number, 150000 for 15.
-        now: the server's clock.
         revision: the current migration; None when the database is empty.
         partition: the name of this month's partition; ``has_partition`` whether it exists.
         role: which of our roles the login is a member of, the worker's first; None for neither.

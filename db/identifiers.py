@@ -9,6 +9,7 @@ from uuid import UUID
 import uuid_utils
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+NEVER: Final = datetime(9999, 12, 30, tzinfo=UTC)
 NEAR: Final = timedelta(milliseconds=2)
 
 
@@ -17,10 +18,10 @@ def uuid_at(at: datetime) -> UUID:
     return UUID(int=uuid_utils.uuid7(nanoseconds=(at - EPOCH) // timedelta(microseconds=1) * 1000).int)
 
 
-def uuid_time_bounds(decision_id: UUID) -> tuple[datetime, datetime] | None:
-    """Earliest and latest time of a decision by the time in its id; None when the id is not one of ours."""
+def uuid_time_bounds(decision_id: UUID) -> tuple[datetime, datetime]:
+    """Earliest and latest time of a decision by the time in its id; of an id that is not ours, any time."""
     try:
         at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
         return at - NEAR, at + NEAR
-    except OverflowError:
-        return None  # its time is after the year 9999
+    except OverflowError:  # after the year 9999
+        return NEVER, NEVER

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.review_tables import job_parts, jobs
+from db.rows import Row, all_rows, changed_rows, first_row
 
 STALE: Final = timedelta(seconds=60)
 """A server without a step for this long counts as dead; a step takes a second or two."""
@@ -81,7 +82,6 @@ class JobStep:
     Attributes:
         done: decisions processed so far, including earlier steps.
         position: where the next step starts; it must differ from the previous one.
-        finished: True when there is no next step.
     """
 
     done: int
@@ -130,7 +130,7 @@ async def claim_job(connection: AsyncConnection, kinds: Collection[JobKind]) -> 
         .values(state=JobState.RUNNING.value, alive_at=sa.func.now())
         .returning(jobs)
     )
-    row = (await connection.execute(statement)).mappings().first()
+    row = await first_row(connection, statement)
     return _job(row) if row else None
 
 
@@ -143,17 +143,7 @@ async def store_step(connection: AsyncConnection, job: Job, step: JobStep) -> Jo
     values: dict[str, Any] = {"done": step.done, "position": step.position, "alive_at": sa.func.now()}
     if step.finished:
         values |= {"state": JobState.DONE.value, "finished_at": sa.func.now()}
-    statement = sa.update(jobs).where(*_is_unchanged(job)).values(values).returning(jobs)
-    return _job(await _stored(connection, statement))
-
-
-def _is_unchanged(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
-    """True of a running job whose position has not changed since it was read."""
-    return (
-        jobs.c.id == job.job_id,
-        jobs.c.state == JobState.RUNNING.value,
-        jobs.c.position.is_not_distinct_from(job.position),
-    )
+    return await _update_running(connection, job, values)
 
 
 async def end_job(connection: AsyncConnection, job: Job, state: JobState, *, error: str | None = None) -> Job:
@@ -162,13 +152,8 @@ async def end_job(connection: AsyncConnection, job: Job, state: JobState, *, err
     Raises:
         JobLost: it has already ended, or another server has continued it.
     """
-    statement = (
-        sa.update(jobs)
-        .where(*_is_unchanged(job))
-        .values(state=state.value, error=error, finished_at=sa.func.now())
-        .returning(jobs)
-    )
-    return _job(await _stored(connection, statement))
+    values = {"state": state.value, "error": error, "finished_at": sa.func.now()}
+    return await _update_running(connection, job, values)
 
 
 async def cancel_job(connection: AsyncConnection, job_id: UUID) -> None:
@@ -189,16 +174,14 @@ async def cancel_job(connection: AsyncConnection, job_id: UUID) -> None:
 
 async def get_job(connection: AsyncConnection, job_id: UUID) -> Job | None:
     """A job, or None."""
-    row = (await connection.execute(sa.select(jobs).where(jobs.c.id == job_id))).mappings().first()
+    row = await first_row(connection, sa.select(jobs).where(jobs.c.id == job_id))
     return _job(row) if row else None
 
 
 async def list_jobs(connection: AsyncConnection, person_id: UUID, *, limit: int = 50) -> tuple[Job, ...]:
     """A person's jobs, newest first."""
-    query = (
-        sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc()).limit(limit)
-    )
-    return tuple(_job(row) for row in (await connection.execute(query)).mappings())
+    query = sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc())
+    return tuple(_job(row) for row in await all_rows(connection, query.limit(limit)))
 
 
 async def add_part(connection: AsyncConnection, job_id: UUID, number: int, data: bytes) -> None:
@@ -224,22 +207,22 @@ async def delete_expired_jobs(connection: AsyncConnection, *, older_than: timede
     statement = sa.delete(jobs).where(
         jobs.c.kind == JobKind.EXPORT.value, jobs.c.finished_at < sa.func.now() - older_than
     )
-    return int((await connection.execute(statement)).rowcount)
+    return await changed_rows(connection, statement)
 
 
-async def _stored(connection: AsyncConnection, statement: sa.Executable) -> sa.RowMapping:
-    row = (await connection.execute(statement)).mappings().first()
+async def _update_running(connection: AsyncConnection, job: Job, values: Row) -> Job:
+    """Update a running job whose position has not changed since it was read."""
+    statement = sa.update(jobs).where(
+        jobs.c.id == job.job_id,
+        jobs.c.state == JobState.RUNNING.value,
+        jobs.c.position.is_not_distinct_from(job.position),
+    )
+    row = await first_row(connection, statement.values(values).returning(jobs))
     if row is None:
         raise JobLost
-    return row
+    return _job(row)
 
 
-def _job(row: sa.RowMapping) -> Job:
-    names = ("person_id", "params", "done", "total", "position", "error", "created_at", "cancel_at")
-    return Job(
-        job_id=row["id"],
-        kind=JobKind(row["kind"]),
-        state=JobState(row["state"]),
-        finished_at=row["finished_at"],
-        **{name: row[name] for name in names},
-    )
+def _job(row: Row) -> Job:
+    same = {name: row[name] for name in Job.__slots__ if name not in {"job_id", "kind", "state"}}
+    return Job(job_id=row["id"], kind=JobKind(row["kind"]), state=JobState(row["state"]), **same)

@@ -51,13 +51,7 @@ class LoginState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A login of a service.
-
-    Attributes:
-        service: which service uses it.
-        state: what was done with it.
-        password: the new password; None when the login kept its own.
-    """
+    """A login of a service; ``password``: the new password; None when the login kept its own."""
 
     service: Service
     state: LoginState
@@ -108,8 +102,9 @@ def _ensure(connection: psycopg.Connection, service: Service, new_password: str 
     state = LoginState.CREATED if row is None else LoginState.PASSWORD_SET if password else LoginState.KEPT
     if password is not None:
         statement = CREATE if row is None else SET_PASSWORD
-        hashed = Literal(_hashed(connection, name, password))
-        connection.execute(statement.format(login=Identifier(name), password=hashed))
+        # as Postgres stores it, because the server may log the statement
+        hashed = connection.pgconn.encrypt_password(password.encode(), name.encode()).decode()
+        connection.execute(statement.format(login=Identifier(name), password=Literal(hashed)))
     values = {
         "login": Identifier(name),
         "role": Identifier(ROLES[service]),
@@ -118,8 +113,3 @@ def _ensure(connection: psycopg.Connection, service: Service, new_password: str 
     for right in RIGHTS:
         connection.execute(SQL(right).format(**values))
     return Login(service=service, state=state, password=password)
-
-
-def _hashed(connection: psycopg.Connection, name: str, password: str) -> str:
-    """The password's hash as Postgres stores it, because the server may log the statement."""
-    return connection.pgconn.encrypt_password(password.encode(), name.encode()).decode()

@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Generic, TypeVar
 from uuid import UUID
+
+from psycopg.rows import class_row
 
 from db.pool import Pool, PoolConnection, checkout
 
+Row = TypeVar("Row")
 LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
 HOLD_S: Final = 6.0
 """Postgres ends the transaction and the lock of a relay that is idle for this long: it is frozen."""
@@ -27,7 +30,8 @@ WAITING: Final = """
         WHERE m.user_id = late.user_id AND m.conversation_id = late.conversation_id
             AND m.decision_id = late.decision_id AND m.role = 'assistant'
     )
-    SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at, sources
+    SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+           sources
     FROM outbox
     WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before >= %(now)s OR send_before IS NULL)
     ORDER BY id LIMIT %(limit)s
@@ -44,7 +48,7 @@ class WaitingReply:
         sources: its cited passages in the form of ``worker.model.Source.shape``.
     """
 
-    outbox_id: int
+    row_id: int
     user_id: str
     event_id: str
     decision_id: UUID
@@ -56,20 +60,23 @@ class WaitingReply:
     sources: list[dict[str, int | str]]
 
 
-class OutboxBatch:
-    """Waiting replies, locked by one relay."""
+class LockedBatch(Generic[Row]):
+    """Rows that wait for an output stream, locked by one relay."""
 
-    def __init__(self, connection: PoolConnection, replies: tuple[WaitingReply, ...]) -> None:
+    def __init__(self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str) -> None:
         self._connection = connection
-        self.replies = replies
+        self._set_delivered = set_delivered
+        self.rows = tuple(rows)
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
-        """Record that replies were put on the stream."""
-        await self._connection.execute(SET_DELIVERED, (at, list(ids)))
+        """Record that rows were put on the stream."""
+        await self._connection.execute(self._set_delivered, (at, list(ids)))
 
 
 @asynccontextmanager
-async def waiting_replies(source: Pool, limit: int, now: datetime) -> AsyncIterator[OutboxBatch | None]:
+async def waiting_replies(
+    source: Pool, limit: int, now: datetime
+) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
     """The oldest waiting replies in one transaction; None while another relay holds the lock.
 
     The transaction ends after ``HOLD_S`` without a statement, so that a frozen relay blocks no other.
@@ -79,31 +86,6 @@ async def waiting_replies(source: Pool, limit: int, now: datetime) -> AsyncItera
         if not (row and row[0]):
             yield None
             return
-        rows = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
-        yield OutboxBatch(connection, tuple(_reply(*row) for row in rows))
-
-
-def _reply(  # noqa: PLR0917  # one parameter a column
-    outbox_id: int,
-    user_id: str,
-    event_id: str,
-    decision_id: UUID,
-    conversation_id: str,
-    message_id: str,
-    scope: str,
-    text: str,
-    created_at: datetime,
-    sources: list[dict[str, int | str]],
-) -> WaitingReply:
-    return WaitingReply(
-        outbox_id=outbox_id,
-        user_id=user_id,
-        event_id=event_id,
-        decision_id=decision_id,
-        conversation_id=conversation_id,
-        message_id=message_id,
-        scope=scope,
-        text=text,
-        created_at=created_at,
-        sources=sources,
-    )
+        async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
+            rows = await (await cursor.execute(WAITING, {"limit": limit, "now": now})).fetchall()
+        yield LockedBatch(connection, rows, SET_DELIVERED)

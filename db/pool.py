@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
-from psycopg.rows import TupleRow
+from psycopg.rows import TupleRow, dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
@@ -22,8 +22,17 @@ RECONNECT_S: Final = 0.5
 """Pause after a failed connection. The pool's own pauses double up to five minutes: workers
 were idle for 40 s after an outage of 76 s."""
 
+CONNECTION_LIMITS: Final = {
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # the default for unacknowledged data is 15 minutes
+}
+
 PoolConnection: TypeAlias = "psycopg.AsyncConnection[TupleRow]"
 Pool: TypeAlias = "AsyncConnectionPool[PoolConnection]"
+Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 
 def create_pool(
@@ -39,15 +48,6 @@ def create_pool(
     Connections drop every right that ``role`` does not have; None keeps the rights of the login.
     ``lost`` is called after each failed connection attempt.
     """
-    options: dict[str, Any] = {
-        "autocommit": True,
-        "application_name": application,
-        "connect_timeout": 5,
-        "keepalives_idle": 30,
-        "keepalives_interval": 10,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 30_000,  # the default for unacknowledged data is 15 minutes
-    }
 
     async def configure(connection: PoolConnection) -> None:
         await prepare(connection, role)
@@ -59,7 +59,7 @@ def create_pool(
 
     return AsyncConnectionPool(
         url,
-        kwargs=options,
+        kwargs={"autocommit": True, "application_name": application, **CONNECTION_LIMITS},
         min_size=1,
         max_size=size,
         open=False,
@@ -105,6 +105,24 @@ async def checkout(source: Pool) -> AsyncIterator[PoolConnection]:
         if fault_of(error) is Fault.INPUT:
             raise
         raise unavailable(error) from error
+
+
+async def fetch_rows(source: Pool, statement: str, values: Values = ()) -> list[TupleRow]:
+    """All rows of one statement; raises what ``checkout`` raises."""
+    async with checkout(source) as connection:
+        return await (await connection.execute(statement, values)).fetchall()
+
+
+async def fetch_dicts(source: Pool, statement: str, values: Values = ()) -> list[dict[str, Any]]:
+    """All rows of one statement by column name; raises what ``checkout`` raises."""
+    async with checkout(source) as connection:
+        return await (await connection.cursor(row_factory=dict_row).execute(statement, values)).fetchall()
+
+
+async def fetch_value(source: Pool, statement: str, values: Values = ()) -> Any:
+    """The first column of the first row; None without a row. Raises what ``checkout`` raises."""
+    rows = await fetch_rows(source, statement, values)
+    return rows[0][0] if rows else None
 
 
 def unavailable(error: psycopg.Error) -> StorageUnavailable:

@@ -10,12 +10,7 @@ import psycopg
 from db.decisions import rehearse
 from db.identifiers import uuid_at
 from db.pool import WORKER_ROLE, prepare, unavailable
-from worker.model import (
-    Decision,
-    DecisionKind,
-    Event,
-    Scope,
-)
+from worker.model import Decision, DecisionKind, Event, Scope
 
 STATEMENT_S: Final = 10
 """Longest wait for a lock."""

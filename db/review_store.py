@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from db.faults import Fault, fault_of
 from db.migrate import driver_url
-from db.pool import Pool, create_pool, unavailable
+from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
 from worker.errors import StorageUnavailable
 
 # Pages name the connection, and must not import SQLAlchemy.
@@ -22,22 +22,13 @@ __all__ = ["REVIEWER_ROLE", "AsyncConnection", "Store"]
 REVIEWER_ROLE: Final = "hushgate_reviewer"
 STATEMENT_S: Final = 10
 """Longest statement a page waits for; longer work is a job."""
-CONNECTING: Final = {
-    "application_name": "hushgate-review",
-    "connect_timeout": 5,
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}
 
 
 class Store:
-    """The review pages' connections to Postgres.
+    """The review pages' connections to Postgres; each raises ``StorageUnavailable`` during an outage.
 
     Args:
         url: of the database; the login must be a member of ``hushgate_reviewer``.
-        size: connections kept in SQLAlchemy's pool.
     """
 
     def __init__(self, url: str, *, size: int = 8) -> None:
@@ -47,7 +38,7 @@ class Store:
             max_overflow=0,
             pool_timeout=10,
             hide_parameters=True,  # an error's text goes to the log; notes and messages do not
-            connect_args=CONNECTING,
+            connect_args={"application_name": "hushgate-review", **CONNECTION_LIMITS},
         )
         self._readers = self._engine.execution_options(postgresql_readonly=True)
         self._singles = self._engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -65,31 +56,19 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A connection in one transaction that only reads.
-
-        Raises:
-            StorageUnavailable: Postgres is unreachable.
-        """
+        """A connection in one transaction that only reads."""
         async with _connected(self._readers) as connection:
             yield connection
 
     @asynccontextmanager
     async def single(self) -> AsyncIterator[AsyncConnection]:
-        """A connection in autocommit mode, for callers that need one statement.
-
-        Raises:
-            StorageUnavailable: Postgres is unreachable.
-        """
+        """A connection in autocommit mode, for callers that need one statement."""
         async with _connected(self._singles) as connection:
             yield connection
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """A connection in one transaction, committed at the end unless something was raised.
-
-        Raises:
-            StorageUnavailable: Postgres is unreachable.
-        """
+        """A connection in one transaction, committed at the end unless something was raised."""
         async with _connected(self._engine) as connection:
             yield connection
             await connection.commit()

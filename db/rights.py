@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from psycopg.rows import dict_row
+from db.pool import Pool, fetch_dicts
 
-from db.pool import Pool, checkout
-
-LOOK: Final = """
+LOGIN_RIGHTS: Final = """
     SELECT session_user AS name, r.rolsuper AS superuser, r.rolcreaterole AS creates_roles,
            coalesce(pg_has_role(session_user, c.relowner, 'MEMBER'), false) AS owner,
            has_database_privilege('public', current_database(), 'TEMP') AS public_temp
@@ -33,14 +31,8 @@ class SessionLogin:
 
 
 async def session_login(source: Pool) -> SessionLogin:
-    """The login of this pool's connections.
-
-    Raises:
-        StorageUnavailable: Postgres is unreachable.
-    """
-    async with checkout(source) as connection:
-        row = await (await connection.cursor(row_factory=dict_row).execute(LOOK)).fetchone()
-    assert row is not None  # a session has a login
+    """The login of this pool's connections; raises ``StorageUnavailable``: Postgres is unreachable."""
+    (row,) = await fetch_dicts(source, LOGIN_RIGHTS)
     rights = {
         "superuser": row["superuser"],
         "owner of ai_decisions": row["owner"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from db.pool import Pool, checkout
+from db.pool import Pool, fetch_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,32 +19,15 @@ class RetentionLimits:
 
 async def ensure_partitions(source: Pool, today: date) -> int:
     """Create the partitions of this month and the next three; how many were missing."""
-    async with checkout(source) as connection:
-        row = await (
-            await connection.execute("SELECT hushgate_ensure_partitions(%s, 3)", (today,))
-        ).fetchone()
-    return int(row[0]) if row else 0
+    return int(await fetch_value(source, "SELECT hushgate_ensure_partitions(%s, 3)", (today,)))
 
 
 async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]:
     """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table."""
-    deleted = {}
-    async with checkout(source) as connection:
-        row = await (
-            await connection.execute("SELECT hushgate_sweep_quarantine(%s)", (limits.now,))
-        ).fetchone()
-        deleted["quarantine"] = int(row[0]) if row else 0
-        if limits.keys_before is not None:
-            for table in ("event_keys", "duplicates", "dead_letters"):
-                cursor = await connection.execute(
-                    "SELECT hushgate_sweep_before(%s, %s)", (table, limits.keys_before)
-                )
-                row = await cursor.fetchone()
-                deleted[table] = int(row[0]) if row else 0
-        if limits.decisions_before is not None:
-            cursor = await connection.execute(
-                "SELECT hushgate_drop_partitions(%s)", (limits.decisions_before,)
-            )
-            row = await cursor.fetchone()
-            deleted["ai_decisions"] = int(row[0]) if row else 0
-    return deleted
+    calls: dict[str, tuple[str, date]] = {"quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now)}
+    if limits.keys_before is not None:
+        for table in ("event_keys", "duplicates", "dead_letters"):
+            calls[table] = (f"SELECT hushgate_sweep_before('{table}', %s)", limits.keys_before)
+    if limits.decisions_before is not None:
+        calls["ai_decisions"] = ("SELECT hushgate_drop_partitions(%s)", limits.decisions_before)
+    return {table: int(await fetch_value(source, call, (end,))) for table, (call, end) in calls.items()}

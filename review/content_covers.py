@@ -39,7 +39,7 @@ def cover_reason(
     Args:
         chosen: keys of ``CATEGORIES``; one includes its subcategories, ``hate`` also ``hate/threatening``.
         row: a decision with ``matched_rule``; without a snapshot also ``hot_categories``, see
-            ``db.high_score_categories``.
+            ``db.tables.HIGH_SCORE_CATEGORIES``.
         snapshot: of the same decision.
     """
     if not chosen:

@@ -40,19 +40,15 @@ class CompiledStore(Protocol):
 
     async def stored(self, user_id: str, version: int) -> bytes | None:
         """A set that a worker has compiled, or None."""
-        ...
 
     async def keep(self, user_id: str, version: int, data: bytes) -> None:
         """Store a set for the other workers."""
-        ...
 
 
 class Rulebooks:
     """A bounded cache of rulebooks; the least recently used leaves first.
 
     Args:
-        load: the newest settings of an account.
-        versions: the newest version of each of these accounts.
         compiled: shares large compiled sets; None compiles every set here.
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
     """

@@ -9,7 +9,7 @@ from celery import bootsteps
 from celery.worker import state
 
 from tasks import telemetry
-from tasks.wiring import Runtime
+from tasks.runtime import Runtime
 
 log = structlog.get_logger(__name__)
 

@@ -51,9 +51,6 @@ class Engine:
     outcome; the error is logged, and the entry is granted again later.
 
     Args:
-        lanes: this worker's view of the stream.
-        handle: runs one entry.
-        limits: see ``EngineLimits``.
         may_admit: False while a service that every event needs is down; new entries stay in the stream.
     """
 
@@ -92,10 +89,10 @@ class Engine:
         """Work until ``drain`` is called.
 
         Raises:
-            Exception: a bug ended one of the jobs that keep this worker alive; its lanes are given back.
+            Exception: a bug ended one of the jobs that keep this worker alive; its lanes are released.
         """
         work = asyncio.create_task(self._work())
-        jobs = [work, *(asyncio.create_task(job) for job in self._keepers())]
+        jobs = [work, *(asyncio.create_task(job) for job in self._background_jobs())]
         try:
             ended, _ = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
             for job in ended:
@@ -109,7 +106,7 @@ class Engine:
         await self._read_until_drained()
         await self._wait_for_runners()
 
-    def _keepers(self) -> tuple[Coroutine[Any, Any, None], ...]:
+    def _background_jobs(self) -> tuple[Coroutine[Any, Any, None], ...]:
         ttl_s = self._limits.heartbeat_ttl_s
         return (
             self._finisher.run(),

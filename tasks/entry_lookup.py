@@ -47,10 +47,7 @@ class FoundEntry:
         starts: how often it was handed to a worker.
         lane: the queue of its conversation; None before a worker has read the entry.
         position: place in its lane, 1 is the head; None before a worker has read the entry.
-        lane_entries: how many entries the lane holds.
-        worker: the owner of the lane.
         heartbeat_left_s: how long the owner's last heartbeat is still valid; None when it has expired.
-        read_s: how long ago a worker read the entry.
         problem: why the payload cannot become an event; empty when it can.
     """
 

@@ -1,4 +1,4 @@
-"""Whether decisions can be stored; while they cannot, nothing is admitted and no model is asked."""
+"""Whether decisions can be stored; while they cannot, nothing is admitted and no model is called."""
 
 from __future__ import annotations
 

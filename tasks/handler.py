@@ -28,12 +28,14 @@ from worker.steps.run import EventCase
 log = structlog.get_logger(__name__)
 
 FAILURES_BEFORE_POISON: Final = 3
+LAST_RUNS: Final = 2
+"""Runs of an entry that was granted more than ``max_starts`` times, begun while decisions can be stored."""
 LONGEST_PAUSE_S: Final = 5.0
 FIRST_PAUSE_S: Final = 0.25
-LONGEST_ALONE_S: Final = 3600.0
+LONGEST_OWN_FAILURE_S: Final = 3600.0
 """How long an entry is retried while only its own calls fail; the default of ``hold_max_s``."""
 
-LONGEST_PAUSE_ALONE_S: Final = 30.0
+LONGEST_STORAGE_PAUSE_S: Final = 30.0
 CLOCK_SKEW: Final = timedelta(minutes=1)
 
 Value = TypeVar("Value")
@@ -51,12 +53,9 @@ class EntryHandler:
     """Runs entries; returns only when the outcome is stored.
 
     Args:
-        pool: the hot path's connections.
-        rulebooks: accounts with their rules.
-        ports: what the engine needs from outside.
-        gate: whether decisions can be stored.
         replied: called when the outbox may hold a new reply.
-        max_starts: grants after which an entry is poison.
+        max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
+        begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
     """
 
@@ -69,6 +68,7 @@ class EntryHandler:
         gate: Gate,
         replied: Callable[[], None],
         max_starts: int,
+        begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
     ) -> None:
         self._pool = pool
@@ -77,11 +77,12 @@ class EntryHandler:
         self._gate = gate
         self._replied = replied
         self._max_starts = max_starts
+        self._begin_run = begin_run
         self._payload_bytes = payload_bytes
 
     async def __call__(self, grant: EntryGrant) -> None:
         """Decide one entry, or store it as poison when only this entry cannot be decided."""
-        if grant.starts > self._max_starts:
+        if grant.starts > self._max_starts and not await self._has_last_run(grant):
             await self._bury_poison(grant, f"handed out {grant.starts} times without an outcome")
             return
         while (failure := await self._failure(grant)) is not None:
@@ -89,13 +90,21 @@ class EntryHandler:
                 await self._bury_poison(grant, failure.what)
                 return
 
+    async def _has_last_run(self, grant: EntryGrant) -> bool:
+        """Whether an entry granted too often may run: its workers may have died without running it."""
+        await self._gate.outlast("granted_too_often")
+        return await self._begin_run(grant.entry_id) <= LAST_RUNS
+
     async def _failure(self, grant: EntryGrant) -> Failure | None:
         """Why an entry could not be decided, or None when it was; a bug is retried before it counts."""
         for failures in range(1, FAILURES_BEFORE_POISON + 1):
             try:
                 await self._run(grant)
             except StorageUnavailable as error:
-                return Failure(kind=error.kind, what=f"{error.kind} for {LONGEST_ALONE_S:.0f} s, alone")
+                return Failure(
+                    kind=error.kind,
+                    what=f"{error.kind} for {LONGEST_OWN_FAILURE_S:.0f} s, for this entry only",
+                )
             except Exception as error:  # a bug must not stop the lane
                 log.exception("handler_failed", entry_id=grant.entry_id, failures=failures, exc_info=error)
                 telemetry.report(error)
@@ -153,36 +162,32 @@ class EntryHandler:
         """The value of a call that needs Postgres; waits without limit while Postgres is down.
 
         Raises:
-            StorageUnavailable: this call failed for ``LONGEST_ALONE_S`` while others succeeded, and its
+            StorageUnavailable: this call failed for ``LONGEST_OWN_FAILURE_S`` while others succeeded, and its
                 values may be the cause.
         """
-        clock, alone_since, pause_s = self._ports.clock, None, FIRST_PAUSE_S
+        clock, failing_since, pause_s = self._ports.clock, None, FIRST_PAUSE_S
         while True:
             try:
                 return await call()
             except StorageUnavailable as error:
                 if await self._gate.outlast(error.kind):
-                    alone_since, pause_s = None, FIRST_PAUSE_S
+                    failing_since, pause_s = None, FIRST_PAUSE_S
                     continue
-                alone_since = clock.monotonic() if alone_since is None else alone_since
-                if error.may_be_input and clock.monotonic() - alone_since >= LONGEST_ALONE_S:
+                failing_since = clock.monotonic() if failing_since is None else failing_since
+                if error.may_be_input and clock.monotonic() - failing_since >= LONGEST_OWN_FAILURE_S:
                     raise
             await clock.sleep(pause_s)
-            pause_s = min(LONGEST_PAUSE_ALONE_S, pause_s * 2)
+            pause_s = min(LONGEST_STORAGE_PAUSE_S, pause_s * 2)
 
     async def _bury(self, grant: EntryGrant, why: PayloadRejected) -> None:
-        letter = self._letter(grant, why)
+        letter = self._dead_letter(grant, why)
         await self._stored(lambda: dead_letters.store_letter(self._pool, letter))
         _log_dead_letter(letter)
 
-    def _letter(self, grant: EntryGrant, why: PayloadRejected) -> DeadLetter:
-        return DeadLetter(
-            entry_id=grant.entry_id,
-            payload=grant.payload,
-            size_bytes=max(grant.size_bytes, 0),
-            why=why,
-            at=self._ports.clock.now(),
-        )
+    def _dead_letter(self, grant: EntryGrant, why: PayloadRejected) -> DeadLetter:
+        entry_id, payload, size = grant.entry_id, grant.payload, max(grant.size_bytes, 0)
+        at = self._ports.clock.now()
+        return DeadLetter(entry_id=entry_id, payload=payload, size_bytes=size, why=why, at=at)
 
     async def _bury_poison(self, grant: EntryGrant, what_happened: str) -> None:
         """Store an entry without an outcome as poison, unless another run ended it meanwhile."""
@@ -192,7 +197,7 @@ class EntryHandler:
         except Exception:  # noqa: BLE001  # any parse error means the entry was never decided
             await self._bury(grant, why)
             return
-        letter = self._letter(grant, why)
+        letter = self._dead_letter(grant, why)
         ended = await self._stored(lambda: dead_letters.bury_event(self._pool, letter, event))
         if ended is Recorded.BURIED:
             _log_dead_letter(letter)

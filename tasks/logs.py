@@ -57,9 +57,7 @@ HIDDEN: Final = _Shown("…")
 def configure(level: str, secrets: Collection[str] = ()) -> None:
     """Send structlog, the standard library's loggers and uncaught errors through one JSON renderer.
 
-    Args:
-        level: the lowest level that is logged.
-        secrets: values that no line may hold, from ``secret_values``.
+    ``secrets``, from ``secret_values``, appear in no line.
     """
     shared: tuple[Any, ...] = (
         structlog.contextvars.merge_contextvars,

@@ -9,8 +9,7 @@ import structlog
 from celery import shared_task
 
 from db import upkeep
-from tasks.wiring import Runtime
-from worker.settings import Settings
+from tasks.runtime import Runtime
 
 log = structlog.get_logger(__name__)
 
@@ -46,14 +45,11 @@ def partitions(task: Any) -> None:
 def sweep(task: Any) -> None:
     """Delete expired rows: sealed exchanges, old keys and, if configured, old audit months."""
     runtime, settings = _runtime(task), task.app.hushgate_settings
-    deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, _limits(settings, datetime.now(UTC))))
-    log.info("swept", **deleted)
-
-
-def _limits(settings: Settings, now: datetime) -> upkeep.RetentionLimits:
-    months = settings.keep_decisions_months
-    return upkeep.RetentionLimits(
+    now, months = datetime.now(UTC), settings.keep_decisions_months
+    limits = upkeep.RetentionLimits(
         now=now,
         keys_before=now - timedelta(days=settings.keep_keys_days) if settings.keep_keys_days else None,
         decisions_before=(now - timedelta(days=31 * months)).date() if months else None,
     )
+    deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, limits))
+    log.info("swept", **deleted)

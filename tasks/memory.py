@@ -45,31 +45,19 @@ def from_info(info: Mapping[str, Any]) -> Memory:
 
 
 async def memory(redis: Redis) -> Memory:
-    """Memory use of a server.
-
-    Raises:
-        RedisError: the server does not answer.
-    """
+    """Memory use of a server."""
     return from_info(await redis.info("memory"))
 
 
 class MemoryWatch:
-    """Logs once that Redis is nearly full, and once that it no longer is.
-
-    Args:
-        redis: the server to watch.
-    """
+    """Logs once that Redis is nearly full, and once that it no longer is."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._warned = False
 
     async def look(self) -> None:
-        """Compare the memory in use with the limit.
-
-        Raises:
-            RedisError: the server does not answer.
-        """
+        """Compare the memory in use with the limit."""
         found = await memory(self._redis)
         if found.share >= WARN_SHARE and not self._warned:
             self._warned = True

@@ -54,7 +54,6 @@ class Outgoing:
     Attributes:
         mark: unique id of the entry within its stream.
         key: deduplication key for readers.
-        body: its JSON object.
     """
 
     mark: str
@@ -63,12 +62,7 @@ class Outgoing:
 
 
 class OnceStream:
-    """A stream that we write and others read.
-
-    Args:
-        redis: its server.
-        name: its key.
-    """
+    """A stream that we write and others read; ``name`` is its key."""
 
     def __init__(self, redis: Redis, name: str) -> None:
         self.redis = redis
@@ -116,9 +110,9 @@ class Lease:
         try:
             for first in range(0, len(entries), BATCH):
                 batch = entries[first : first + BATCH]
-                there = await self._put_batch(batch)
-                sent += there
-                if there < len(batch):
+                present = await self._put_batch(batch)
+                sent += present
+                if present < len(batch):
                     break
         except (RedisError, OSError):
             await self.end()  # a request still in flight must find no lease

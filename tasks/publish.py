@@ -20,11 +20,7 @@ BATCH: Final = 500
 
 
 def publish(
-    redis: Redis,
-    event: Mapping[str, Any] | bytes,
-    *,
-    stream: str = STREAM,
-    most_bytes: int = PAYLOAD_BYTES,
+    redis: Redis, event: Mapping[str, Any] | bytes, *, stream: str = STREAM, most_bytes: int = PAYLOAD_BYTES
 ) -> str:
     """Append one event; the id of its stream entry.
 

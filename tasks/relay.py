@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db import outbox
-from db.outbox import WaitingReply
+from db.outbox import LockedBatch, WaitingReply
 from db.pool import Pool
+from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
 from worker.errors import StorageUnavailable, StreamFull
 
 log = structlog.get_logger(__name__)
 
+Row = TypeVar("Row", WaitingReply, Retraction)
 BATCH: Final = 200
 SHORT_PAUSE_S: Final = 0.1
 LONG_PAUSE_S: Final = 2.0
@@ -29,12 +32,6 @@ class Relay:
 
     A batch is read and sent under a lease in Redis, which ends before the lock in Postgres. A relay that was
     frozen therefore sends nothing late, and nothing is sent while a reviewer holds the lock.
-
-    Args:
-        pool: the hot path's connections.
-        redis: the server of the reply stream.
-        stream: key of the reply stream.
-        now: the wall clock.
     """
 
     def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
@@ -73,19 +70,31 @@ class Relay:
 
     async def deliver_batch(self) -> int | None:
         """Deliver up to ``BATCH`` replies; how many, None while another relay delivers."""
-        async with self._stream.lease() as lease:
-            if lease is None:
-                return None
-            async with outbox.waiting_replies(self._pool, BATCH, self._now()) as batch:
-                if batch is None:
-                    return None
-                replies = batch.replies
-                there = replies and replies[: await lease.put([_outgoing(reply) for reply in replies])]
-                if there:
-                    await batch.delivered([reply.outbox_id for reply in there], self._now())
-        for reply in there:
+        sent, complete = await send_waiting(
+            self._stream, lambda: outbox.waiting_replies(self._pool, BATCH, self._now()), _outgoing, self._now
+        )
+        for reply in sent:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
-        return len(there) if len(there) == len(replies) else None
+        return len(sent) if complete else None
+
+
+async def send_waiting(
+    stream: OnceStream,
+    waiting: Callable[[], AbstractAsyncContextManager[LockedBatch[Row] | None]],
+    outgoing: Callable[[Row], Outgoing],
+    now: Callable[[], datetime],
+) -> tuple[Sequence[Row], bool]:
+    """Send one batch; the rows that were sent, and False when others are left to another relay."""
+    async with stream.lease() as lease:
+        if lease is None:
+            return (), False
+        async with waiting() as batch:
+            if batch is None:
+                return (), False
+            sent = batch.rows and batch.rows[: await lease.put([outgoing(row) for row in batch.rows])]
+            if sent:
+                await batch.delivered([row.row_id for row in sent], now())
+    return sent, len(sent) == len(batch.rows)
 
 
 def _outgoing(reply: WaitingReply) -> Outgoing:

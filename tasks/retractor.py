@@ -15,6 +15,7 @@ from db.pool import Pool
 from db.reviews import retractions
 from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
+from tasks.relay import send_waiting
 from worker.errors import StorageUnavailable, StreamFull
 
 log = structlog.get_logger(__name__)
@@ -25,14 +26,7 @@ LOOK_S: Final = 5.0
 
 
 class Retractor:
-    """Asks channels to remove replies, one retractor at a time over the whole fleet.
-
-    Args:
-        pool: the worker's connections.
-        redis: the server of the retraction stream.
-        stream: key of the retraction stream.
-        now: the wall clock.
-    """
+    """Asks channels to remove replies, one retractor at a time over the whole fleet."""
 
     def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
         self._pool = pool
@@ -51,19 +45,15 @@ class Retractor:
 
     async def deliver_batch(self) -> int | None:
         """Append up to ``BATCH`` due retractions; how many, None while another holds them."""
-        async with self._stream.lease() as lease:
-            if lease is None:
-                return None
-            async with retractions.due_retractions(self._pool, self._now(), BATCH) as batch:
-                if batch is None:
-                    return None
-                found = batch.retractions
-                there = found and found[: await lease.put([_outgoing(each) for each in found])]
-                if there:
-                    await batch.delivered([each.retraction_id for each in there], self._now())
-        for each in there:
+        sent, complete = await send_waiting(
+            self._stream,
+            lambda: retractions.due_retractions(self._pool, BATCH, self._now()),
+            _outgoing,
+            self._now,
+        )
+        for each in sent:
             log.info("reply_retracted", event_id=each.event_id, decision_id=str(each.decision_id))
-        return len(there) if len(there) == len(found) else None
+        return len(sent) if complete else None
 
 
 def _outgoing(retraction: Retraction) -> Outgoing:

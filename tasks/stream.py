@@ -84,7 +84,6 @@ class Lanes:
 
     Args:
         redis: from ``connect``; replies must be bytes.
-        stream: key of the event stream; the keys of the lanes share its cluster slot.
         worker: unique per process start, without spaces.
         keep_bytes: how much of a payload is granted; larger ones become dead letters.
     """
@@ -99,6 +98,7 @@ class Lanes:
         self._heartbeat = redis.register_script(_script("heartbeat"))
         self._leave = redis.register_script(_script("leave"))
         self._read = redis.register_script(_script("prelude", "read"))
+        self._begin = redis.register_script(_script("prelude", "begin"))
         self._finish = redis.register_script(_script("prelude", "finish"))
         self._release = redis.register_script(_script("prelude", "release"))
         self._reap = redis.register_script(_script("prelude", "reap"))
@@ -113,9 +113,9 @@ class Lanes:
         keys = [self._prefix + name for name in (f"hb:{self.worker}", "workers", "reap_from")]
         await self._heartbeat(keys=keys, args=[self.worker, ttl_ms])
 
-    async def read(self, wanted: int) -> ReadResult:
-        """READ: admit new entries and take up to ``wanted`` lane heads."""
-        args: list[str | int] = [GROUP, self.worker, wanted, self.keep_bytes, self.keep_bytes]
+    async def read(self, limit: int) -> ReadResult:
+        """READ: admit new entries and take up to ``limit`` lane heads."""
+        args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
         rows, entries_read, last = await self._read(keys=[self.stream], args=args)
         return ReadResult(
             grants=tuple(_grant(row) for row in rows), entries_read=int(entries_read), last_id=last.decode()
@@ -124,6 +124,10 @@ class Lanes:
     async def wait_for_entries(self, last_id: str, block_ms: int) -> None:
         """Return when an entry newer than ``last_id`` is there, or after ``block_ms``."""
         await self.redis.xread({self.stream: last_id}, count=1, block=block_ms)
+
+    async def begin_run(self, entry_id: str) -> int:
+        """Count a run of an entry that was granted too often; its number, from 1."""
+        return int(await self._begin(keys=[self.stream], args=[GROUP, self.worker, entry_id]))
 
     async def finish(self, requests: Sequence[FinishRequest]) -> list[EntryGrant | None]:
         """FINISH in one round trip for all requests; the lane's next entry for each, or None."""

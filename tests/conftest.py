@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+import threading
 from collections.abc import Iterator
 from itertools import count
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
@@ -21,6 +25,27 @@ NUMBERS = count(1)
 # The machine may be busy, and the first draw builds tables of Unicode: neither is a defect of ours.
 settings.register_profile("hushgate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hushgate")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reported_logs() -> None:
+    """Log lines belong to the report of a failed test; without a handler, those between tests are printed."""
+    logging.getLogger().addHandler(logging.NullHandler())
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, structlog.dev.ConsoleRenderer(colors=False)],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """Logging after the test as it was before."""
+    root, structured = logging.getLogger(), structlog.get_config()
+    before = (root.handlers[:], root.level, sys.excepthook, threading.excepthook, logging.raiseExceptions)
+    yield
+    root.handlers[:], level, sys.excepthook, threading.excepthook, logging.raiseExceptions = before
+    root.setLevel(level)
+    structlog.configure(**structured)
 
 
 @pytest.fixture(scope="session")

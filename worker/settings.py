@@ -309,7 +309,7 @@ class Settings(StreamSettings, EmbeddingSettings):
         ge=2,
         le=1000,
         alias="HUSHGATE_MAX_STARTS",
-        description="Grants before an entry is poison.",
+        description="Grants after which an entry has two more runs before it is poison.",
     )
     db_pool: int = Field(
         default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections per process."

@@ -35,14 +35,14 @@ class Direction(StrEnum):
 class Position:
     """Next to one decision, which itself is not on the page."""
 
-    way: Direction
+    direction: Direction
     at: datetime
     decision_id: UUID = NO_ID
 
     def __str__(self) -> str:
         micros = (self.at - EPOCH) // MICROSECOND
-        body = self.way.value.encode() + micros.to_bytes(8) + self.decision_id.bytes
-        return base64.urlsafe_b64encode(body + _check(body)).decode()
+        body = self.direction.value.encode() + micros.to_bytes(8) + self.decision_id.bytes
+        return base64.urlsafe_b64encode(body + _checksum(body)).decode()
 
 
 def parse_cursor(cursor: str) -> Position:
@@ -52,9 +52,12 @@ def parse_cursor(cursor: str) -> Position:
         CursorRejected: it was not made by an earlier page, or was changed since.
     """
     try:
-        body = _checked(base64.b64decode(cursor, altchars=b"-_", validate=True))
+        raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
+        body, checksum = raw[:-CHECK_BYTES], raw[-CHECK_BYTES:]
+        if len(raw) != LENGTH or checksum != _checksum(body):
+            raise ValueError  # noqa: TRY301  # the same refusal as for other malformed cursors
         return Position(
-            way=Direction(body[:1].decode()),
+            direction=Direction(body[:1].decode()),
             at=EPOCH + int.from_bytes(body[1:9]) * MICROSECOND,
             decision_id=UUID(bytes=body[9:]),
         )
@@ -62,17 +65,10 @@ def parse_cursor(cursor: str) -> Position:
         raise CursorRejected(f"cursor: expected one from an earlier page, got {cursor[:40]!r}") from error
 
 
-def _checked(raw: bytes) -> bytes:
-    body, check = raw[:-CHECK_BYTES], raw[-CHECK_BYTES:]
-    if len(raw) != LENGTH or check != _check(body):
-        raise ValueError
-    return body
-
-
-def _check(body: bytes) -> bytes:
+def _checksum(body: bytes) -> bytes:
     """Checksum that detects a changed cursor; without a secret, as a cursor gives no right."""
     return hashlib.blake2b(body, digest_size=CHECK_BYTES).digest()
 
 
-OLDEST: Final = str(Position(way=Direction.NEWER, at=EPOCH))
+OLDEST: Final = str(Position(direction=Direction.NEWER, at=EPOCH))
 """The cursor of the last page."""

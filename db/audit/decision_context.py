@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import ASSESSED
-from db.high_score_categories import HOT_CATEGORIES
 from db.identifiers import uuid_time_bounds
-from db.tables import ai_decisions, outbox
+from db.rows import all_rows, first_row
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
 """So that pages can say what they hand down."""
@@ -64,8 +64,8 @@ _RETRACTIONS: Final = sa.text("""
 """)
 _PASSAGES: Final = sa.text("""
     SELECT c.document_id || '#' || c.number AS id, c.text, d.id AS document_id, d.title, d.source
-    FROM unnest(CAST(:documents AS bigint[]), CAST(:numbers AS integer[])) AS wanted (document_id, number)
-    JOIN chunks c ON c.document_id = wanted.document_id AND c.number = wanted.number
+    FROM unnest(CAST(:documents AS bigint[]), CAST(:numbers AS integer[])) AS requested (document_id, number)
+    JOIN chunks c ON c.document_id = requested.document_id AND c.number = requested.number
     JOIN documents d ON d.id = c.document_id
     WHERE c.user_id = :user_id AND d.user_id = :user_id
 """)
@@ -131,21 +131,22 @@ class StoredPassage:
 
 async def get_decision(connection: AsyncConnection, decision_id: UUID) -> DecisionRow | None:
     """A decision with its snapshot and its reply, or None; searched by the time in its id."""
-    if (near := uuid_time_bounds(decision_id)) is None:
-        return None
-    query = (
-        sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY)
-        .select_from(_WITH_REPLY)
-        .where(ai_decisions.c.created_at.between(*near), ai_decisions.c.id == decision_id)
+    here = (
+        ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id)),
+        ai_decisions.c.id == decision_id,
     )
-    row = (await connection.execute(query)).mappings().first()
-    return dict(row) if row else None
+    query = sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY).select_from(_WITH_REPLY).where(*here)
+    return await first_row(connection, query)
 
 
 async def load_conversation(connection: AsyncConnection, decision: DecisionRow) -> Conversation:
     """The decisions before and after one in its conversation, within a month."""
-    before = await _older(connection, decision)
-    after = await _newer(connection, decision)
+    here, at = (decision["created_at"], decision["id"]), decision["created_at"]
+    query = _neighbours(decision)
+    older = query.where(ai_decisions.c.created_at.between(at - NEAR, at), sa.tuple_(*_KEY) < here)
+    newer = query.where(ai_decisions.c.created_at.between(at, at + NEAR), sa.tuple_(*_KEY) > here)
+    before = await all_rows(connection, older.order_by(*(column.desc() for column in _KEY)))
+    after = await all_rows(connection, newer.order_by(*_KEY))
     shown = (*reversed(before[:NEIGHBOURS]), *after[:NEIGHBOURS])
     moments = [row["created_at"] for row in (*shown, decision)]
     values = {
@@ -185,8 +186,8 @@ async def load_sealed_texts(connection: AsyncConnection, decision_id: UUID, now:
 
 async def list_retractions(connection: AsyncConnection, decision_id: UUID) -> tuple[RetractionRecord, ...]:
     """The retractions of a decision's reply, oldest first."""
-    rows = await connection.execute(_RETRACTIONS, {"id": decision_id})
-    return tuple(RetractionRecord(**row) for row in rows.mappings())
+    rows = await all_rows(connection, _RETRACTIONS, {"id": decision_id})
+    return tuple(RetractionRecord(**row) for row in rows)
 
 
 async def load_passages(
@@ -204,41 +205,15 @@ async def load_passages(
     }
 
 
-async def _older(connection: AsyncConnection, decision: DecisionRow) -> tuple[DecisionRow, ...]:
-    """The nearest decisions before, nearest first, one more than is shown."""
-    query = _neighbours(decision).where(
-        ai_decisions.c.created_at.between(decision["created_at"] - NEAR, decision["created_at"]),
-        sa.tuple_(*_KEY) < (decision["created_at"], decision["id"]),
-    )
-    return await _rows(connection, query.order_by(*(column.desc() for column in _KEY)))
-
-
-async def _newer(connection: AsyncConnection, decision: DecisionRow) -> tuple[DecisionRow, ...]:
-    """The nearest decisions after, nearest first, one more than is shown."""
-    query = _neighbours(decision).where(
-        ai_decisions.c.created_at.between(decision["created_at"], decision["created_at"] + NEAR),
-        sa.tuple_(*_KEY) > (decision["created_at"], decision["id"]),
-    )
-    return await _rows(connection, query.order_by(*_KEY))
-
-
 def _neighbours(decision: DecisionRow) -> sa.Select[Any]:
+    """Decisions of the same conversation, one more than is shown."""
     names = ("id", "created_at", "author_id", "message_id", "decision", "reason_code", "matched_rule")
-    return (
-        sa.select(
-            *(ai_decisions.c[name] for name in (*names, "degraded", "message_text")), HOT_CATEGORIES, *_REPLY
-        )
-        .select_from(_WITH_REPLY)
-        .where(
-            ai_decisions.c.user_id == decision["user_id"],
-            ai_decisions.c.conversation_id == decision["conversation_id"],
-        )
-        .limit(NEIGHBOURS + 1)
-    )
-
-
-async def _rows(connection: AsyncConnection, query: sa.Select[Any]) -> tuple[DecisionRow, ...]:
-    return tuple(dict(row) for row in (await connection.execute(query)).mappings())
+    columns = (ai_decisions.c[name] for name in (*names, "degraded", "message_text"))
+    query = sa.select(*columns, HIGH_SCORE_CATEGORIES, *_REPLY).select_from(_WITH_REPLY)
+    return query.where(
+        ai_decisions.c.user_id == decision["user_id"],
+        ai_decisions.c.conversation_id == decision["conversation_id"],
+    ).limit(NEIGHBOURS + 1)
 
 
 def _place(passage_id: str) -> tuple[int, int] | None:

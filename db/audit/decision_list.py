@@ -5,64 +5,31 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from db.audit import search
-from db.audit.cursor import (
-    EPOCH,
-    OLDEST,
-    CursorRejected,
-    Direction,
-    Position,
-    parse_cursor,
-)
+from db.audit import decision_context, search
+from db.audit.cursor import EPOCH, Direction, Position, parse_cursor
 from db.audit.estimates import estimated_rows, with_scan_hint
-from db.audit.filters import ASSESSED, Filters, ReviewFilter
-from db.audit.search import (
-    LIST_COLUMNS,
-    Patience,
-    SearchRow,
-    TooSlow,
-    matching_query,
-    statement_limit,
-)
-from db.audit.snapshot_filters import ANY_STAGE
-from db.figures.statements import RunEvent
-from db.high_score_categories import HOT_CATEGORIES
+from db.audit.filters import Filters
+from db.audit.search import Patience, SearchRow, TooSlow, matching_query, statement_limit
 from db.migrate import driver_url
 from db.review_tables import review_states
-from db.tables import ai_decisions, outbox
-
-__all__ = [
-    "ANY_STAGE",
-    "LIST_COLUMNS",
-    "OLDEST",
-    "CursorRejected",
-    "DecisionCount",
-    "DecisionPage",
-    "Filters",
-    "Patience",
-    "ReviewFilter",
-    "RunEvent",
-    "SearchRow",
-    "count_decisions",
-    "get_decision",
-    "high_scores",
-    "load_page",
-    "load_review_states",
-    "newer_decisions",
-    "read_connection",
-]
+from db.rows import all_rows
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
 MOST_COUNTED: Final = 1000
 ESTIMATED_FROM: Final = 20_000
 COUNT_S: Final = 0.02
 """A count that takes longer is replaced by an estimate, so that it does not delay the page."""
+
+
+BRIEF: Final = Patience(at_once_s=0.05, slices_s=0.0)
+"""A search for the next decision that takes longer gives no link, so that it does not delay the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +92,11 @@ async def load_page(
     position = parse_cursor(cursor) if cursor is not None else None
     found = await search.find_decisions(connection, filters, position, limit=limit + 1, patience=patience)
     more, rows = len(found.rows) > limit, found.rows[:limit]
-    if position is None or position.way is Direction.OLDER:
-        return _older(rows, position, more=more, searched_to=found.searched_to)
-    if (
-        not more and found.searched_to is None
-    ):  # the top: load it again, with the decisions that came meanwhile
-        return await load_page(connection, filters, limit=limit, patience=patience)
-    return _newer(rows[::-1], position, more=more, searched_to=found.searched_to)
+    if position is not None and position.direction is Direction.NEWER:
+        if not more and found.searched_to is None:  # the top: load it again, with the newest decisions
+            return await load_page(connection, filters, limit=limit, patience=patience)
+        rows = rows[::-1]
+    return _page(rows, position, more=more, searched_to=found.searched_to)
 
 
 async def count_decisions(connection: AsyncConnection, filters: Filters) -> DecisionCount:
@@ -162,39 +127,14 @@ async def newer_decisions(
         .order_by(found.c.created_at, found.c.id)
         .limit(limit)
     )
-    return tuple(dict(row) for row in (await connection.execute(query)).mappings())
+    return await all_rows(connection, query)
 
 
 async def get_decision(connection: AsyncConnection, decision_id: UUID) -> SearchRow | None:
-    """A decision with its snapshot and its reply, or None; found by the time inside its id."""
-    near = timedelta(milliseconds=2)
-    try:
-        at = EPOCH + timedelta(milliseconds=decision_id.int >> 80)
-        bounds = (at - near, at + near)
-    except OverflowError:
-        return None  # its time lies beyond the year 9999: not one of our ids
-    query = (
-        sa.select(
-            ai_decisions,
-            ASSESSED.label("assessed"),
-            outbox.c.text.label("reply_text"),
-            outbox.c.draft.label("reply_draft"),
-            outbox.c.sources.label("reply_sources"),
-            outbox.c.delivered_at.label("reply_delivered_at"),
-        )
-        .join_from(
-            ai_decisions,
-            outbox,
-            sa.and_(outbox.c.user_id == ai_decisions.c.user_id, outbox.c.event_id == ai_decisions.c.event_id),
-            isouter=True,
-        )
-        .where(
-            ai_decisions.c.created_at.between(*bounds),
-            ai_decisions.c.id == decision_id,
-        )
-    )
-    row = (await connection.execute(query)).mappings().first()
-    return dict(row) if row else None
+    """A decision with its snapshot and its reply, or None."""
+    row = await decision_context.get_decision(connection, decision_id)
+    unlisted = {"reply_cancelled_at", "reply_created_at", "reply_send_before"}
+    return {name: value for name, value in row.items() if name not in unlisted} if row else None
 
 
 async def load_review_states(
@@ -211,11 +151,29 @@ async def load_review_states(
     return {row.decision_id: row.state for row in found if row.decision_id not in hidden}
 
 
+async def newer_decision(connection: AsyncConnection, filters: Filters, row: SearchRow) -> UUID | None:
+    """The decision above this one in the list."""
+    return await _next_decision(connection, filters, row, Direction.NEWER)
+
+
+async def older_decision(connection: AsyncConnection, filters: Filters, row: SearchRow) -> UUID | None:
+    """The decision below this one in the list."""
+    return await _next_decision(connection, filters, row, Direction.OLDER)
+
+
+async def _next_decision(
+    connection: AsyncConnection, filters: Filters, row: SearchRow, direction: Direction
+) -> UUID | None:
+    position = Position(direction=direction, at=row["created_at"], decision_id=row["id"])
+    found = await search.find_decisions(connection, filters, position, limit=1, patience=BRIEF)
+    return next((each["id"] for each in found.rows), None)
+
+
 async def high_scores(connection: AsyncConnection, rows: Sequence[SearchRow]) -> dict[UUID, list[str]]:
     """The high-scoring moderation categories of these decisions, by id; reads every snapshot."""
     if not rows:
         return {}
-    query = sa.select(ai_decisions.c.id, HOT_CATEGORIES).where(
+    query = sa.select(ai_decisions.c.id, HIGH_SCORE_CATEGORIES).where(
         ai_decisions.c.created_at.between(rows[-1]["created_at"], rows[0]["created_at"]),
         sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
             [(row["created_at"], row["id"]) for row in rows]
@@ -225,35 +183,25 @@ async def high_scores(connection: AsyncConnection, rows: Sequence[SearchRow]) ->
     return {row.id: row.hot_categories for row in found}
 
 
-def _older(
+def _page(
     rows: tuple[SearchRow, ...], position: Position | None, *, more: bool, searched_to: datetime | None
 ) -> DecisionPage:
-    older = newer = None
+    """The page of these rows, newest first, with cursors: ahead in the position's direction, and back."""
+    direction = position.direction if position else Direction.OLDER
+    is_older = direction is Direction.OLDER
+    opposite = Direction.NEWER if is_older else Direction.OLDER
+    ahead = back = None
     if more:
-        older = _beside(rows[-1], Direction.OLDER)
+        ahead = _cursor_at(rows[-1 if is_older else 0], direction)
     elif searched_to is not None:
-        older = str(search.position_after(searched_to, Direction.OLDER))
-    if position is not None:
-        newer = (
-            _beside(rows[0], Direction.NEWER) if rows else str(Position(way=Direction.NEWER, at=position.at))
-        )
+        ahead = str(search.position_after(searched_to, direction))
+    if position is not None and (is_older or position.at > EPOCH):
+        back = str(Position(direction=opposite, at=position.at))
+        if rows:
+            back = _cursor_at(rows[0 if is_older else -1], opposite)
+    older, newer = (ahead, back) if is_older else (back, ahead)
     return DecisionPage(rows=rows, newer=newer, older=older, searched_to=searched_to)
 
 
-def _newer(
-    rows: tuple[SearchRow, ...], position: Position, *, more: bool, searched_to: datetime | None
-) -> DecisionPage:
-    older = newer = None
-    if more:
-        newer = _beside(rows[0], Direction.NEWER)
-    elif searched_to is not None:
-        newer = str(search.position_after(searched_to, Direction.NEWER))
-    if position.at > EPOCH:
-        older = (
-            _beside(rows[-1], Direction.OLDER) if rows else str(Position(way=Direction.OLDER, at=position.at))
-        )
-    return DecisionPage(rows=rows, newer=newer, older=older, searched_to=searched_to)
-
-
-def _beside(row: SearchRow, way: Direction) -> str:
-    return str(Position(way=way, at=row["created_at"], decision_id=row["id"]))
+def _cursor_at(row: SearchRow, direction: Direction) -> str:
+    return str(Position(direction=direction, at=row["created_at"], decision_id=row["id"]))

@@ -42,8 +42,7 @@ class ErasedDecision:
 
 async def trace_of(connection: AsyncConnection, decision_id: UUID) -> ErasedDecision | None:
     """What reviews, event keys and the access log hold about a decision; None without a trace."""
-    if (near := uuid_time_bounds(decision_id)) is None:
-        return None
+    near = uuid_time_bounds(decision_id)
     made_at = near[0] + NEAR
     values = {"id": decision_id, "since": near[0], "until": near[1], "month": f"{made_at:%Y_%m}"}
     row = (await connection.execute(_OWNER, values)).one()

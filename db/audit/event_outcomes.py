@@ -13,9 +13,11 @@ import psycopg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.audit.decision_context import RetractionRecord
 from db.audit.erased import trace_of
 from db.audit.search import TooSlow, statement_limit
 from db.identifiers import uuid_time_bounds
+from db.rows import all_rows
 
 PART_S: Final = 10.0
 """Longest wait for one part: two of them are searched without an index."""
@@ -112,16 +114,6 @@ class EventReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRetraction:
-    """The newest request to remove a delivered reply."""
-
-    created_at: datetime
-    not_before: datetime
-    cancelled_at: datetime | None
-    delivered_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredExchange:
     """How many messages of the exchange are in the history, and how many are sealed until when."""
 
@@ -167,7 +159,7 @@ class EventOutcome:
     month_dropped: bool | None
     duplicates: int | None
     reply: EventReply | None
-    retraction: EventRetraction | None
+    retraction: RetractionRecord | None
     exchange: StoredExchange | None
 
 
@@ -229,7 +221,7 @@ class _PartReader:
         """The rows of a query; none when the part is unknown."""
         try:
             async with statement_limit(self.connection, PART_S):
-                return [dict(row) for row in (await self.connection.execute(query, values)).mappings()]
+                return list(await all_rows(self.connection, query, values))
         except TooSlow:
             self.unknown[part] = f"the search took longer than {PART_S:.0f} s"
         except sa.exc.DBAPIError as error:
@@ -249,7 +241,7 @@ def _letter(row: dict[str, Any], event_id: str, entry_ids: frozenset[str]) -> Ev
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return EventLetter(user_id=None, **row)
+        body = None
     if not isinstance(body, dict):
         return EventLetter(user_id=None, **row)
     inner = body["data"] if "specversion" in body and isinstance(body.get("data"), dict) else body
@@ -263,7 +255,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
     values = {"event_id": event_id, "user_id": key["user_id"], "id": key["decision_id"], "now": now}
     duplicates = await reader.row("duplicates", DUPLICATES, values)
     reply = await reader.row("reply", REPLY, values)
-    decision, month_dropped, retraction, exchange = None, None, None, None
+    decision = month_dropped = retraction = exchange = None
     if key["decision_id"] is not None:
         decision, month_dropped = await _decision(reader, key["decision_id"])
         retraction = await reader.row("retraction", RETRACTION, values)
@@ -279,7 +271,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         month_dropped=month_dropped,
         duplicates=duplicates["entries"] if duplicates else None,
         reply=EventReply(**reply) if reply else None,
-        retraction=EventRetraction(**retraction) if retraction else None,
+        retraction=RetractionRecord(**retraction) if retraction else None,
         exchange=StoredExchange(**exchange) if exchange else None,
     )
 
@@ -287,8 +279,6 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
 async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecision | None, bool | None]:
     """The decision; or None and whether retention removed its whole month, None when that is unknown."""
     near = uuid_time_bounds(decision_id)
-    if near is None:
-        return None, None
     row = await reader.row("decision", DECISION, {"id": decision_id, "since": near[0], "until": near[1]})
     if row is not None:
         return EventDecision(**row), None

@@ -11,7 +11,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
-from db.audit.decision_list import SearchRow
+from db.audit.search import SearchRow
+from db.rows import all_rows
 from db.tables import outbox
 from worker.model import DecisionKind
 
@@ -22,8 +23,7 @@ REASONS: Final = sa.text("""
         AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
     ORDER BY r.decision_id, r.created_at DESC, r.id DESC
 """)
-
-
+"""The reason of the newest review that is not withdrawn, by decision."""
 ADDED: Final = frozenset({"review", "review_reason", "reply_text"})
 """The columns that ``with_reviews_and_replies`` adds to those of the audit."""
 
@@ -36,7 +36,8 @@ async def with_reviews_and_replies(
     Decisions in ``hidden`` count as not reviewed, see ``db.reviews.queue_items.hidden_decisions``.
     """
     states = await decision_list.load_review_states(connection, rows, hidden=hidden)
-    reasons = await _reasons(connection, list(states)) if states else {}
+    found = await all_rows(connection, REASONS, {"ids": list(states)}) if states else ()
+    reasons = {each["decision_id"]: each["reason_code"] for each in found}
     replies = await _replies(connection, [row for row in rows if row["decision"] == DecisionKind.RESPOND])
     return tuple(
         row
@@ -49,20 +50,15 @@ async def with_reviews_and_replies(
     )
 
 
-async def _reasons(connection: AsyncConnection, ids: list[UUID]) -> dict[UUID, str]:
-    """The reason of the newest review that is not withdrawn, by decision."""
-    return {row.decision_id: row.reason_code for row in await connection.execute(REASONS, {"ids": ids})}
-
-
 async def _replies(connection: AsyncConnection, rows: Sequence[SearchRow]) -> dict[tuple[str, str], str]:
     """The reply, by account and event."""
     if not rows:
         return {}
-    asked = sa.func.unnest(
+    keys = sa.func.unnest(
         sa.cast([row["user_id"] for row in rows], ARRAY(sa.Text)),
         sa.cast([row["event_id"] for row in rows], ARRAY(sa.Text)),
     )
-    events = asked.table_valued("user_id", "event_id", name="events").render_derived()
+    events = keys.table_valued("user_id", "event_id", name="events").render_derived()
     same = sa.and_(outbox.c.user_id == events.c.user_id, outbox.c.event_id == events.c.event_id)
     query = sa.select(outbox.c.user_id, outbox.c.event_id, outbox.c.text).select_from(
         events.join(outbox, same)

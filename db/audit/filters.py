@@ -16,7 +16,8 @@ from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
 from db.figures import statements
 from db.figures.statements import RunEvent
-from db.review_tables import people, queue_items, review_states
+from db.people.tables import people
+from db.review_tables import queue_items, review_states
 from db.tables import ai_decisions, event_keys
 from worker.model import Tier
 
@@ -47,10 +48,7 @@ class Filters:
     """The filters of a search; None means any.
 
     Attributes:
-        since: from this moment on, UTC.
-        until: before this moment, UTC.
         accounts: only these, the ones that the person may see.
-        reason_codes: any of these.
         matched_rule: exact, or a prefix when it ends in ``*``.
         rules_version: of the account's settings; each account counts its own.
         tier: of the assessment; a decision without an assessment has no tier.
@@ -102,11 +100,9 @@ class Filters:
 def filter_conditions(filters: Filters) -> list[Condition]:
     """The conditions on a decision, without those on its account."""
     return [
-        *_equal(filters),
+        *_columns(filters),
         *_within(ai_decisions.c.created_at, filters),
-        *_numbers(filters),
         *_event(filters),
-        *_texts(filters),
         *_trace(filters),
         *_people(filters),
     ]
@@ -148,15 +144,6 @@ def filters_accounts_only(filters: Filters) -> bool:
     return filters == plain
 
 
-def _equal(filters: Filters) -> Iterator[Condition]:
-    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
-    for name in names:
-        if (value := getattr(filters, name)) is not None:
-            yield ai_decisions.c[name] == value
-    if filters.reason_codes is not None:
-        yield _one_of(ai_decisions.c.reason_code, filters.reason_codes)
-
-
 def _one_of(column: sa.ColumnElement[str], values: tuple[str, ...]) -> Condition:
     """A single value is compared with ``=``: only then an index gives the rows in the order of time."""
     if len(values) == 1:
@@ -171,7 +158,13 @@ def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Co
         yield column < filters.until
 
 
-def _numbers(filters: Filters) -> Iterator[Condition]:
+def _columns(filters: Filters) -> Iterator[Condition]:
+    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    for name in names:
+        if (value := getattr(filters, name)) is not None:
+            yield ai_decisions.c[name] == value
+    if filters.reason_codes is not None:
+        yield _one_of(ai_decisions.c.reason_code, filters.reason_codes)
     if filters.least_confidence is not None or filters.most_confidence is not None:
         yield ASSESSED
     if filters.least_confidence is not None:
@@ -180,9 +173,6 @@ def _numbers(filters: Filters) -> Iterator[Condition]:
         yield ai_decisions.c.confidence <= filters.most_confidence
     if filters.degraded is not None:  # without a comparison, as in the index of the degraded
         yield ai_decisions.c.degraded if filters.degraded else ~ai_decisions.c.degraded
-
-
-def _texts(filters: Filters) -> Iterator[Condition]:
     if filters.text is not None:
         yield ai_decisions.c.message_text.ilike(f"%{_plain(filters.text)}%")
     if (rule := filters.matched_rule) is not None:
@@ -220,19 +210,19 @@ def _event(filters: Filters) -> Iterator[Condition]:
 
 def _people(filters: Filters) -> Iterator[Condition]:
     if filters.review is ReviewFilter.OPEN:
-        said = review_states.c.state != ReviewFilter.OPEN.value
+        is_reviewed = review_states.c.state != ReviewFilter.OPEN.value
         if filters.hidden:
-            said &= review_states.c.decision_id.not_in(filters.hidden)
-        yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, said)
+            is_reviewed &= review_states.c.decision_id.not_in(filters.hidden)
+        yield ~sa.exists().where(review_states.c.decision_id == ai_decisions.c.id, is_reviewed)
     if filters.assignee is not None:
-        them = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
-        theirs = sa.or_(
-            queue_items.c.assigned_to == them,
-            sa.and_(queue_items.c.claimed_by == them, queue_items.c.claimed_until > sa.func.now()),
+        person_id = sa.select(people.c.id).where(people.c.login == filters.assignee.lower()).scalar_subquery()
+        is_assigned = sa.or_(
+            queue_items.c.assigned_to == person_id,
+            sa.and_(queue_items.c.claimed_by == person_id, queue_items.c.claimed_until > sa.func.now()),
         )
         yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
             sa.select(queue_items.c.decision_at, queue_items.c.decision_id).where(
-                queue_items.c.done_at.is_(None), theirs
+                queue_items.c.done_at.is_(None), is_assigned
             )
         )
 

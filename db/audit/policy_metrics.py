@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.audit.filters import ASSESSED
+from db.audit.filters import ASSESSED, Filters, account_conditions, filter_conditions
+from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
 
@@ -28,6 +29,7 @@ async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tu
 
     Rates are shares 0..1; ``improvement_rate`` is of the rechecks, the others are of the assessed replies.
     """
+    filters = Filters(since=span.since, until=span.until, user_id=span.user_id)
     kept = ai_decisions.c.snapshot_json
     found = kept["assessment"]
     record, rechecked = found["diagnostics"], kept["rechecked"]
@@ -45,25 +47,15 @@ async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tu
             _count(sa.func.jsonb_typeof(rechecked) == "array").label("rechecks"),
             _count(improved).label("improved"),
         )
-        .where(ASSESSED, *_conditions(span))
+        .where(ASSESSED, *account_conditions(filters), *filter_conditions(filters))
         .group_by(policy)
         .order_by(policy)
     )
-    return tuple(_figures(dict(row)) for row in (await connection.execute(query)).mappings())
+    return tuple(_figures(row) for row in await all_rows(connection, query))
 
 
 def _count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.count().filter(condition)
-
-
-def _conditions(span: MetricsFilter) -> list[sa.ColumnElement[bool]]:
-    columns = ai_decisions.c
-    wanted = (
-        (columns.user_id.__eq__, span.user_id),
-        (columns.created_at.__ge__, span.since),
-        (columns.created_at.__lt__, span.until),
-    )
-    return [compare(value) for compare, value in wanted if value is not None]
 
 
 def _figures(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,13 +9,16 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
+from db.rows import all_rows
 
 COUNTS: Final = sa.text(
     "SELECT decision, count(*) FROM ai_decisions WHERE event_id LIKE :run GROUP BY decision"
 )
-WAITING: Final = sa.text("""
-    SELECT count(*) FROM outbox
-    WHERE event_id LIKE :run AND delivered_at IS NULL AND cancelled_at IS NULL
+REPLIES: Final = sa.text("""
+    SELECT count(*) AS approved,
+           count(*) FILTER (WHERE delivered_at IS NULL AND cancelled_at IS NULL) AS waiting,
+           count(*) FILTER (WHERE delivered_at IS NULL AND cancelled_at IS NOT NULL) AS cancelled
+    FROM outbox WHERE event_id LIKE :run
 """)
 BY_REASON: Final = sa.text("""
     SELECT decision, reason_code, count(*) AS events,
@@ -42,18 +45,12 @@ TOTALS: Final = sa.text("""
 """)
 OUT_OF_ORDER: Final = sa.text("""
     SELECT count(*) FROM (
-        SELECT split_part(snapshot_json ->> 'entry_id', '-', 1)::bigint AS ms,
-               split_part(snapshot_json ->> 'entry_id', '-', 2)::bigint AS seq,
-               lag(split_part(snapshot_json ->> 'entry_id', '-', 1)::bigint) OVER conversation AS ms_before,
-               lag(split_part(snapshot_json ->> 'entry_id', '-', 2)::bigint) OVER conversation AS seq_before
-        FROM ai_decisions WHERE event_id LIKE :run
+        SELECT place, lag(place) OVER conversation AS before
+        FROM (SELECT user_id, conversation_id, created_at, id,
+                     string_to_array(snapshot_json ->> 'entry_id', '-')::bigint[] AS place
+              FROM ai_decisions WHERE event_id LIKE :run) AS placed
         WINDOW conversation AS (PARTITION BY user_id, conversation_id ORDER BY created_at, id)
-    ) AS decided WHERE (ms, seq) < (ms_before, seq_before)
-""")
-APPROVED: Final = sa.text("SELECT count(*) FROM outbox WHERE event_id LIKE :run")
-CANCELLED: Final = sa.text("""
-    SELECT count(*) FROM outbox
-    WHERE event_id LIKE :run AND delivered_at IS NULL AND cancelled_at IS NOT NULL
+    ) AS decided WHERE place < before
 """)
 EXAMPLES: Final = sa.text("""
     SELECT DISTINCT ON (decision, snapshot_json ->> 'error_class') id FROM ai_decisions
@@ -78,8 +75,6 @@ class RunFigures:
 
     Attributes:
         reasons: events by decision and reason, with percentiles from arrival to decision in ms.
-        totals: figures of the run.
-        examples: three decisions whole.
         approved: replies in the outbox.
         cancelled: of those, taken back by a reviewer before delivery.
         out_of_order: decisions that came before an earlier event of their conversation.
@@ -95,24 +90,24 @@ class RunFigures:
 
 async def run_progress(connection: AsyncConnection, run: str) -> RunProgress:
     """How far a run is, at this moment."""
-    wanted = {"run": f"{run}-%"}
-    counts = {row[0]: row[1] for row in await connection.execute(COUNTS, wanted)}
-    waiting = int((await connection.execute(WAITING, wanted)).scalar_one())
+    values = {"run": f"{run}-%"}
+    counts = {row[0]: row[1] for row in await connection.execute(COUNTS, values)}
+    (replies,) = await all_rows(connection, REPLIES, values)
     await connection.rollback()  # the next look must see what was committed since
-    return RunProgress(counts=counts, waiting=waiting)
+    return RunProgress(counts=counts, waiting=replies["waiting"])
 
 
 async def run_figures(connection: AsyncConnection, run: str) -> RunFigures:
     """What became of a run that is over."""
-    wanted = {"run": f"{run}-%"}
-    ids = (await connection.execute(EXAMPLES, wanted)).scalars().all()
+    values = {"run": f"{run}-%"}
+    ids = (await connection.execute(EXAMPLES, values)).scalars().all()
+    (totals,), (replies,) = [await all_rows(connection, query, values) for query in (TOTALS, REPLIES)]
+    examples = [await decision_list.get_decision(connection, each) for each in ids]
     return RunFigures(
-        reasons=[dict(row) for row in (await connection.execute(BY_REASON, wanted)).mappings()],
-        totals=dict((await connection.execute(TOTALS, wanted)).mappings().one()),
-        examples=[
-            row for each in ids if (row := await decision_list.get_decision(connection, each)) is not None
-        ],
-        approved=int((await connection.execute(APPROVED, wanted)).scalar_one()),
-        cancelled=int((await connection.execute(CANCELLED, wanted)).scalar_one()),
-        out_of_order=int((await connection.execute(OUT_OF_ORDER, wanted)).scalar_one()),
+        reasons=list(await all_rows(connection, BY_REASON, values)),
+        totals=totals,
+        examples=[row for row in examples if row is not None],
+        approved=replies["approved"],
+        cancelled=replies["cancelled"],
+        out_of_order=int((await connection.execute(OUT_OF_ORDER, values)).scalar_one()),
     )

@@ -11,7 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.records import EVERY_ACCOUNT
-from db.review_tables import people, person_roles, saved_views
+from db.people.tables import people, person_roles
+from db.review_tables import saved_views
+from db.rows import all_rows, changed_rows
 
 MOST: Final = 100
 """Views that one person may save."""
@@ -27,7 +29,6 @@ class SavedView:
     """One saved view.
 
     Attributes:
-        owner: name of its owner.
         mine: True when the person is the owner.
         query: the filters as a URL's query.
     """
@@ -49,23 +50,22 @@ async def list_views(
     owner's accounts, and with all that may see ``accounts`` None: every account.
     """
     owner = sa.func.coalesce(sa.func.nullif(people.c.name, ""), people.c.login)
+    shared: sa.ColumnElement[bool] = saved_views.c.shared
+    if accounts is not None:
+        theirs = person_roles.c.user_id.in_([*accounts, EVERY_ACCOUNT])
+        shared &= sa.exists().where(person_roles.c.person_id == saved_views.c.person_id, theirs)
+    mine = (saved_views.c.person_id == person_id).label("mine")
+    columns = (
+        saved_views.c.id.label("view_id"),
+        *(saved_views.c[each] for each in ("name", "query", "shared")),
+    )
     query = (
-        sa.select(saved_views, owner.label("owner"))
+        sa.select(*columns, owner.label("owner"), mine)
         .join(people, people.c.id == saved_views.c.person_id)
-        .where(sa.or_(saved_views.c.person_id == person_id, sa.and_(saved_views.c.shared, *_near(accounts))))
+        .where(sa.or_(mine.element, shared))
         .order_by(sa.func.lower(saved_views.c.name), saved_views.c.id)
     )
-    return tuple(
-        SavedView(
-            view_id=row["id"],
-            name=row["name"],
-            owner=row["owner"],
-            mine=row["person_id"] == person_id,
-            query=row["query"],
-            shared=row["shared"],
-        )
-        for row in (await connection.execute(query)).mappings()
-    )
+    return tuple(SavedView(**row) for row in await all_rows(connection, query))
 
 
 async def save_view(
@@ -91,26 +91,17 @@ async def change_view(
     Raises:
         ViewRefused: the name is empty, too long or taken.
     """
-    statement = sa.update(saved_views).where(
-        saved_views.c.id == view_id, saved_views.c.person_id == person_id
-    )
+    statement = sa.update(saved_views).where(*_own(view_id, person_id))
     return await _unless_taken(connection, statement.values(name=_named(name), shared=shared), name)
 
 
 async def delete_view(connection: AsyncConnection, view_id: UUID, person_id: UUID) -> bool:
     """Delete a view of the person; False when there is none."""
-    statement = sa.delete(saved_views).where(
-        saved_views.c.id == view_id, saved_views.c.person_id == person_id
-    )
-    return bool((await connection.execute(statement)).rowcount)
+    return bool(await changed_rows(connection, sa.delete(saved_views).where(*_own(view_id, person_id))))
 
 
-def _near(accounts: Sequence[str] | None) -> list[sa.ColumnElement[bool]]:
-    """The condition that the owner has a role on one of these accounts, or on every account."""
-    if accounts is None:
-        return []
-    theirs = person_roles.c.user_id.in_([*accounts, EVERY_ACCOUNT])
-    return [sa.exists().where(person_roles.c.person_id == saved_views.c.person_id, theirs)]
+def _own(view_id: UUID, person_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+    return (saved_views.c.id == view_id, saved_views.c.person_id == person_id)
 
 
 def _named(name: str) -> str:
@@ -123,6 +114,6 @@ def _named(name: str) -> str:
 async def _unless_taken(connection: AsyncConnection, statement: sa.Executable, name: str) -> bool:
     try:
         async with connection.begin_nested():
-            return bool((await connection.execute(statement)).rowcount)
+            return bool(await changed_rows(connection, statement))
     except sa.exc.IntegrityError as error:
-        raise ViewRefused(f"Name: expected one you do not use yet, got {name!r} again.") from error
+        raise ViewRefused(f"Name: expected one you do not use yet, got {name!r}.") from error

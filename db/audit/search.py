@@ -16,12 +16,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import snapshot_filters
-from db.audit.cursor import (
-    MICROSECOND,
-    NO_ID,
-    Direction,
-    Position,
-)
+from db.audit.cursor import MICROSECOND, NO_ID, Direction, Position
 from db.audit.estimates import with_scan_hint
 from db.audit.filters import (
     ASSESSED,
@@ -33,6 +28,7 @@ from db.audit.filters import (
     review_conditions,
 )
 from db.review_tables import review_states
+from db.rows import all_rows
 from db.tables import ai_decisions
 
 LIST_COLUMNS: Final = (
@@ -85,17 +81,16 @@ async def find_decisions(
     patience: Patience,
 ) -> SearchResult:
     """The next decisions from a position; None is above the newest."""
-    start = position or Position(way=Direction.OLDER, at=datetime.max.replace(tzinfo=UTC))
-    beside, way = start if position else None, start.way
+    start = position or Position(direction=Direction.OLDER, at=datetime.max.replace(tzinfo=UTC))
+    direction = start.direction
     if snapshot_filters.is_rare(filters.stage_outcome):
         with suppress(TooSlow):
-            query = _query(replace(filters, walk=True), beside, way, limit)
+            query = _query(replace(filters, walk=True), position, direction, limit)
             return SearchResult(rows=await _rows(connection, query, RARE_S))
     filters = await with_scan_hint(connection, filters)
     try:
-        return SearchResult(
-            rows=await _rows(connection, _query(filters, beside, way, limit), patience.at_once_s)
-        )
+        query = _query(filters, position, direction, limit)
+        return SearchResult(rows=await _rows(connection, query, patience.at_once_s))
     except TooSlow:
         return await _in_slices(connection, filters, start, limit, patience)
 
@@ -141,22 +136,21 @@ def matching_query(filters: Filters) -> sa.Select[Any]:
     return sa.select(*LIST_COLUMNS).where(*account_conditions(filters), *filter_conditions(filters))
 
 
-def _query(filters: Filters, position: Position | None, way: Direction, limit: int) -> sa.Select[Any]:
+def _query(filters: Filters, position: Position | None, direction: Direction, limit: int) -> sa.Select[Any]:
     """One page in the order of the direction."""
     accounts = filters.reaches()
     if requires_review(filters):
         at, decision_id = review_states.c.decision_at, review_states.c.decision_id
-        query = _of_reviewed(filters, _beside(at, decision_id, filters, position))
-        return query.order_by(_in_order(at, way), _in_order(decision_id, way)).limit(limit)
+        query = _of_reviewed(filters, _position_conditions(at, decision_id, filters, position))
+        return query.order_by(_in_order(at, direction), _in_order(decision_id, direction)).limit(limit)
     if accounts is not None and 1 < len(accounts) <= MERGED_ACCOUNTS and filters_accounts_only(filters):
-        return _merged(accounts, filters, position, way, limit)
-    beside = _beside(*KEY, filters, position)
-    query = sa.select(*LIST_COLUMNS).where(*account_conditions(filters), *filter_conditions(filters), *beside)
-    return query.order_by(*(_in_order(column, way) for column in KEY)).limit(limit)
+        return _merged(accounts, filters, position, direction, limit)
+    query = matching_query(filters).where(*_position_conditions(*KEY, filters, position))
+    return query.order_by(*(_in_order(column, direction) for column in KEY)).limit(limit)
 
 
 def _merged(
-    accounts: tuple[str, ...], filters: Filters, position: Position | None, way: Direction, limit: int
+    accounts: tuple[str, ...], filters: Filters, position: Position | None, direction: Direction, limit: int
 ) -> sa.Select[Any]:
     """The newest of each account by its index, then the newest of these."""
     names = sa.func.unnest(sa.cast(list(accounts), ARRAY(sa.Text)))
@@ -166,9 +160,9 @@ def _merged(
         .where(
             ai_decisions.c.user_id == account.c.user_id,
             *filter_conditions(filters),
-            *_beside(*KEY, filters, position),
+            *_position_conditions(*KEY, filters, position),
         )
-        .order_by(*(_in_order(column, way) for column in KEY))
+        .order_by(*(_in_order(column, direction) for column in KEY))
         .limit(limit)
         .correlate(account)
         .lateral("newest")
@@ -176,16 +170,16 @@ def _merged(
     keys = (
         sa.select(newest.c.created_at, newest.c.id)
         .select_from(account.join(newest, sa.true()))
-        .order_by(*(_in_order(column, way) for column in newest.c))
+        .order_by(*(_in_order(column, direction) for column in newest.c))
         .limit(limit)
         .subquery("keys")
     )
     same = sa.and_(ai_decisions.c.created_at == keys.c.created_at, ai_decisions.c.id == keys.c.id)
     query = sa.select(*LIST_COLUMNS).select_from(keys.join(ai_decisions, same))
-    return query.order_by(*(_in_order(column, way) for column in KEY))
+    return query.order_by(*(_in_order(column, direction) for column in KEY))
 
 
-def _of_reviewed(filters: Filters, beside: list[sa.ColumnElement[bool]]) -> sa.Select[Any]:
+def _of_reviewed(filters: Filters, conditions: list[sa.ColumnElement[bool]]) -> sa.Select[Any]:
     """Reviewed decisions, joined from their reviews: else the planner scans the whole audit."""
     decision = (
         sa.select(*LIST_COLUMNS)
@@ -199,10 +193,10 @@ def _of_reviewed(filters: Filters, beside: list[sa.ColumnElement[bool]]) -> sa.S
         .lateral("decision")
     )
     query = sa.select(*decision.c).select_from(review_states.join(decision, sa.true()))
-    return query.where(*review_conditions(filters), *beside)
+    return query.where(*review_conditions(filters), *conditions)
 
 
-def _beside(
+def _position_conditions(
     at: sa.ColumnElement[datetime],
     decision_id: sa.ColumnElement[UUID],
     filters: Filters,
@@ -211,20 +205,21 @@ def _beside(
     if position is None:
         return []
     key, here = sa.tuple_(at, decision_id), (position.at, position.decision_id)
-    if position.way is Direction.OLDER:  # the first bound is redundant, but lets the planner skip partitions
+    # the first bound is redundant, but lets the planner skip partitions
+    if position.direction is Direction.OLDER:
         passed = filters.until is not None and position.at >= filters.until
         return [] if passed else [at <= position.at, key < here]
     passed = filters.since is not None and position.at < filters.since
     return [] if passed else [at >= position.at, key > here]
 
 
-def _in_order(column: sa.ColumnElement[Any], way: Direction) -> sa.ColumnElement[Any]:
-    return column.desc() if way is Direction.OLDER else column.asc()
+def _in_order(column: sa.ColumnElement[Any], direction: Direction) -> sa.ColumnElement[Any]:
+    return column.desc() if direction is Direction.OLDER else column.asc()
 
 
 async def _rows(connection: AsyncConnection, query: sa.Select[Any], seconds: float) -> tuple[SearchRow, ...]:
     async with statement_limit(connection, seconds):
-        return tuple(dict(row) for row in (await connection.execute(query)).mappings())
+        return await all_rows(connection, query)
 
 
 async def _in_slices(
@@ -235,7 +230,7 @@ async def _in_slices(
     if span is None:
         return SearchResult(rows=())
     oldest, newest = span
-    older = start.way is Direction.OLDER
+    older = start.direction is Direction.OLDER
     edge = min(start.at, newest - MICROSECOND) + MICROSECOND if older else max(start.at, oldest)
     last, width = oldest if older else newest, FIRST_SLICE
     position: Position | None = start
@@ -246,7 +241,9 @@ async def _in_slices(
             return SearchResult(rows=tuple(rows), searched_to=edge)
         to = max(edge - width, last) if older else min(edge + width, last)
         since, until = sorted((edge, to))
-        query = _query(replace(filters, since=since, until=until), position, start.way, limit - len(rows))
+        query = _query(
+            replace(filters, since=since, until=until), position, start.direction, limit - len(rows)
+        )
         began = time.monotonic()
         try:
             rows += await _rows(connection, query, left)
@@ -271,8 +268,8 @@ async def _span(connection: AsyncConnection, filters: Filters) -> tuple[datetime
     return max(filters.since or oldest, oldest), min(filters.until or behind, behind)
 
 
-def position_after(searched_to: datetime, way: Direction) -> Position:
+def position_after(searched_to: datetime, direction: Direction) -> Position:
     """The position where a stopped search continues."""
-    if way is Direction.OLDER:
-        return Position(way=way, at=searched_to, decision_id=NO_ID)
-    return Position(way=way, at=searched_to - MICROSECOND, decision_id=NO_ID)
+    if direction is Direction.OLDER:
+        return Position(direction=direction, at=searched_to, decision_id=NO_ID)
+    return Position(direction=direction, at=searched_to - MICROSECOND, decision_id=NO_ID)

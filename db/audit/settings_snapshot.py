@@ -9,6 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.rows import Row, all_rows
 from worker.model import FailurePolicy
 
 _ROW: Final = """
@@ -54,7 +55,6 @@ class SettingsSnapshot:
 
     Attributes:
         used: None when the account had no settings, or that version is no longer stored.
-        now: None when the account has no settings.
     """
 
     used: SettingsVersion | None
@@ -74,21 +74,13 @@ async def load_settings_snapshot(
 ) -> SettingsSnapshot:
     """The settings version that a decision used, and the one in force."""
     kind, _, word = (matched_rule or "").partition(":")
-    values = {
-        "user_id": user_id,
-        "version": version,
-        "word": word if kind.startswith("flagged_") else None,
-    }
-    rows = [dict(row) for row in (await connection.execute(_BOTH, values)).mappings()]
-    found = [_version(row) for row in rows]
+    values = {"user_id": user_id, "version": version, "word": word if kind.startswith("flagged_") else None}
+    found = [_version(row) for row in await all_rows(connection, _BOTH, values)]
     used = next((each for each in found if each.version == version), None)
     return SettingsSnapshot(used=used, now=found[-1] if found else None)
 
 
-def _version(row: dict[str, Any]) -> SettingsVersion:
-    known = {
-        "moderation_failure": FailurePolicy(row["moderation_failure"]),
-        "languages": tuple(row["languages"]),
-        "has_rule": bool(row["has_rule"]),
-    }
-    return SettingsVersion(**{**row, **known})
+def _version(row: Row) -> SettingsVersion:
+    failure, languages = FailurePolicy(row["moderation_failure"]), tuple(row["languages"])
+    changed = {"moderation_failure": failure, "languages": languages, "has_rule": bool(row["has_rule"])}
+    return SettingsVersion(**row | changed)

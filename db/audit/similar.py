@@ -10,10 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.high_score_categories import HOT_CATEGORIES
 from db.identifiers import uuid_time_bounds
 from db.review_tables import review_states
-from db.tables import ai_decisions
+from db.rows import Row, all_rows, first_row
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
 
 AROUND: Final = timedelta(days=30)
 COMPARED: Final = 400
@@ -37,7 +37,6 @@ class SimilarDecision:
     """A decision that is similar to another.
 
     Attributes:
-        row: its columns for lists, with ``hot_categories``.
         similarity: 0..1, share of common trigrams.
         state: of its reviews; ``open`` without any.
     """
@@ -51,45 +50,33 @@ async def similar_to(
     connection: AsyncConnection, decision_id: UUID, *, limit: int = 8
 ) -> tuple[SimilarDecision, ...]:
     """The most similar decisions within 30 days of one, without itself, most similar first."""
-    between = uuid_time_bounds(decision_id)
-    if between is None:
+    columns = ai_decisions.c
+    here = (columns.created_at.between(*uuid_time_bounds(decision_id)), columns.id == decision_id)
+    decision = await first_row(connection, sa.select(ai_decisions).where(*here))
+    if decision is None or not decision["message_text"]:
         return ()
-    found = await connection.execute(
-        sa.select(ai_decisions).where(
-            ai_decisions.c.created_at.between(*between), ai_decisions.c.id == decision_id
-        )
+    return tuple(
+        SimilarDecision(similarity=row.pop("similarity"), state=row.pop("state"), row=row)
+        for row in await all_rows(connection, _near(decision, limit))
     )
-    given = found.mappings().first()
-    if given is None or not given["message_text"]:
-        return ()
-    rows = (await connection.execute(_near(given, limit))).mappings()
-    return tuple(_similar(row) for row in rows)
 
 
-def _near(given: sa.RowMapping, limit: int) -> sa.Select[Any]:
-    columns, at = ai_decisions.c, given["created_at"]
-    rule = given["matched_rule"]
+def _near(decision: Row, limit: int) -> sa.Select[Any]:
+    columns, at = ai_decisions.c, decision["created_at"]
+    rule = decision["matched_rule"]
     same = [
-        columns.user_id == given["user_id"],
-        columns.matched_rule == rule if rule else columns.reason_code == given["reason_code"],
-        columns.id != given["id"],
+        columns.user_id == decision["user_id"],
+        columns.matched_rule == rule if rule else columns.reason_code == decision["reason_code"],
+        columns.id != decision["id"],
     ]
-    wanted = [columns[name] for name in COLUMNS]
     half = COMPARED // 2
-    before = (
-        sa.select(*wanted, HOT_CATEGORIES)
-        .where(*same, columns.created_at <= at, columns.created_at > at - AROUND)
-        .order_by(columns.created_at.desc(), columns.id.desc())
-        .limit(half)
-    )
-    after = (
-        sa.select(*wanted, HOT_CATEGORIES)
-        .where(*same, columns.created_at > at, columns.created_at < at + AROUND)
-        .order_by(columns.created_at, columns.id)
-        .limit(half)
-    )
+    query = sa.select(*(columns[name] for name in COLUMNS), HIGH_SCORE_CATEGORIES).where(*same).limit(half)
+    before = query.where(columns.created_at <= at, columns.created_at > at - AROUND)
+    before = before.order_by(columns.created_at.desc(), columns.id.desc())
+    after = query.where(columns.created_at > at, columns.created_at < at + AROUND)
+    after = after.order_by(columns.created_at, columns.id)
     around = sa.union_all(sa.select(before.subquery()), sa.select(after.subquery())).subquery()
-    similarity = sa.func.similarity(around.c.message_text, given["message_text"]).label("similarity")
+    similarity = sa.func.similarity(around.c.message_text, decision["message_text"]).label("similarity")
     return (
         sa.select(around, similarity, sa.func.coalesce(review_states.c.state, "open").label("state"))
         .join_from(around, review_states, review_states.c.decision_id == around.c.id, isouter=True)
@@ -97,8 +84,3 @@ def _near(given: sa.RowMapping, limit: int) -> sa.Select[Any]:
         .order_by(similarity.desc(), around.c.created_at.desc())
         .limit(limit)
     )
-
-
-def _similar(found: sa.RowMapping) -> SimilarDecision:
-    row = dict(found)
-    return SimilarDecision(similarity=row.pop("similarity"), state=row.pop("state"), row=row)

@@ -27,14 +27,14 @@ _RARELY_FLAGGED: Final = frozenset({Stage.MODERATION, Stage.MODERATION_REPLY, St
 
 def indexed_condition(tier: Tier | None, stage_outcome: str | None) -> Condition | None:
     """The condition that uses the index of labels; None when that index does not have them."""
-    wanted = [_any_of(f"tier:{tier}")] if tier is not None else []
+    parts = [_any_of(f"tier:{tier}")] if tier is not None else []
     stage, _, outcome = (stage_outcome or "").partition(":")
     if outcome not in ("", StageOutcome.PASSED):
         stages = STAGES if stage == ANY_STAGE else (stage,)
-        wanted.append(_any_of(*(f"{each}:{outcome}" for each in stages)))
-    elif wanted:
-        wanted += scan_conditions(None, stage_outcome)
-    return sa.and_(*wanted) if wanted else None
+        parts.append(_any_of(*(f"{each}:{outcome}" for each in stages)))
+    elif parts:
+        parts += scan_conditions(None, stage_outcome)
+    return sa.and_(*parts) if parts else None
 
 
 def is_rare(stage_outcome: str | None) -> bool:
@@ -51,8 +51,8 @@ def scan_conditions(tier: Tier | None, stage_outcome: str | None) -> Iterator[Co
         yield ai_decisions.c.snapshot_json.contains({"assessment": {"tier": tier.value}})
     if stage_outcome is not None:
         stage, _, outcome = stage_outcome.partition(":")
-        wanted = {"outcome": outcome} | ({} if stage == ANY_STAGE else {"stage": stage})
-        yield ai_decisions.c.snapshot_json.contains({"stages": [wanted]})
+        parts = {"outcome": outcome} | ({} if stage == ANY_STAGE else {"stage": stage})
+        yield ai_decisions.c.snapshot_json.contains({"stages": [parts]})
         if is_rare(stage_outcome):
             yield RARE
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, PoolConnection, checkout, fetch_rows
 from worker.errors import ConfigurationError
 
 MOST_DIMENSIONS: Final = 4000
@@ -35,8 +35,6 @@ class StoredEmbedder:
     """A model whose vectors are stored.
 
     Attributes:
-        embedder_id: its id in ``embedders``.
-        model: its name in requests.
         dimensions: numbers in a vector.
         asked_dimensions: sent in requests; 0: not sent.
         quantiles: background similarities at ``worker.calibration.SHARES``; empty until calibrated.
@@ -53,12 +51,11 @@ class StoredEmbedder:
 
 async def active_embedder(source: Pool) -> StoredEmbedder | None:
     """The embedder that searches use; None while documents are searched by words only."""
-    async with checkout(source) as connection:
-        row = await (await connection.execute(ACTIVE)).fetchone()
-    return _embedder(row) if row else None
+    rows = await fetch_rows(source, ACTIVE)
+    return stored_embedder(rows[0]) if rows else None
 
 
-async def get_or_create_embedder(source: Pool, model: str, dimensions: int, asked: int) -> StoredEmbedder:
+async def get_or_create_embedder(source: Pool, model: str, dimensions: int, requested: int) -> StoredEmbedder:
     """The embedder of this name and length; it becomes active when none is.
 
     Raises:
@@ -70,10 +67,10 @@ async def get_or_create_embedder(source: Pool, model: str, dimensions: int, aske
             "set HUSHGATE_EMBEDDING_DIMENSIONS"
         )
     async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(CREATE, (model, dimensions, asked))).fetchone()
+        row = await (await connection.execute(CREATE, (model, dimensions, requested))).fetchone()
         assert row is not None  # INSERT ... RETURNING gives a row or raises
         await connection.execute(FIRST, (row[0],))
-    return _embedder(row)
+    return stored_embedder(row)
 
 
 async def locked_active_embedder(connection: PoolConnection) -> int | None:
@@ -87,13 +84,7 @@ def vector_text(vector: Sequence[float]) -> str:
     return "[" + ",".join(f"{number:.5g}" for number in vector) + "]"
 
 
-def _embedder(row: Sequence[Any]) -> StoredEmbedder:
-    embedder_id, model, dimensions, asked, quantiles, calibrated_chunks = row
-    return StoredEmbedder(
-        embedder_id=embedder_id,
-        model=model,
-        dimensions=dimensions,
-        asked_dimensions=asked,
-        quantiles=tuple(quantiles or ()),
-        calibrated_chunks=calibrated_chunks,
-    )
+def stored_embedder(row: Sequence[Any]) -> StoredEmbedder:
+    """The embedder of a row of ``COLUMNS``."""
+    values = dict(zip(StoredEmbedder.__slots__, row, strict=True))
+    return StoredEmbedder(**values | {"quantiles": tuple(values["quantiles"] or ())})

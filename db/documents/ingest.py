@@ -10,18 +10,8 @@ from typing import Any, Final
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
-from db.documents import (
-    embedding_models,
-    similarity_calibration,
-    storage,
-    vector_index,
-)
-from db.documents.storage import (
-    Embedded,
-    StoredDocument,
-    Upload,
-    UploadOutcome,
-)
+from db.documents import embedding_models, similarity_calibration, storage, vector_index
+from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
 from db.pool import Pool
 from worker.adapters import document_process
 from worker.adapters.document_process import Names
@@ -100,13 +90,7 @@ class Ingest:
             stored, count = await self._add(file)
         except DocumentRejected as error:
             return refused_row(name, error)
-        return {
-            "source": name,
-            "outcome": stored.outcome.value,
-            "document_id": stored.document_id,
-            "chunks": count,
-            "reason": "",
-        }
+        return _row(name, stored.outcome, document_id=stored.document_id, chunks=count)
 
     async def finish(self) -> None:
         """Calibrate and index, once after many documents."""
@@ -156,11 +140,7 @@ class Ingest:
 
 
 async def check_embedder(source: Pool, model: EmbeddingModel) -> embedding_models.StoredEmbedder | None:
-    """The active embedder or None; a model of another name or length is refused before any request.
-
-    Raises:
-        ConfigurationError: says how to re-embed.
-    """
+    """The active embedder or None; a model of another name or length is refused before any request."""
     active = await embedding_models.active_embedder(source)
     if active is None:
         return None
@@ -171,11 +151,7 @@ async def check_embedder(source: Pool, model: EmbeddingModel) -> embedding_model
 
 
 async def require_same_embedder(source: Pool, embedder: embedding_models.StoredEmbedder) -> None:
-    """Refuse an embedder that is not the active one.
-
-    Raises:
-        ConfigurationError: says how to re-embed.
-    """
+    """Refuse an embedder that is not the active one, saying how to re-embed."""
     active = await embedding_models.active_embedder(source)
     if active is not None and active.embedder_id != embedder.embedder_id:
         raise embedder_mismatch(f"{embedder.model} of {embedder.dimensions} dimensions", active)
@@ -210,8 +186,19 @@ async def embed_texts(model: EmbeddingModel, texts: Sequence[str]) -> tuple[tupl
 
 def refused_row(name: str, error: DocumentRejected) -> dict[str, Any]:
     """The row of a document that was not stored."""
-    outcome = UploadOutcome.REFUSED.value
-    return {"source": name, "outcome": outcome, "document_id": None, "chunks": None, "reason": str(error)}
+    return _row(name, UploadOutcome.REFUSED, reason=str(error))
+
+
+def _row(
+    name: str,
+    outcome: UploadOutcome,
+    *,
+    document_id: int | None = None,
+    chunks: int | None = None,
+    reason: str = "",
+) -> dict[str, Any]:
+    row = {"source": name, "outcome": outcome.value, "document_id": document_id}
+    return row | {"chunks": chunks, "reason": reason}
 
 
 def _wait_s(state: RetryCallState) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
-from db.documents.embedding_models import StoredEmbedder, vector_text
+from db.documents.embedding_models import StoredEmbedder, stored_embedder, vector_text
 from db.documents.search_statement import search_statement
 from db.documents.vector_index import EXACT_NUMBERS
 from db.pool import Pool, PoolConnection, checkout
@@ -22,24 +22,19 @@ from worker.ports import Embedder
 QUERY_CHARS: Final = 2000
 CANDIDATES: Final = 50
 """Least number of chunks that each of the two searches passes to the fusion."""
-
-
 SCAN: Final = {
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.ef_search": "400",
     "hnsw.max_scan_tuples": "40000",
 }
 """Limits of the HNSW scan for chunks of this account; measured in ``docs/retrieval.md``."""
-
 LEAST_SHARE: Final = 0.01
 """An account with a smaller share of all vectors is searched exactly: the scan would end too early."""
-
-
 STATE: Final = """
     SELECT coalesce((
                SELECT w.chunks FROM account_words w WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0),
-           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles,
-           (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id))
+           (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id)),
+           e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles, e.calibrated_chunks
     FROM (SELECT) AS one LEFT JOIN embedders e ON e.state = 'active'
 """
 
@@ -64,7 +59,6 @@ class PostgresRetriever:
     """``worker.ports.Retriever`` over pgvector and Postgres full text.
 
     Args:
-        source: connections in a role that may read.
         embedder: makes the query's vector; None: search by words only.
     """
 
@@ -113,32 +107,25 @@ class PostgresRetriever:
         if self._embedder is None or stored is None:
             return None, ""
         try:
-            found = await self._embedder.embed(
+            (vector,) = await self._embedder.embed(
                 [query], model=stored.model, dimensions=stored.asked_dimensions
             )
         except RetrievalUnavailable as error:
             return None, error.kind
         except EmbeddingRejected:
             return None, "rejected"
-        if len(found[0]) != stored.dimensions:
-            return None, "dimensions"
-        return vector_text(found[0]), ""
+        return (vector_text(vector), "") if len(vector) == stored.dimensions else (None, "dimensions")
 
 
 async def _state(connection: PoolConnection, user_id: str) -> _State:
     row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
     assert row is not None  # a select without a table is a row
-    chunks, embedder_id, model, dimensions, asked, quantiles, indexed = row
-    embedder = None
-    if embedder_id is not None:
-        embedder = StoredEmbedder(
-            embedder_id=embedder_id,
-            model=model,
-            dimensions=dimensions,
-            asked_dimensions=asked,
-            quantiles=tuple(quantiles or ()),
-        )
-    return _State(chunks=chunks, indexed=indexed or 0, embedder=embedder)
+    chunks, indexed, *embedder = row
+    return _State(
+        chunks=chunks,
+        indexed=indexed or 0,
+        embedder=None if embedder[0] is None else stored_embedder(embedder),
+    )
 
 
 async def _rows(

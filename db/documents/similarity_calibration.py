@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from db.documents.embedding_models import StoredEmbedder, vector_text
-from db.pool import Pool, checkout
+from db.pool import Pool, checkout, fetch_value
 from worker.calibration import LEAST_SAMPLE, SAMPLE, SHARES, background
 from worker.ports import Embedder
 
@@ -38,7 +38,7 @@ async def calibrate_embedder(source: Pool, embedder: StoredEmbedder, model: Embe
         RetrievalUnavailable, EmbeddingRejected: the model gave no vectors.
     """
     questions, passages = background()
-    stored = await _vectors_of(source, embedder)
+    stored = int(await fetch_value(source, VECTORS_OF, (embedder.embedder_id,)))
     texts = (*questions, *(passages if stored < LEAST_SAMPLE else ()))
     vectors = await model.embed(texts, model=embedder.model, dimensions=embedder.asked_dimensions)
     values = {
@@ -54,15 +54,8 @@ async def calibrate_embedder(source: Pool, embedder: StoredEmbedder, model: Embe
 
 async def calibrate_when_grown(source: Pool, embedder: StoredEmbedder, model: Embedder) -> bool:
     """Calibrate when that was never done, or was done with less than a quarter of the vectors stored now."""
-    stored = await _vectors_of(source, embedder)
+    stored = int(await fetch_value(source, VECTORS_OF, (embedder.embedder_id,)))
     if embedder.quantiles and (stored < 4 * embedder.calibrated_chunks or stored < LEAST_SAMPLE):
         return False
     await calibrate_embedder(source, embedder, model)
     return True
-
-
-async def _vectors_of(source: Pool, embedder: StoredEmbedder) -> int:
-    async with checkout(source) as connection:
-        row = await (await connection.execute(VECTORS_OF, (embedder.embedder_id,))).fetchone()
-    assert row is not None  # a count is a row
-    return int(row[0])

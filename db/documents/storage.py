@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db.documents.embedding_models import StoredEmbedder, locked_active_embedder
 from db.documents.stored_vectors import insert_vectors
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, PoolConnection, checkout, fetch_dicts, fetch_rows
 from worker.documents.chunking import CHUNKING_VERSION
 from worker.documents.model import Chunk, DocumentFormat
 from worker.documents.words import search_words
@@ -151,8 +150,7 @@ async def list_documents(
 ) -> list[dict[str, Any]]:
     """An account's documents with all of these labels, oldest first, with counts of chunks and vectors."""
     values = {"user_id": user_id, "labels": Jsonb(dict(labels or {}))}
-    async with checkout(source) as connection:
-        return await (await connection.cursor(row_factory=dict_row).execute(LISTED, values)).fetchall()
+    return await fetch_dicts(source, LISTED, values)
 
 
 async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[int]) -> tuple[int, ...]:
@@ -166,8 +164,7 @@ async def remove_documents(source: Pool, user_id: str, document_ids: Sequence[in
 
 async def list_accounts(source: Pool) -> tuple[str, ...]:
     """The accounts that have settings or documents; the first 20 by name."""
-    async with checkout(source) as connection:
-        return tuple(row[0] for row in await (await connection.execute(ACCOUNTS)).fetchall())
+    return tuple(user_id for (user_id,) in await fetch_rows(source, ACCOUNTS))
 
 
 async def add_text_document(source: Pool, user_id: str, title: str, paragraphs: Sequence[str]) -> bool:
@@ -199,11 +196,7 @@ async def _known_outcome(connection: PoolConnection, upload: Upload) -> StoredDo
         return StoredDocument(outcome=UploadOutcome.DUPLICATE, document_id=document_id)
     if upload.labels is None or known_labels == dict(upload.labels):
         return StoredDocument(outcome=UploadOutcome.UNCHANGED, document_id=document_id)
-    values = {
-        "user_id": upload.user_id,
-        "document_id": document_id,
-        "labels": Jsonb(dict(upload.labels)),
-    }
+    values = {"user_id": upload.user_id, "document_id": document_id, "labels": Jsonb(dict(upload.labels))}
     await connection.execute(RELABEL, values)
     return StoredDocument(outcome=UploadOutcome.RELABELLED, document_id=document_id)
 

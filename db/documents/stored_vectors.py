@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from db.documents.embedding_models import StoredEmbedder, vector_text
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, PoolConnection, checkout, fetch_rows
 from worker.errors import ConfigurationError
 
 MISSING: Final = """
@@ -51,14 +51,9 @@ async def chunks_without_vector(
     source: Pool, embedder: StoredEmbedder, *, after: tuple[int, int], limit: int
 ) -> tuple[Unembedded, ...]:
     """The next chunks without a vector of this embedder, after (document, number)."""
-    values = {
-        "embedder_id": embedder.embedder_id,
-        "document_id": after[0],
-        "number": after[1],
-        "limit": limit,
-    }
-    async with checkout(source) as connection:
-        rows = await (await connection.execute(MISSING, values)).fetchall()
+    document_id, number = after
+    start = {"document_id": document_id, "number": number, "limit": limit}
+    rows = await fetch_rows(source, MISSING, start | {"embedder_id": embedder.embedder_id})
     return tuple(
         Unembedded(user_id=user_id, document_id=document_id, number=number, whole=f"{title}\n{text}".strip())
         for user_id, document_id, number, title, text in rows
@@ -67,27 +62,17 @@ async def chunks_without_vector(
 
 async def count_vectors(source: Pool, embedder: StoredEmbedder | None) -> tuple[int, int]:
     """How many chunks there are, and how many have a vector of this embedder."""
-    embedder_id = embedder.embedder_id if embedder else None
-    async with checkout(source) as connection:
-        row = await (await connection.execute(COUNTS, (embedder_id,))).fetchone()
-    assert row is not None  # a count is a row
-    return row[0], row[1]
+    ((whole, done),) = await fetch_rows(source, COUNTS, (embedder.embedder_id if embedder else None,))
+    return whole, done
 
 
 async def store_vectors(
-    source: Pool,
-    embedder: StoredEmbedder,
-    chunks: Sequence[Unembedded],
-    vectors: Sequence[Sequence[float]],
+    source: Pool, embedder: StoredEmbedder, chunks: Sequence[Unembedded], vectors: Sequence[Sequence[float]]
 ) -> None:
     """Store vectors of chunks; a chunk that was removed meanwhile is skipped."""
     async with checkout(source) as connection, connection.transaction():
-        await insert_vectors(
-            connection,
-            embedder,
-            ((chunk.user_id, chunk.document_id, chunk.number) for chunk in chunks),
-            vectors,
-        )
+        keys = ((chunk.user_id, chunk.document_id, chunk.number) for chunk in chunks)
+        await insert_vectors(connection, embedder, keys, vectors)
 
 
 async def insert_vectors(

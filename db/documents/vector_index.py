@@ -49,9 +49,7 @@ async def _build(connection: PoolConnection, embedder: StoredEmbedder) -> None:
                 " USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
                 " WITH (ef_construction = 200) WHERE embedder_id = {}"
             ).format(
-                index_name(embedder.embedder_id),
-                Literal(embedder.dimensions),
-                Literal(embedder.embedder_id),
+                index_name(embedder.embedder_id), Literal(embedder.dimensions), Literal(embedder.embedder_id)
             )
         )
     finally:

@@ -2,7 +2,7 @@
 
 Withdrawn reviews do not count. Of several reviews of one decision the newest counts for rule and reason, of
 several by one person the newest counts for that person. Reviews are counted by their origin, see ``Basis``;
-blind second readings and golden items are in no basis, because their decisions were reviewed before.
+blind second readings and golden items are in no basis, because their decisions were reviewed first.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-AgreementRow: TypeAlias = dict[str, Any]
+from db.rows import Row, all_rows
 
 
 class Basis(StrEnum):
@@ -39,9 +39,6 @@ class ReviewSelection:
 
     Attributes:
         accounts: the accounts the person may see; None for all.
-        account: one of them, or None.
-        since: reviews from this moment on.
-        until: reviews before this moment.
         hidden: decisions whose reviews the person must not see yet, see
             ``db.reviews.queue_items.hidden_decisions``.
     """
@@ -68,11 +65,11 @@ class Agreement:
             second readings.
     """
 
-    rules: tuple[AgreementRow, ...]
-    reasons: tuple[AgreementRow, ...]
-    readers: tuple[AgreementRow, ...]
-    golden: tuple[AgreementRow, ...]
-    pairs: tuple[AgreementRow, ...]
+    rules: tuple[Row, ...]
+    reasons: tuple[Row, ...]
+    readers: tuple[Row, ...]
+    golden: tuple[Row, ...]
+    pairs: tuple[Row, ...]
 
 
 _STANDING: Final = """
@@ -129,22 +126,22 @@ _READERS: Final = f"""
 """
 _GOLDEN: Final = """
     SELECT person, count(*) AS known,
-           count(*) FILTER (WHERE given.ruling = g.ruling AND (
-               g.corrected_decision IS NULL OR g.corrected_decision = given.corrected_decision)) AS right
+           count(*) FILTER (WHERE answered.ruling = g.ruling AND (
+               g.corrected_decision IS NULL OR g.corrected_decision = answered.corrected_decision)) AS right
     FROM (
         SELECT DISTINCT ON (person, decision_id) * FROM standing
         WHERE basis = 'golden' AND created_at >= :since ORDER BY person, decision_id, created_at, id
-    ) AS given
-    JOIN golden_items AS g ON g.decision_id = given.decision_id GROUP BY 1 ORDER BY 1
+    ) AS answered
+    JOIN golden_items AS g ON g.decision_id = answered.decision_id GROUP BY 1 ORDER BY 1
 """
 _PAIRS: Final = """
-    SELECT d.matched_rule AS rule, d.reason_code, before.person AS first, again.person AS second,
-           before.ruling AS first_ruling, again.ruling AS second_ruling, count(*) AS readings
-    FROM standing AS again
-    JOIN queue_items AS item ON item.id = again.item_id
-    JOIN standing AS before ON before.id = item.first_review
-    LEFT JOIN ai_decisions AS d ON d.created_at = again.decision_at AND d.id = again.decision_id
-    WHERE again.basis = 'blind' AND again.created_at >= :since
+    SELECT d.matched_rule AS rule, d.reason_code, first.person AS first, second.person AS second,
+           first.ruling AS first_ruling, second.ruling AS second_ruling, count(*) AS readings
+    FROM standing AS second
+    JOIN queue_items AS item ON item.id = second.item_id
+    JOIN standing AS first ON first.id = item.first_review
+    LEFT JOIN ai_decisions AS d ON d.created_at = second.decision_at AND d.id = second.decision_id
+    WHERE second.basis = 'blind' AND second.created_at >= :since
     GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
 """
 
@@ -168,7 +165,7 @@ async def count_agreement(connection: AsyncConnection, readings: ReviewSelection
     )
 
 
-def _values(readings: ReviewSelection) -> AgreementRow:
+def _values(readings: ReviewSelection) -> Row:
     accounts = readings.accounts
     if readings.account is not None:
         accounts = (readings.account,) if accounts is None or readings.account in accounts else ()
@@ -180,7 +177,5 @@ def _values(readings: ReviewSelection) -> AgreementRow:
     }
 
 
-async def _rows(
-    connection: AsyncConnection, statement: str, values: AgreementRow
-) -> tuple[AgreementRow, ...]:
-    return tuple(dict(row) for row in (await connection.execute(sa.text(statement), values)).mappings())
+async def _rows(connection: AsyncConnection, statement: str, values: Row) -> tuple[Row, ...]:
+    return await all_rows(connection, sa.text(statement), values)

@@ -10,15 +10,11 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures import queries
+from db.figures import statements
 from db.figures.histograms import SpreadKind
 from db.figures.hourly import DAY, HOUR, Grain
-from db.figures.spans import (
-    Covered,
-    counted_spans,
-    covering_spans,
-    first_audit_hour,
-)
+from db.figures.spans import Covered, counted_spans, covering_spans, first_audit_hour
+from db.rows import all_rows
 from worker.reasons import BLOCKED, FAILED
 
 FigureRow: TypeAlias = dict[str, Any]
@@ -30,9 +26,7 @@ class FigureFilter:
 
     Attributes:
         accounts: the accounts the person may see; None for all.
-        account: one of them, or None for all of them.
         since: a whole hour, UTC.
-        until: before this moment; ``now`` at the latest.
         step: length of one bar; whole hours, counted from ``since``.
         back: distance of the previous range.
     """
@@ -72,10 +66,8 @@ class DashboardFigures:
         spreads: decision, kind, bin, events.
         paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
-        before_spreads: as ``spreads``.
         days: BLOCKED per UTC day, at least a week of them.
         missing: hours of the range that are not counted yet.
-        missing_before: the same for the previous range.
     """
 
     counts: tuple[FigureRow, ...]
@@ -103,7 +95,7 @@ async def load_totals(
 ) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
     reach = await _reach(connection, filters, now)
-    live = await _live(connection, queries.LIVE_COUNTS, filters, reach.steps, now)
+    live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
     return await _totals(connection, filters, reach, live, now)
 
 
@@ -112,20 +104,20 @@ async def load_figures(
 ) -> DashboardFigures:
     """The figures of a range and of the previous one."""
     reach = await _reach(connection, filters, now)
-    live = await _live(connection, queries.LIVE_COUNTS, filters, reach.steps, now)
+    live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
     live_spreads = tuple(
         {**row, "bin": number, "events": events}
-        for row in await _live(connection, queries.LIVE_SPREADS, filters, reach.steps, now)
+        for row in await _live(connection, statements.LIVE_SPREADS, filters, reach.steps, now)
         for number, events in zip(row["bins"], row["counts"], strict=True)
     )
     timed = _columns(live_spreads, filters, now)
     today = {"day": _hour(now).replace(hour=0)}
     return replace(
         await _totals(connection, filters, reach, live, now),
-        spreads=await _rows(connection, queries.SPREAD, filters, reach.whole) + live_spreads,
-        paces=await _rows(connection, queries.PACES, filters, reach.steps, **timed),
-        before_spreads=await _rows(connection, queries.SPREAD, filters, reach.before),
-        days=await _rows(connection, queries.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
+        spreads=await _rows(connection, statements.SPREAD, filters, reach.whole) + live_spreads,
+        paces=await _rows(connection, statements.PACES, filters, reach.steps, **timed),
+        before_spreads=await _rows(connection, statements.SPREAD, filters, reach.before),
+        days=await _rows(connection, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
     )
 
@@ -154,9 +146,9 @@ async def _totals(
     newest = {"step": filters.newest(now), "open": True}
     before = {"step": 100 * filters.back}
     return DashboardFigures(
-        counts=await _rows(connection, queries.COUNTED, filters, reach.steps, **values)
+        counts=await _rows(connection, statements.COUNTED, filters, reach.steps, **values)
         + tuple(row | newest for row in live),
-        before=await _rows(connection, queries.COUNTED, filters, reach.before, **(values | before)),
+        before=await _rows(connection, statements.COUNTED, filters, reach.before, **(values | before)),
         missing=reach.steps.missing,
         missing_before=reach.before.missing,
     )
@@ -170,7 +162,7 @@ async def busiest_accounts(
     covered = covering_spans(spans, filters.since, filters.until, Grain.DAY, None)
     users = None if filters.users == [""] else filters.users
     values = {"most": most, "blocked": list(BLOCKED), "failed": list(FAILED)}
-    return await _rows(connection, queries.ACCOUNTS, filters, covered, users=users, **values)
+    return await _rows(connection, statements.ACCOUNTS, filters, covered, users=users, **values)
 
 
 async def _rows(
@@ -188,9 +180,7 @@ async def _rows(
         "step": filters.step,
         "since": filters.since,
     } | more
-    result = await connection.execute(statement, {name: values[name] for name in _parameters(statement)})
-    names = tuple(result.keys())
-    return tuple(dict(zip(names, row, strict=True)) for row in result)
+    return await all_rows(connection, statement, {name: values[name] for name in _parameters(statement)})
 
 
 @cache
@@ -213,8 +203,8 @@ async def _live(
     users = None if filters.users == [""] else filters.users
     values = {"since": since, "until": filters.until, "accounts": users}
     scopes = (filters.scope or "chat", filters.scope or "comment")
-    found = (await connection.execute(statement, values)).mappings()
-    return tuple(dict(row) for row in found if row["user_id"] == "" and row["scope"] in scopes)
+    found = await all_rows(connection, statement, values)
+    return tuple(row for row in found if row["user_id"] == "" and row["scope"] in scopes)
 
 
 def _columns(live: tuple[FigureRow, ...], filters: FigureFilter, now: datetime) -> FigureRow:

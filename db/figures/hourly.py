@@ -14,13 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.statements import (
-    COLUMNS,
-    COUNTS,
-    DECIDED,
-    SPREADS,
-    SUMS,
-)
+from db.figures.statements import COLUMNS, COUNTS, DECIDED, SPREADS, SUMS
 
 LOCK: Final = 0x46494755  # "FIGU": one filler at a time per database
 HOUR: Final = timedelta(hours=1)
@@ -38,16 +32,16 @@ _TIMEOUT: Final = sa.text("SELECT set_config('statement_timeout', :ms, true)")
 _HOURS: Final = """
     WITH hours AS (
         SELECT hour, filled_at, (SELECT count(*) FROM unnest(CAST(:ages AS interval[])) AS age
-                                 WHERE hour + age <= filled_at) AS times,
+                                 WHERE hour + age <= filled_at) AS filled_times,
                (SELECT count(*) FROM unnest(CAST(:ages AS interval[])) AS age
-                WHERE hour + age <= :now) AS wanted
+                WHERE hour + age <= :now) AS due_times
         FROM generate_series(
             (SELECT date_trunc('hour', min(created_at), 'UTC') FROM ai_decisions),
             date_trunc('hour', CAST(:now AS timestamptz), 'UTC'), '1 hour') AS hour
         LEFT JOIN figure_spans ON grain = 'hour' AND start = hour
     ), due AS (
         SELECT hour FROM hours
-        WHERE filled_at IS NULL OR times < wanted OR (wanted = 0 AND filled_at < :stale)
+        WHERE filled_at IS NULL OR filled_times < due_times OR (due_times = 0 AND filled_at < :stale)
     )
 """
 _NEXT_HOUR: Final = sa.text(_HOURS + "SELECT hour FROM due ORDER BY hour DESC LIMIT 1")
@@ -139,7 +133,9 @@ async def fill_next(
     if not (await connection.execute(_LOCK, {"lock": LOCK})).scalar_one():
         return None
     if (day := (await connection.execute(_NEXT_DAY)).scalar()) is not None:
-        return await _fill_day(connection, day, now)
+        values = {"day": day, "end": day + DAY, "now": now}
+        results = [await connection.execute(statement, values) for statement in _COUNT_DAY]
+        return FilledSpan(grain=Grain.DAY, start=day, events=int(results[-1].scalar_one()))
     hour = (await connection.execute(_NEXT_HOUR, _due(now))).scalar()
     return None if hour is None else await _fill_hour(connection, hour, now)
 
@@ -175,9 +171,3 @@ async def _fill_hour(connection: AsyncConnection, hour: datetime, now: datetime)
     values = {"since": hour, "until": until, "now": now, "accounts": None}
     events = (await connection.execute(_COUNT_HOUR, values)).scalar_one()
     return FilledSpan(grain=Grain.HOUR, start=hour, events=int(events))
-
-
-async def _fill_day(connection: AsyncConnection, day: datetime, now: datetime) -> FilledSpan:
-    values = {"day": day, "end": day + DAY, "now": now}
-    results = [await connection.execute(statement, values) for statement in _COUNT_DAY]
-    return FilledSpan(grain=Grain.DAY, start=day, events=int(results[-1].scalar_one()))

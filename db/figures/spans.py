@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures import queries
+from db.figures import statements
 from db.figures.hourly import DAY, HOUR, Grain
 
 
@@ -43,13 +43,13 @@ async def counted_spans(connection: AsyncConnection, since: datetime, until: dat
     values = {"day": since.replace(hour=0), "until": until}
     return tuple(
         FigureSpan(grain, start, reached, start.astimezone(UTC).replace(hour=0))
-        for grain, start, reached in await connection.execute(queries.SPANS, values)
+        for grain, start, reached in await connection.execute(statements.SPANS, values)
     )
 
 
 async def first_audit_hour(connection: AsyncConnection) -> datetime | None:
     """The first hour of the audit; None while it is empty."""
-    first: datetime | None = (await connection.execute(queries.FIRST)).scalar()
+    first: datetime | None = (await connection.execute(statements.FIRST)).scalar()
     return first
 
 

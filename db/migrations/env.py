@@ -2,9 +2,11 @@
 
 from alembic import context
 
-from db import review_tables  # noqa: F401  # adds its tables to metadata
+from db import review_tables, tables  # noqa: F401  # they add their tables to metadata
+from db.columns import metadata
+from db.documents import tables as document_tables  # noqa: F401  # likewise
 from db.figures import tables as figure_tables  # noqa: F401  # likewise
-from db.tables import metadata
+from db.people import tables as people_tables  # noqa: F401  # likewise
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=True)

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.sessions import token_hash
-from db.review_tables import api_tokens
+from db.people.tables import api_tokens
+from db.rows import all_rows, changed_rows, first_row
 
 USED_EVERY: Final = timedelta(minutes=1)
 """Precision of ``used_at``: a write per request would cost too much."""
@@ -57,24 +58,9 @@ async def store_token(
 
 async def list_tokens(connection: AsyncConnection, person_id: UUID) -> tuple[ApiToken, ...]:
     """A person's API tokens, newest first, including those that ended."""
-    query = (
-        sa.select(api_tokens)
-        .where(api_tokens.c.person_id == person_id)
-        .order_by(api_tokens.c.id.desc())
-        .limit(200)
-    )
-    return tuple(
-        ApiToken(
-            token_id=row.id,
-            name=row.name,
-            prefix=row.prefix,
-            created_at=row.created_at,
-            expires_at=row.expires_at,
-            used_at=row.used_at,
-            revoked_at=row.revoked_at,
-        )
-        for row in await connection.execute(query)
-    )
+    columns = (api_tokens.c.id.label("token_id"), *(api_tokens.c[each] for each in ApiToken.__slots__[1:]))
+    query = sa.select(*columns).where(api_tokens.c.person_id == person_id).order_by(api_tokens.c.id.desc())
+    return tuple(ApiToken(**row) for row in await all_rows(connection, query.limit(200)))
 
 
 async def token_owner(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:
@@ -83,13 +69,14 @@ async def token_owner(connection: AsyncConnection, token: str, *, now: datetime)
     query = sa.select(api_tokens.c.id, api_tokens.c.person_id, api_tokens.c.used_at).where(
         right, api_tokens.c.expires_at > now
     )
-    row = (await connection.execute(query)).first()
+    row = await first_row(connection, query)
     if row is None:
         return None
-    if row.used_at is None or row.used_at < now - USED_EVERY:
-        seen = sa.update(api_tokens).where(api_tokens.c.id == row.id).values(used_at=now)
-        await connection.execute(seen)
-    person: UUID = row.person_id
+    if row["used_at"] is None or row["used_at"] < now - USED_EVERY:
+        await connection.execute(
+            sa.update(api_tokens).where(api_tokens.c.id == row["id"]).values(used_at=now)
+        )
+    person: UUID = row["person_id"]
     return person
 
 
@@ -99,11 +86,10 @@ async def revoke_token(
     """Revoke a person's API token; False when they have no such valid token."""
     mine = (api_tokens.c.person_id == person_id) & (api_tokens.c.id == token_id)
     statement = sa.update(api_tokens).where(mine, api_tokens.c.revoked_at.is_(None)).values(revoked_at=now)
-    return bool((await connection.execute(statement)).rowcount)
+    return bool(await changed_rows(connection, statement))
 
 
 async def revoke_all_tokens(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> int:
     """Revoke every API token of a person; how many."""
     mine = (api_tokens.c.person_id == person_id) & api_tokens.c.revoked_at.is_(None)
-    done = await connection.execute(sa.update(api_tokens).where(mine).values(revoked_at=now))
-    return int(done.rowcount)
+    return await changed_rows(connection, sa.update(api_tokens).where(mine).values(revoked_at=now))

@@ -11,13 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people import api_tokens, invitations, sessions, sign_ins
-from db.people.records import (
-    EVERY_ACCOUNT,
-    Person,
-    Role,
-    RoleGrant,
-)
-from db.review_tables import people, person_roles
+from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.tables import people, person_roles
+from db.rows import changed_rows
 
 
 async def give_password(
@@ -25,33 +21,20 @@ async def give_password(
 ) -> None:
     """Store a first password, or none; passwords that the person gave are re-attributed to their giver."""
     first = password_hash is not None
-    await _reattribute_given_passwords(connection, person)
-    await _set(
-        connection,
-        person.person_id,
-        password_hash=password_hash,
-        must_change_password=first,
-        password_given_by=given_by if first else None,
+    await _store_password(
+        connection, person, password_hash, must_change=first, given_by=given_by if first else None
     )
 
 
 async def store_own_password(connection: AsyncConnection, person: Person, password_hash: str | None) -> None:
     """Store a password that no administrator can know, or none; re-attribute as ``give_password`` does."""
-    await _reattribute_given_passwords(connection, person)
-    await _set(
-        connection,
-        person.person_id,
-        password_hash=password_hash,
-        must_change_password=False,
-        password_given_by=None,
-    )
+    await _store_password(connection, person, password_hash, must_change=False, given_by=None)
 
 
 async def replace_password(connection: AsyncConnection, person_id: UUID, old: str, new: str) -> bool:
     """Store the password that a person chose; False when ``old`` is not the stored hash any more."""
     mine = sa.update(people).where(people.c.id == person_id, people.c.password_hash == old)
-    done = await connection.execute(mine.values(password_hash=new, must_change_password=False))
-    return bool(done.rowcount)
+    return bool(await changed_rows(connection, mine.values(password_hash=new, must_change_password=False)))
 
 
 async def password_is_current(connection: AsyncConnection, person_id: UUID, password_hash: str) -> bool:
@@ -82,12 +65,8 @@ async def disable_person(connection: AsyncConnection, person_id: UUID, *, now: d
 
 async def revoke_access(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> dict[str, int]:
     """End sessions, API tokens, sign-in links and invitations a person made; counts for the access log."""
-    return {
-        "sessions_ended": await sessions.end_all_sessions(connection, person_id),
-        "keys_revoked": await api_tokens.revoke_all_tokens(connection, person_id, now=now),
-        "links_ended": await sign_ins.end_links(connection, person_id),
-        "invitations_ended": await invitations.withdraw_invitations_by(connection, person_id, now=now),
-    }
+    ended = await sessions.end_all_sessions(connection, person_id)
+    return {"sessions_ended": ended} | await _end_tokens_and_links(connection, person_id, now)
 
 
 async def end_other_ways_in(
@@ -97,8 +76,14 @@ async def end_other_ways_in(
 
     Sessions end first: what another session makes meanwhile is then committed, and ends too.
     """
+    ended = await sessions.end_other_sessions(connection, person_id, session)
+    return {"sessions_ended": ended} | await _end_tokens_and_links(connection, person_id, now)
+
+
+async def _end_tokens_and_links(
+    connection: AsyncConnection, person_id: UUID, now: datetime
+) -> dict[str, int]:
     return {
-        "sessions_ended": await sessions.end_other_sessions(connection, person_id, session),
         "keys_revoked": await api_tokens.revoke_all_tokens(connection, person_id, now=now),
         "links_ended": await sign_ins.end_links(connection, person_id),
         "invitations_ended": await invitations.withdraw_invitations_by(connection, person_id, now=now),
@@ -113,20 +98,17 @@ async def enable_person(connection: AsyncConnection, person_id: UUID) -> None:
 async def link_identity(connection: AsyncConnection, person_id: UUID, issuer: str, subject: str) -> bool:
     """Link a person to an identity; False when the person is linked to another one."""
     statement = sa.update(people).where(people.c.id == person_id, people.c.oidc_subject.is_(None))
-    done = await connection.execute(statement.values(oidc_issuer=issuer, oidc_subject=subject))
-    return bool(done.rowcount)
+    return bool(await changed_rows(connection, statement.values(oidc_issuer=issuer, oidc_subject=subject)))
 
 
 async def revoke_role(connection: AsyncConnection, person_id: UUID, unwanted: RoleGrant) -> bool:
     """Take a role away; False when the person did not have it."""
-    done = await connection.execute(
-        sa.delete(person_roles).where(
-            person_roles.c.person_id == person_id,
-            person_roles.c.user_id == unwanted.user_id,
-            person_roles.c.role == unwanted.role.value,
-        )
+    statement = sa.delete(person_roles).where(
+        person_roles.c.person_id == person_id,
+        person_roles.c.user_id == unwanted.user_id,
+        person_roles.c.role == unwanted.role.value,
     )
-    return bool(done.rowcount)
+    return bool(await changed_rows(connection, statement))
 
 
 async def lock_roles(connection: AsyncConnection) -> None:
@@ -152,7 +134,20 @@ async def _set(connection: AsyncConnection, person_id: UUID, **values: Any) -> N
     await connection.execute(sa.update(people).where(people.c.id == person_id).values(**values))
 
 
-async def _reattribute_given_passwords(connection: AsyncConnection, person: Person) -> None:
+async def _store_password(
+    connection: AsyncConnection,
+    person: Person,
+    password_hash: str | None,
+    *,
+    must_change: bool,
+    given_by: UUID | None,
+) -> None:
     if person.password_given_by is not None:
         theirs = sa.update(people).where(people.c.password_given_by == person.person_id)
         await connection.execute(theirs.values(password_given_by=person.password_given_by))
+    values = {
+        "password_hash": password_hash,
+        "must_change_password": must_change,
+        "password_given_by": given_by,
+    }
+    await _set(connection, person.person_id, **values)

@@ -13,7 +13,8 @@ from uuid_utils.compat import uuid7
 
 from db.people.records import EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
-from db.review_tables import invitations, people, person_roles
+from db.people.tables import invitations, people, person_roles
+from db.rows import Row, all_rows, changed_rows, first_row
 
 VALID_FOR: Final = timedelta(days=7)
 _TABLE: Final = invitations.c
@@ -45,13 +46,7 @@ class Invitation:
 
 
 async def add_invitation(
-    connection: AsyncConnection,
-    token: str,
-    *,
-    login: str,
-    wanted: RoleGrant,
-    invited_by: UUID,
-    now: datetime,
+    connection: AsyncConnection, token: str, *, login: str, wanted: RoleGrant, invited_by: UUID, now: datetime
 ) -> None:
     """Store an invitation; open ones of the same login and role end."""
     same = (_TABLE.login == login) & (_TABLE.user_id == wanted.user_id) & (_TABLE.role == wanted.role.value)
@@ -85,21 +80,20 @@ async def list_invitations(
     query = sa.select(*_COLUMNS).where(_open(now)).order_by(_TABLE.login, _TABLE.id)
     if accounts is not None:
         query = query.where(_TABLE.user_id.in_(accounts))
-    return tuple(_invitation(row) for row in (await connection.execute(query)).mappings())
+    return tuple(_invitation(row) for row in await all_rows(connection, query))
 
 
 async def get_invitation(connection: AsyncConnection, token: str, *, now: datetime) -> Invitation | None:
     """The open invitation of a link, or None."""
     query = sa.select(*_COLUMNS).where(_TABLE.token_hash == token_hash(token), _open(now))
-    row = (await connection.execute(query)).mappings().first()
+    row = await first_row(connection, query)
     return _invitation(row) if row else None
 
 
 async def accept_invitation(connection: AsyncConnection, token: str, *, now: datetime) -> Invitation | None:
     """The open invitation of a link, which ends with this transaction; None for the second of two."""
     statement = sa.update(invitations).where(_TABLE.token_hash == token_hash(token), _open(now))
-    done = await connection.execute(statement.values(accepted_at=now).returning(*_COLUMNS))
-    row = done.mappings().first()
+    row = await first_row(connection, statement.values(accepted_at=now).returning(*_COLUMNS))
     return _invitation(row) if row else None
 
 
@@ -108,9 +102,9 @@ async def withdraw_invitation(
 ) -> Invitation | None:
     """End an open invitation to one of these accounts, or to any; None when there is none."""
     here = _TABLE.id == invitation_id
-    wanted = here if accounts is None else here & _TABLE.user_id.in_(accounts)
-    statement = sa.update(invitations).where(wanted, _open(now)).values(withdrawn_at=now)
-    row = (await connection.execute(statement.returning(*_COLUMNS))).mappings().first()
+    condition = here if accounts is None else here & _TABLE.user_id.in_(accounts)
+    statement = sa.update(invitations).where(condition, _open(now)).values(withdrawn_at=now)
+    row = await first_row(connection, statement.returning(*_COLUMNS))
     return _invitation(row) if row else None
 
 
@@ -126,8 +120,7 @@ async def delete_expired_invitations(connection: AsyncConnection, *, now: dateti
 
 async def _withdraw(connection: AsyncConnection, which: sa.ColumnElement[bool], now: datetime) -> int:
     unanswered = which & _TABLE.accepted_at.is_(None) & _TABLE.withdrawn_at.is_(None)
-    done = await connection.execute(sa.update(invitations).where(unanswered).values(withdrawn_at=now))
-    return int(done.rowcount)
+    return await changed_rows(connection, sa.update(invitations).where(unanswered).values(withdrawn_at=now))
 
 
 def _open(now: datetime) -> sa.ColumnElement[bool]:
@@ -135,12 +128,7 @@ def _open(now: datetime) -> sa.ColumnElement[bool]:
     return unanswered & (_TABLE.expires_at > now) & _INVITER_ADMINISTERS
 
 
-def _invitation(row: sa.RowMapping) -> Invitation:
-    return Invitation(
-        invitation_id=row["id"],
-        login=row["login"],
-        wanted=RoleGrant(user_id=row["user_id"], role=Role(row["role"])),
-        invited_by=row["invited_by"],
-        inviter=row["inviter"],
-        expires_at=row["expires_at"],
-    )
+def _invitation(row: Row) -> Invitation:
+    wanted = RoleGrant(user_id=row["user_id"], role=Role(row["role"]))
+    same = {name: row[name] for name in ("login", "invited_by", "inviter", "expires_at")}
+    return Invitation(invitation_id=row["id"], wanted=wanted, **same)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.review_tables import people, person_roles
+from db.people.tables import people, person_roles
+from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
@@ -49,9 +50,7 @@ class Person:
 
     Attributes:
         login: lower case.
-        grants: roles, per account.
-        covered: moderation categories whose texts stay covered until asked for.
-        keys_on: whether shortcuts are on.
+        covered: moderation categories whose texts stay covered until the person shows them.
         must_change_password: True until a first password is replaced.
         disabled: True when the person may not sign in.
         has_password: False when only the identity provider signs the person in.
@@ -88,25 +87,19 @@ class Credentials:
 
 async def get_person(connection: AsyncConnection, person_id: UUID) -> Person | None:
     """A person with their roles, or None."""
-    query = WITH_GRANTS.where(people.c.id == person_id)
-    row = (await connection.execute(query)).mappings().first()
-    return person_from_row(row) if row else None
+    return await _first_person(connection, WITH_GRANTS.where(people.c.id == person_id))
 
 
 async def get_credentials(connection: AsyncConnection, login: str) -> Credentials | None:
     """The person of a login with the password hash, or None."""
-    query = WITH_GRANTS.where(people.c.login == login.lower())
-    row = (await connection.execute(query)).mappings().first()
-    if row is None:
-        return None
-    return Credentials(person=person_from_row(row), password_hash=row["password_hash"])
+    row = await first_row(connection, WITH_GRANTS.where(people.c.login == login.lower()))
+    return Credentials(person=person_from_row(row), password_hash=row["password_hash"]) if row else None
 
 
 async def person_of_identity(connection: AsyncConnection, issuer: str, subject: str) -> Person | None:
     """The person linked to an identity, or None."""
     query = WITH_GRANTS.where(people.c.oidc_issuer == issuer, people.c.oidc_subject == subject)
-    row = (await connection.execute(query)).mappings().first()
-    return person_from_row(row) if row else None
+    return await _first_person(connection, query)
 
 
 async def list_people(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
@@ -117,14 +110,14 @@ async def list_people(connection: AsyncConnection, accounts: tuple[str, ...] | N
             person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT))
         )
         query = query.where(people.c.id.in_(here))
-    return tuple(person_from_row(row) for row in (await connection.execute(query)).mappings())
+    return tuple(person_from_row(row) for row in await all_rows(connection, query))
 
 
 async def people_knowing_password(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
     """Enabled people whose password this person gave last and may know, by login."""
     query = WITH_GRANTS.where(people.c.password_given_by == giver_id, people.c.disabled_at.is_(None))
-    rows = await connection.execute(query.order_by(people.c.login))
-    return tuple(person_from_row(row) for row in rows.mappings())
+    rows = await all_rows(connection, query.order_by(people.c.login))
+    return tuple(person_from_row(row) for row in rows)
 
 
 async def add_person(
@@ -162,18 +155,21 @@ async def grant_role(
     await connection.execute(statement.on_conflict_do_nothing())
 
 
-def person_from_row(row: sa.RowMapping) -> Person:
+def person_from_row(row: Row) -> Person:
     """A row of ``WITH_GRANTS`` as a value."""
+    same = {name: row[name] for name in ("login", "keys_on", "must_change_password", "password_given_by")}
     return Person(
         person_id=row["id"],
-        login=row["login"],
         name=row["name"] or row["login"],
         grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
         covered=tuple(row["covered"]),
-        keys_on=row["keys_on"],
-        must_change_password=row["must_change_password"],
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
-        password_given_by=row["password_given_by"],
         elsewhere=row["oidc_subject"] is not None,
+        **same,
     )
+
+
+async def _first_person(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:
+    row = await first_row(connection, query)
+    return person_from_row(row) if row else None

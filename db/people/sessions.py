@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people import records
 from db.people.records import Person
-from db.review_tables import people as people_table
-from db.review_tables import sessions
+from db.people.tables import people as people_table
+from db.people.tables import sessions
+from db.rows import all_rows, changed_rows, first_row
 
 SEEN_EVERY: Final = timedelta(minutes=1)
 """Precision of ``seen_at``: a write per page would cost too much."""
@@ -37,13 +38,7 @@ def token_hash(token: str) -> bytes:
 
 
 async def start_session(
-    connection: AsyncConnection,
-    token: str,
-    person_id: UUID,
-    *,
-    now: datetime,
-    lasts: timedelta,
-    address: str,
+    connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime, lasts: timedelta, address: str
 ) -> None:
     """Store a new session."""
     await connection.execute(
@@ -67,7 +62,7 @@ async def session_person(
         .join(sessions, sessions.c.person_id == people_table.c.id)
         .where(sessions.c.token_hash == token_hash(token), *_alive(now, idle))
     )
-    row = (await connection.execute(query)).mappings().first()
+    row = await first_row(connection, query)
     return (records.person_from_row(row), row["seen_at"] < now - SEEN_EVERY) if row else None
 
 
@@ -91,47 +86,34 @@ async def end_session(connection: AsyncConnection, token: str) -> None:
 
 async def end_all_sessions(connection: AsyncConnection, person_id: UUID) -> int:
     """Sign a person out everywhere; how many sessions ended."""
-    done = await connection.execute(sa.delete(sessions).where(sessions.c.person_id == person_id))
-    return int(done.rowcount)
+    return await changed_rows(connection, sa.delete(sessions).where(sessions.c.person_id == person_id))
 
 
 async def end_session_of(connection: AsyncConnection, person_id: UUID, token_hash: bytes) -> bool:
     """End one session of a person; False when they have no such session."""
     mine = (sessions.c.person_id == person_id) & (sessions.c.token_hash == token_hash)
-    return bool((await connection.execute(sa.delete(sessions).where(mine))).rowcount)
+    return bool(await changed_rows(connection, sa.delete(sessions).where(mine)))
 
 
 async def end_other_sessions(connection: AsyncConnection, person_id: UUID, token: str) -> int:
     """Sign a person out everywhere but here; how many sessions ended."""
     others = (sessions.c.person_id == person_id) & (sessions.c.token_hash != token_hash(token))
-    return int((await connection.execute(sa.delete(sessions).where(others))).rowcount)
+    return await changed_rows(connection, sa.delete(sessions).where(others))
 
 
 async def list_sessions(
     connection: AsyncConnection, person_id: UUID, *, now: datetime, idle: timedelta
 ) -> tuple[Session, ...]:
     """A person's sessions, last used first."""
-    query = (
-        sa.select(sessions)
-        .where(sessions.c.person_id == person_id, *_alive(now, idle))
-        .order_by(sessions.c.seen_at.desc())
-    )
-    return tuple(
-        Session(
-            token_hash=row.token_hash,
-            created_at=row.created_at,
-            seen_at=row.seen_at,
-            expires_at=row.expires_at,
-            address=row.address,
-        )
-        for row in await connection.execute(query)
-    )
+    columns = [sessions.c[name] for name in Session.__slots__]
+    query = sa.select(*columns).where(sessions.c.person_id == person_id, *_alive(now, idle))
+    rows = await all_rows(connection, query.order_by(sessions.c.seen_at.desc()))
+    return tuple(Session(**row) for row in rows)
 
 
 async def delete_expired_sessions(connection: AsyncConnection, *, now: datetime, idle: timedelta) -> int:
     """Delete expired sessions; how many."""
-    done = await connection.execute(sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
-    return int(done.rowcount)
+    return await changed_rows(connection, sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
 
 
 def _alive(now: datetime, idle: timedelta) -> tuple[sa.ColumnElement[bool], ...]:

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.sessions import token_hash
-from db.review_tables import oidc_states, sign_in_attempts, sign_in_links
+from db.people.tables import oidc_states, sign_in_attempts, sign_in_links
+from db.rows import changed_rows, first_row
 
 KEPT: Final = timedelta(days=1)
 LINK_VALID_FOR: Final = timedelta(minutes=15)
@@ -24,7 +25,6 @@ class FailedTries:
 
     Attributes:
         in_a_row: of this login since the last success, by this device or by all strangers.
-        last: the time of the latest of them.
         from_address: of strangers from this address since ``since``.
         overall: of strangers from anywhere since ``since``.
     """
@@ -75,8 +75,9 @@ async def record_success(connection: AsyncConnection, number: int) -> None:
 
 async def forget_tries(connection: AsyncConnection, login: str) -> int:
     """Unlock a login: delete its attempts; how many."""
-    done = await connection.execute(sa.delete(sign_in_attempts).where(sign_in_attempts.c.login == login))
-    return int(done.rowcount)
+    return await changed_rows(
+        connection, sa.delete(sign_in_attempts).where(sign_in_attempts.c.login == login)
+    )
 
 
 async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime) -> None:
@@ -91,8 +92,9 @@ async def add_link(connection: AsyncConnection, token: str, person_id: UUID, *, 
 
 async def end_links(connection: AsyncConnection, person_id: UUID) -> int:
     """End the sign-in links of a person; how many."""
-    done = await connection.execute(sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id))
-    return int(done.rowcount)
+    return await changed_rows(
+        connection, sa.delete(sign_in_links).where(sign_in_links.c.person_id == person_id)
+    )
 
 
 async def take_link(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:
@@ -118,10 +120,8 @@ async def add_state(
 async def take_state(connection: AsyncConnection, state: str, *, now: datetime) -> dict[str, Any] | None:
     """The stored sign-in, once; None when there is none or it has expired."""
     statement = sa.delete(oidc_states).where(oidc_states.c.state_hash == token_hash(state))
-    row = (
-        await connection.execute(statement.returning(oidc_states.c.data, oidc_states.c.expires_at))
-    ).first()
-    return dict(row.data) if row is not None and row.expires_at > now else None
+    row = await first_row(connection, statement.returning(oidc_states.c.data, oidc_states.c.expires_at))
+    return row["data"] if row and row["expires_at"] > now else None
 
 
 async def count_states(connection: AsyncConnection) -> int:

@@ -10,13 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.review_tables import decision_reviews
-from db.reviews import (
-    rulings,
-)
+from db.reviews import rulings
 from db.reviews.exchanges import ReviewSubject
-from db.reviews.rulings import (
-    Reviewer,
-)
+from db.reviews.rulings import Reviewer
 
 LOCK_STATE: Final = sa.text("""
     INSERT INTO review_states (decision_id, decision_at, user_id, state, reviews, last_review, updated_at)

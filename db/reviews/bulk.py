@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from db.audit.search import matching_query
-from db.review_tables import review_states
 from db.reviews import exchanges, submission
 from db.reviews.rulings import Remedy, ReviewRejected
 from db.reviews.submission import Submission
 
 MOST: Final = 10_000
 """Most decisions of one bulk review."""
+NEWEST: Final = sa.text(
+    "SELECT decision_id, last_review, updated_at FROM review_states WHERE decision_id = ANY(:ids)"
+)
 BATCH: Final = 100
 """Decisions per step and transaction: about a second."""
 
@@ -29,7 +30,6 @@ class BulkBatch:
     """The result of one batch.
 
     Attributes:
-        reviewed: reviews that were stored.
         skipped: decisions that were reviewed after the bulk review was requested, or that are gone.
         unrestored: reviewed decisions whose exchange could not be restored.
         cursor: where the next batch begins; None when there is none.
@@ -62,7 +62,10 @@ async def review_batch(
     A decision that was reviewed after ``asked_at`` is skipped.
     """
     page = await decision_list.load_page(connection, filters, limit=BATCH, cursor=cursor)
-    newest = await _newest(connection, [row["id"] for row in page.rows])
+    newest = {
+        row.decision_id: (row.last_review, row.updated_at)
+        for row in await connection.execute(NEWEST, {"ids": [row["id"] for row in page.rows]})
+    }
     reviewed = skipped = unrestored = 0
     for row in page.rows:
         seen, changed_at = newest.get(row["id"], (None, None))
@@ -89,11 +92,3 @@ async def _review(connection: AsyncConnection, review: Submission, now: datetime
     except ReviewRejected:  # reviewed meanwhile, erased, or already as corrected
         return None
     return not has_remedy or review.remedy is not Remedy.NONE
-
-
-async def _newest(connection: AsyncConnection, ids: list[UUID]) -> dict[UUID, tuple[Any, datetime]]:
-    """The newest review of each decision, and its time."""
-    columns = review_states.c
-    query = sa.select(columns.decision_id, columns.last_review, columns.updated_at)
-    found = await connection.execute(query.where(columns.decision_id.in_(ids)))
-    return {row.decision_id: (row.last_review, row.updated_at) for row in found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,13 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_time_bounds
 from db.reviews.queue_items import lease_end
-from db.reviews.queues import (
-    DEALT_TO,
-    Queue,
-    QueueKind,
-    account_parameters,
-)
+from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
 from db.reviews.rulings import Reviewer, ReviewRejected
+from db.rows import changed_rows, first_row
 from worker.model import DecisionKind
 
 CLAIMED: Final = "RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until"
@@ -42,7 +38,7 @@ NEXT: Final = """
 HELD: Final = sa.text(f"{MINE} {CLAIMED}")
 ASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to = :person', dealt_to=DEALT_TO)} {CLAIMED}")
 UNASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to IS NULL', dealt_to=DEALT_TO)} {CLAIMED}")
-GOLDEN: Final = sa.text("""
+GOLDEN: Final = sa.text(f"""
     INSERT INTO queue_items AS i (queue_id, decision_id, decision_at, user_id, only_for, golden, claimed_by,
                              claimed_until, created_at)
     SELECT :queue, g.decision_id, g.decision_at, g.user_id, :person, true, :person, :until, :now
@@ -58,15 +54,14 @@ GOLDEN: Final = sa.text("""
                     WHERE d.created_at = g.decision_at AND d.id = g.decision_id
                         AND (:decisions = '' OR d.decision = :decisions))
     ORDER BY g.created_at, g.decision_id LIMIT 1
-    ON CONFLICT DO NOTHING
-    RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until
+    ON CONFLICT DO NOTHING {CLAIMED}
 """)
 DECISIONS: Final = {QueueKind.ESCALATIONS: DecisionKind.ESCALATE, QueueKind.SAMPLE: DecisionKind.IGNORE}
 """The decision that all items of such a queue have; a golden item of another would be recognisable."""
 EXISTS: Final = sa.text(
     "SELECT EXISTS (SELECT FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :decision)"
 )
-GONE: Final = sa.text("UPDATE queue_items SET done_at = :now WHERE id = :item")
+CLOSE_ERASED: Final = sa.text("UPDATE queue_items SET done_at = :now WHERE id = :item")
 RENEW: Final = sa.text("""
     UPDATE queue_items i SET claimed_until = :now + q.lease_s * interval '1 second'
     FROM queues q WHERE q.id = i.queue_id AND i.id = :item AND i.claimed_by = :person AND i.done_at IS NULL
@@ -120,13 +115,8 @@ async def claim_next(
 ) -> Claim | None:
     """The person's next item: one they already hold, else a new one; None when nothing waits for them.
 
-    Args:
-        connection: in a transaction.
-        queue: an open one.
-        reader: the person; has a ``person_id``.
-        accounts: the accounts the person may review; None for all.
-        draw: random, 0..1; below the queue's golden share a golden item is dealt.
-        now: start of the lease.
+    ``accounts`` are those the person may review, None for all. When ``draw``, random in 0..1, is below the
+    queue's golden share, a golden item is dealt.
     """
     values = {
         "queue": queue.id,
@@ -139,43 +129,32 @@ async def claim_next(
     }
     golden = (GOLDEN,) if draw < queue.golden_share else ()
     for statement in (HELD, *golden, ASSIGNED, UNASSIGNED):
-        while (found := (await connection.execute(statement, values)).mappings().first()) is not None:
+        while (found := await first_row(connection, statement, values)) is not None:
             claimed = Claim(**found)
-            if await _exists(connection, claimed.decision_id):
+            since, until = uuid_time_bounds(claimed.decision_id)
+            span = {"since": since, "until": until, "decision": claimed.decision_id}
+            if (await connection.execute(EXISTS, span)).scalar_one():
                 return claimed
-            await connection.execute(GONE, {"item": claimed.item_id, "now": now})
+            await connection.execute(CLOSE_ERASED, {"item": claimed.item_id, "now": now})
     return None
 
 
 async def renew_claim(connection: AsyncConnection, item_id: int, person_id: UUID, now: datetime) -> datetime:
-    """Renew the claim on an item; the new end.
-
-    Raises:
-        ClaimLost: another person holds it, or it is done.
-    """
-    row = (await connection.execute(RENEW, {"item": item_id, "person": person_id, "now": now})).first()
-    if row is None:
-        raise ClaimLost("item: expected one that you hold, got one that is done or held by another person")
-    until: datetime = row[0]
+    """Renew the claim on a held item; the new end."""
+    until: datetime = await _update_claim(connection, RENEW, item_id, person_id, now=now)
     return until
 
 
 async def release_item(connection: AsyncConnection, item_id: int, person_id: UUID) -> UUID:
-    """Release an item for everyone; its queue. A blind item is not dealt to the same person again.
-
-    Raises:
-        ClaimLost: the person does not hold it.
-    """
-    return await _give_up(connection, RELEASE, item_id, person_id)
+    """Release a held item for everyone; its queue. A blind item is not dealt to the same person again."""
+    queue_id: UUID = await _update_claim(connection, RELEASE, item_id, person_id)
+    return queue_id
 
 
 async def skip_item(connection: AsyncConnection, item_id: int, person_id: UUID) -> UUID:
-    """Skip an item, which from now on is dealt to others only; its queue. Skips are not counted.
-
-    Raises:
-        ClaimLost: the person does not hold it.
-    """
-    return await _give_up(connection, SKIP, item_id, person_id)
+    """Skip a held item, which from now on is dealt to others only; its queue. Skips are not counted."""
+    queue_id: UUID = await _update_claim(connection, SKIP, item_id, person_id)
+    return queue_id
 
 
 async def restore_skipped(connection: AsyncConnection, queue_id: UUID, person_id: UUID) -> int:
@@ -184,22 +163,14 @@ async def restore_skipped(connection: AsyncConnection, queue_id: UUID, person_id
     Golden items are counted, because their absence would disclose them, and closed: the person could have
     read their reviews since. Blind items stay with others.
     """
-    return (await connection.execute(UNSKIP, {"queue": queue_id, "person": person_id})).rowcount
+    return await changed_rows(connection, UNSKIP, {"queue": queue_id, "person": person_id})
 
 
-async def _give_up(
-    connection: AsyncConnection, statement: sa.TextClause, item_id: int, person_id: UUID
-) -> UUID:
-    row = (await connection.execute(statement, {"item": item_id, "person": person_id})).first()
+async def _update_claim(
+    connection: AsyncConnection, statement: sa.TextClause, item_id: int, person_id: UUID, **more: datetime
+) -> Any:
+    """What an update of a held item returns; raises ``ClaimLost``: the person does not hold it."""
+    row = (await connection.execute(statement, {"item": item_id, "person": person_id, **more})).first()
     if row is None:
         raise ClaimLost("item: expected one that you hold, got one that is done or held by another person")
-    queue_id: UUID = row[0]
-    return queue_id
-
-
-async def _exists(connection: AsyncConnection, decision_id: UUID) -> bool:
-    between = uuid_time_bounds(decision_id)
-    if between is None:
-        return False
-    values = {"since": between[0], "until": between[1], "decision": decision_id}
-    return bool((await connection.execute(EXISTS, values)).scalar_one())
+    return row[0]

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_time_bounds
 from db.reviews.rulings import Remedy, Ruling
+from db.rows import first_row
 from worker.model import DecisionKind
 from worker.snapshot import Snapshot
 
@@ -40,11 +41,7 @@ LOCATION: Final = sa.text("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSubject:
-    """The decision under review, with the columns that locate its exchange.
-
-    Attributes:
-        quarantined: the decision sealed its exchange.
-    """
+    """The decision under review, with the columns that locate its exchange."""
 
     id: UUID
     created_at: datetime
@@ -58,12 +55,7 @@ class ReviewSubject:
 
     def keys(self) -> dict[str, object]:
         """SQL parameters that find its exchange and its reply."""
-        return {
-            "id": self.id,
-            "user_id": self.user_id,
-            "event_id": self.event_id,
-            "conversation_id": self.conversation_id,
-        }
+        return {name: getattr(self, name) for name in ("id", "user_id", "event_id", "conversation_id")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +96,11 @@ class Exchange:
 def offered_remedies(subject: ReviewSubject, ruling: Ruling, exchange: Exchange) -> tuple[Remedy, ...]:
     """The remedies that follow from a ruling, given where the exchange is; the first is proposed."""
     blocked = subject.decision is DecisionKind.IGNORE and subject.quarantined
-    restorable = (blocked and ruling is Ruling.OVERTURN) or (
-        subject.decision is DecisionKind.RESPOND and ruling is Ruling.AGREE
-    )
-    removable = (blocked and ruling is Ruling.AGREE) or (
-        subject.decision is DecisionKind.RESPOND and ruling is Ruling.OVERTURN
-    )
+    sent = subject.decision is DecisionKind.RESPOND
+    restorable = (blocked and ruling is Ruling.OVERTURN) or (sent and ruling is Ruling.AGREE)
+    removable = (blocked and ruling is Ruling.AGREE) or (sent and ruling is Ruling.OVERTURN)
     if restorable and exchange.sealed:
-        if exchange.answer_gone:
-            return Remedy.RESTORE_MESSAGE, Remedy.RESTORE
-        return (Remedy.RESTORE,)
+        return (Remedy.RESTORE_MESSAGE, Remedy.RESTORE) if exchange.answer_gone else (Remedy.RESTORE,)
     if removable and (exchange.history or exchange.reply_stands):
         return (Remedy.REMOVE,)
     return ()
@@ -138,11 +125,8 @@ def exchange_as_decided(subject: ReviewSubject, exchange: Exchange) -> Exchange:
 
 async def load_subject(connection: AsyncConnection, decision_id: UUID) -> ReviewSubject | None:
     """The decision under review, or None."""
-    between = uuid_time_bounds(decision_id)
-    if between is None:
-        return None
-    values = {"id": decision_id, "since": between[0], "until": between[1]}
-    row = (await connection.execute(SUBJECT, values)).mappings().first()
+    since, until = uuid_time_bounds(decision_id)
+    row = await first_row(connection, SUBJECT, {"id": decision_id, "since": since, "until": until})
     return ReviewSubject(**{**row, "decision": DecisionKind(row["decision"])}) if row else None
 
 
@@ -169,6 +153,5 @@ async def proposed_remedy(
     subject = await load_subject(connection, decision_id)
     if subject is None:
         return Remedy.NONE
-    return next(
-        iter(offered_remedies(subject, ruling, await load_exchange(connection, subject, now))), Remedy.NONE
-    )
+    offered = offered_remedies(subject, ruling, await load_exchange(connection, subject, now))
+    return offered[0] if offered else Remedy.NONE

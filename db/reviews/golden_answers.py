@@ -10,14 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.reviews import exchanges
-from db.reviews.rulings import (
-    NOTE_CHARS,
-    RULINGS,
-    DecisionGone,
-    Reviewer,
-    ReviewRejected,
-    Ruling,
-)
+from db.reviews.rulings import NOTE_CHARS, RULINGS, DecisionGone, Reviewer, ReviewRejected, Ruling
+from db.rows import first_row
 from worker.model import DecisionKind
 
 KNOWN: Final = sa.text("""
@@ -48,16 +42,11 @@ class KnownAnswer:
 
 async def known_answer(connection: AsyncConnection, decision_id: UUID) -> KnownAnswer | None:
     """The known answer of a decision, or None; show it only to leads and to people who have answered."""
-    row = (await connection.execute(KNOWN, {"decision": decision_id})).mappings().first()
+    row = await first_row(connection, KNOWN, {"decision": decision_id})
     if row is None:
         return None
-    corrected = row["corrected_decision"]
-    return KnownAnswer(
-        ruling=Ruling(row["ruling"]),
-        corrected_decision=DecisionKind(corrected) if corrected else None,
-        note=row["note"],
-        created_by=row["created_by"],
-    )
+    corrected = row["corrected_decision"] and DecisionKind(row["corrected_decision"])
+    return KnownAnswer(**row | {"ruling": Ruling(row["ruling"]), "corrected_decision": corrected})
 
 
 async def set_known_answer(

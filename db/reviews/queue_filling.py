@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.reviews.queues import (
-    Queue,
-    QueueKind,
-    Sample,
-    Stratum,
-    account_parameters,
-)
+from db.reviews.queues import Queue, QueueKind, Sample, Stratum, account_parameters
 from worker.reasons import ReasonFamily, reasons_of
 
 LOOK_BACK: Final = timedelta(days=7)
@@ -81,8 +74,10 @@ async def fill_queue(connection: AsyncConnection, queue: Queue, now: datetime) -
     if locked is None:
         return
     sample = queue.sample
-    if sample is not None and await _is_full(connection, queue.id, sample.most):
-        return
+    if sample is not None:
+        waiting = await connection.execute(OPEN, {"queue": queue.id, "most": sample.most})
+        if waiting.scalar_one() >= sample.most:
+            return
     filled_to: datetime | None = locked[0]
     oldest = now - LOOK_BACK
     if sample is not None and sample.each:
@@ -98,24 +93,11 @@ async def fill_queue(connection: AsyncConnection, queue: Queue, now: datetime) -
     await connection.execute(ADVANCE, {"queue": queue.id, "to": since + OVERLAP})
 
 
-async def _is_full(connection: AsyncConnection, queue_id: UUID, most: int) -> bool:
-    values = {"queue": queue_id, "most": most}
-    return bool((await connection.execute(OPEN, values)).scalar_one() >= most)
-
-
 async def _fill_slice(
     connection: AsyncConnection, queue: Queue, since: datetime, now: datetime
 ) -> datetime | None:
     """Fill from one slice; the time of its last decision, None when there are no more."""
-    values: dict[str, object] = {
-        "queue": queue.id,
-        "since": since,
-        "until": now,
-        "slice": SLICE,
-        "now": now,
-        **account_parameters(queue.accounts),
-        "chance": None,
-    }
+    values = _span_values(queue, since, now, now) | {"slice": SLICE, "chance": None}
     condition, stratum = ESCALATED, "reason_code"
     if queue.sample is not None:
         condition, stratum = SAMPLED, STRATA[queue.sample.per]
@@ -135,18 +117,18 @@ async def _fill_day(
     end = day + timedelta(days=1)
     if end + OVERLAP > now:
         return
-    values = {
-        "queue": queue.id,
-        "since": day,
-        "until": end,
+    values = _span_values(queue, day, end, now) | {
         "seed": sample.seed,
         "each": sample.each,
         "facts": list(FACTS),
-        "now": now,
-        **account_parameters(queue.accounts),
     }
     await connection.execute(sa.text(DAY_OF.format(stratum=STRATA[sample.per])), values)
     await connection.execute(ADVANCE, {"queue": queue.id, "to": end})
+
+
+def _span_values(queue: Queue, since: datetime, until: datetime, now: datetime) -> dict[str, object]:
+    span = {"queue": queue.id, "since": since, "until": until, "now": now}
+    return span | account_parameters(queue.accounts)
 
 
 def _cut(share: float) -> int:

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters
 from db.reviews.rulings import ReviewSource
+from db.rows import Row, all_rows, first_row
 
 ITEM: Final = """
     SELECT i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.golden, i.first_review, i.claimed_until,
@@ -73,7 +74,7 @@ REOPEN: Final = sa.text("""
     FROM queues q, decision_reviews r
     WHERE q.id = i.queue_id AND i.review_id = :review AND r.id = :review AND q.closed_at IS NULL
 """)
-LET_GO: Final = sa.text("""
+RELEASE_LATER: Final = sa.text("""
     UPDATE queue_items i SET claimed_until = :now
     FROM queue_items back, decision_reviews r
     WHERE r.id = :review AND back.id = r.item_id AND back.done_at IS NULL
@@ -82,7 +83,7 @@ LET_GO: Final = sa.text("""
 """)
 """Ends the leases; the reviews stay hidden from the person until the items are dealt again."""
 QUEUE_OF: Final = sa.text("SELECT queue_id FROM queue_items WHERE id = :item")
-NO_SECOND: Final = sa.text("""
+CLOSE_SECOND: Final = sa.text("""
     UPDATE queue_items SET done_at = :now WHERE first_review = :review AND done_at IS NULL
 """)
 
@@ -123,14 +124,13 @@ class HeldItem:
 
 async def held_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The item on a decision that a person holds; a blind or golden one before others."""
-    row = (await connection.execute(HELD, {"decision": decision_id, "person": person_id})).mappings().first()
+    row = await first_row(connection, HELD, {"decision": decision_id, "person": person_id})
     return HeldItem(**row) if row else None
 
 
 async def locked_item(connection: AsyncConnection, decision_id: UUID, person_id: UUID) -> HeldItem | None:
     """The same as ``held_item``, locked until the transaction ends."""
-    values = {"decision": decision_id, "person": person_id}
-    row = (await connection.execute(LOCKED, values)).mappings().first()
+    row = await first_row(connection, LOCKED, {"decision": decision_id, "person": person_id})
     return HeldItem(**row) if row else None
 
 
@@ -138,8 +138,7 @@ async def list_holders(
     connection: AsyncConnection, decision_id: UUID, now: datetime
 ) -> tuple[dict[str, Any], ...]:
     """Who holds items on a decision now, without blind and golden items."""
-    rows = await connection.execute(HOLDERS, {"decision": decision_id, "now": now})
-    return tuple(dict(row) for row in rows.mappings())
+    return await all_rows(connection, HOLDERS, {"decision": decision_id, "now": now})
 
 
 async def items_held_by(
@@ -147,7 +146,7 @@ async def items_held_by(
 ) -> tuple[dict[str, Any], ...]:
     """The items a person holds now, in all queues; ``accounts`` None: every account."""
     values = {"person": person_id, "now": now, "every": accounts is None, "accounts": list(accounts or ())}
-    return tuple(dict(row) for row in (await connection.execute(HELD_BY, values)).mappings())
+    return await all_rows(connection, HELD_BY, values)
 
 
 async def hidden_decisions(connection: AsyncConnection, person_id: UUID) -> frozenset[UUID]:
@@ -169,14 +168,14 @@ async def settle_items(
     now: datetime,
 ) -> None:
     """Close the item a review answers and items it makes unnecessary; queue a second reading where due."""
+    values: Row = {"decision": decision_id, "review": review_id, "person": person_id, "now": now}
     if answered is not None:
-        await connection.execute(ANSWER, {"item": answered.item_id, "review": review_id, "now": now})
+        values["item"] = answered.item_id
+        await connection.execute(ANSWER, values)
         if answered.hides_reviews:
             return
         if is_drawn(review_id, answered.second_share):
-            values = {"item": answered.item_id, "review": review_id, "person": person_id, "now": now}
             await connection.execute(SECOND, values)
-    values = {"decision": decision_id, "review": review_id, "person": person_id, "now": now}
     await connection.execute(SETTLE, values)
 
 
@@ -186,9 +185,8 @@ async def reopen_items(connection: AsyncConnection, review_id: UUID, now: dateti
     The person holds the answered item again, and releases items dealt after it in the same queue. A blind
     item waits for another person, because this one has seen the first review since.
     """
-    await connection.execute(REOPEN, {"review": review_id, "now": now})
-    await connection.execute(LET_GO, {"review": review_id, "now": now})
-    await connection.execute(NO_SECOND, {"review": review_id, "now": now})
+    for statement in (REOPEN, RELEASE_LATER, CLOSE_SECOND):
+        await connection.execute(statement, {"review": review_id, "now": now})
 
 
 async def queue_of(connection: AsyncConnection, item_id: int) -> UUID:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.reviews.queues import DEALT_TO, account_parameters
+from db.rows import all_rows
 
 LOADS: Final = sa.text(f"""
     SELECT i.queue_id,
@@ -59,7 +60,6 @@ class QueueLoad:
     Attributes:
         waiting: open and not held, for any reviewer.
         for_you: of these, the items that this person can be dealt.
-        held: open and held now.
         done_today: answered since midnight, UTC.
         skipped: open and skipped by this person, without blind items.
         oldest: creation time of the oldest open decision.
@@ -72,7 +72,7 @@ class QueueLoad:
     done_today: int = 0
     skipped: int = 0
     oldest: datetime | None = None
-    holders: tuple[ItemHolder, ...] = field(default_factory=tuple)
+    holders: tuple[ItemHolder, ...] = ()
 
     @property
     def for_others(self) -> int:
@@ -91,11 +91,9 @@ async def load_counts(
         **account_parameters(accounts),
     }
     holders: dict[UUID, list[ItemHolder]] = {}
-    for row in (await connection.execute(HOLDERS, values)).mappings():
-        found = dict(row)
-        holders.setdefault(found.pop("queue_id"), []).append(ItemHolder(**found))
-    counted = [dict(row) for row in (await connection.execute(LOADS, values)).mappings()]
+    for row in await all_rows(connection, HOLDERS, values):
+        holders.setdefault(row.pop("queue_id"), []).append(ItemHolder(**row))
     return {
         (queue_id := row.pop("queue_id")): QueueLoad(**row, holders=tuple(holders.get(queue_id, ())))
-        for row in counted
+        for row in await all_rows(connection, LOADS, values)
     }

@@ -1,4 +1,4 @@
-"""Queues: their definition, new_queue and closing, and adding decisions."""
+"""Queues: their definition, opening and closing them, and adding decisions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db.identifiers import uuid_at
 from db.review_tables import queues
 from db.reviews.rulings import ReviewRejected
+from db.rows import Row, all_rows, changed_rows, first_row
 
 
 class QueueKind(StrEnum):
@@ -46,9 +47,7 @@ class Sample:
     Attributes:
         share: 0..1 of all decisions; 0 when ``each`` is set.
         each: number per stratum and whole day, UTC; 0 when ``share`` is set.
-        per: the stratum.
         most: filling pauses while this many items are open.
-        seed: any whole number.
     """
 
     share: float = 0.0
@@ -76,7 +75,6 @@ class NewQueue:
 
     Attributes:
         sample: how to draw; required for kind sample, forbidden for others.
-        lease_s: duration of a claim.
         golden_share: 0..1, how often a golden item is dealt.
         second_share: 0..1, how often an answer gets a blind second reading.
     """
@@ -103,11 +101,7 @@ class NewQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """A stored queue.
-
-    Attributes:
-        accounts: the accounts it is filled from and shown for; None for every account.
-    """
+    """A stored queue; ``accounts``: the accounts it is filled from and shown for; None for every account."""
 
     id: UUID
     name: str
@@ -154,12 +148,12 @@ ADD: Final = sa.text("""
 async def list_open_queues(connection: AsyncConnection) -> tuple[Queue, ...]:
     """Open queues, in the order they were opened."""
     query = sa.select(queues).where(queues.c.closed_at.is_(None)).order_by(queues.c.created_at, queues.c.name)
-    return tuple(_queue(row) for row in (await connection.execute(query)).mappings())
+    return tuple(_queue(row) for row in await all_rows(connection, query))
 
 
 async def get_queue(connection: AsyncConnection, queue_id: UUID) -> Queue | None:
     """A queue by its id, closed or not."""
-    row = (await connection.execute(sa.select(queues).where(queues.c.id == queue_id))).mappings().first()
+    row = await first_row(connection, sa.select(queues).where(queues.c.id == queue_id))
     return _queue(row) if row else None
 
 
@@ -198,7 +192,7 @@ async def create_queue(
 
 async def close_queue(connection: AsyncConnection, queue_id: UUID, now: datetime) -> bool:
     """Close a queue, so that its items are no longer dealt; False when it was already closed."""
-    return bool((await connection.execute(CLOSE, {"queue": queue_id, "now": now})).rowcount)
+    return bool(await changed_rows(connection, CLOSE, {"queue": queue_id, "now": now}))
 
 
 async def add_decisions(
@@ -222,7 +216,7 @@ async def add_decisions(
         "now": now,
         **account_parameters(accounts),
     }
-    return (await connection.execute(ADD, values)).rowcount
+    return await changed_rows(connection, ADD, values)
 
 
 def account_parameters(accounts: Sequence[str] | None) -> dict[str, object]:
@@ -237,13 +231,11 @@ def _definition(sample: Sample | None) -> dict[str, Any]:
     return {**amount, "per": str(sample.per), "most": sample.most, "seed": sample.seed}
 
 
-def _queue(row: Any) -> Queue:
-    values = dict(row)
-    definition = values.pop("definition")
+def _queue(row: Row) -> Queue:
+    definition, kind = row.pop("definition"), QueueKind(row.pop("kind"))
     accounts = definition.pop("accounts", None)
-    kind = QueueKind(values["kind"])
     sample = None
     if kind is QueueKind.SAMPLE:
         sample = Sample(**{**definition, "per": Stratum(definition.get("per", ""))})
     limits = None if accounts is None else tuple(accounts)
-    return Queue(**{**values, "kind": kind, "sample": sample, "accounts": limits})
+    return Queue(**row, kind=kind, sample=sample, accounts=limits)

@@ -12,41 +12,30 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.decisions import QUARANTINE
 from db.outbox import LOCK_WITH_TIMEOUT
-from db.reviews.exchanges import (
-    ReviewSubject,
-    exchange_as_decided,
-    load_exchange,
-    offered_remedies,
-)
-from db.reviews.rulings import (
-    UNDO_WINDOW,
-    Effect,
-    Remedy,
-    Review,
-    ReviewRejected,
-    Ruling,
-)
+from db.reviews.exchanges import ReviewSubject, exchange_as_decided, load_exchange, offered_remedies
+from db.reviews.rulings import UNDO_WINDOW, Effect, Remedy, Review, ReviewRejected, Ruling
 
-UNSEAL: Final = sa.text("""
-    WITH gone AS (
+LINE: Final = "user_id, conversation_id, message_id, decision_id, role, text, created_at"
+"""The columns that the tables of history and quarantine share."""
+UNSEAL: Final = sa.text(f"""
+    WITH moved AS (
         DELETE FROM quarantine WHERE decision_id = :id AND expires_at > :now AND role = ANY(:roles)
-        RETURNING id, user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at
-    ), back AS (
-        INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
-        SELECT user_id, conversation_id, message_id, decision_id, role, text, created_at FROM gone ORDER BY id
+        RETURNING id, {LINE}, expires_at
+    ), inserted AS (
+        INSERT INTO messages ({LINE})
+        SELECT {LINE} FROM moved ORDER BY id
     )
-    SELECT min(expires_at) FROM gone
+    SELECT min(expires_at) FROM moved
 """)
-SEAL: Final = sa.text("""
-    WITH gone AS (
+SEAL: Final = sa.text(f"""
+    WITH moved AS (
         DELETE FROM messages
         WHERE user_id = :user_id AND conversation_id = :conversation_id AND decision_id = :id
-        RETURNING id, user_id, conversation_id, message_id, decision_id, role, text, created_at
+        RETURNING id, {LINE}
     )
-    INSERT INTO quarantine (
-        user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
-    SELECT user_id, conversation_id, message_id, decision_id, role, text, created_at, :expires_at
-    FROM gone ORDER BY id
+    INSERT INTO quarantine ({LINE}, expires_at)
+    SELECT {LINE}, :expires_at
+    FROM moved ORDER BY id
 """)
 BLOCK_RELAYS: Final = sa.text(LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock"))
 """Blocks relays, so that an unsent reply or retraction stays unsent until this transaction ends. A frozen

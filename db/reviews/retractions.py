@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,15 +11,15 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.outbox import LOCK_WITH_TIMEOUT
-from db.pool import Pool, PoolConnection, checkout
+from db.outbox import LOCK_WITH_TIMEOUT, LockedBatch
+from db.pool import Pool, checkout
 
 IS_DUE: Final = """
     SELECT EXISTS (
         SELECT FROM retractions WHERE delivered_at IS NULL AND cancelled_at IS NULL AND not_before <= %s)
 """
 DUE: Final = """
-    SELECT id AS retraction_id, user_id, event_id, decision_id, review_id, conversation_id, message_id, scope,
+    SELECT id AS row_id, user_id, event_id, decision_id, review_id, conversation_id, message_id, scope,
            created_at
     FROM retractions WHERE delivered_at IS NULL AND cancelled_at IS NULL AND not_before <= %s
     ORDER BY not_before, id LIMIT %s
@@ -31,7 +31,7 @@ SET_DELIVERED: Final = "UPDATE retractions SET delivered_at = %s WHERE id = ANY(
 class Retraction:
     """A request to the channel to remove a reply."""
 
-    retraction_id: int
+    row_id: int
     user_id: str
     event_id: str
     decision_id: UUID
@@ -42,20 +42,10 @@ class Retraction:
     created_at: datetime
 
 
-class DueRetractions:
-    """Retractions whose undo window is over, locked by one relay."""
-
-    def __init__(self, connection: PoolConnection, retractions: tuple[Retraction, ...]) -> None:
-        self._connection = connection
-        self.retractions = retractions
-
-    async def delivered(self, ids: Sequence[int], at: datetime) -> None:
-        """Record that retractions were put on the stream."""
-        await self._connection.execute(SET_DELIVERED, (at, list(ids)))
-
-
 @asynccontextmanager
-async def due_retractions(source: Pool, now: datetime, limit: int) -> AsyncIterator[DueRetractions | None]:
+async def due_retractions(
+    source: Pool, limit: int, now: datetime
+) -> AsyncIterator[LockedBatch[Retraction] | None]:
     """Due retractions, in one transaction under the outbox's lock, which an undo takes too.
 
     None while a relay or an undo holds the lock. Without due retractions it costs one index lookup.
@@ -63,7 +53,7 @@ async def due_retractions(source: Pool, now: datetime, limit: int) -> AsyncItera
     async with checkout(source) as connection:
         row = await (await connection.execute(IS_DUE, (now,))).fetchone()
         if not (row and row[0]):
-            yield DueRetractions(connection, ())
+            yield LockedBatch[Retraction](connection, (), SET_DELIVERED)
             return
         async with connection.transaction():
             row = await (await connection.execute(LOCK_WITH_TIMEOUT)).fetchone()
@@ -72,4 +62,4 @@ async def due_retractions(source: Pool, now: datetime, limit: int) -> AsyncItera
                 return
             async with connection.cursor(row_factory=class_row(Retraction)) as cursor:
                 rows = await (await cursor.execute(DUE, (now, limit))).fetchall()
-            yield DueRetractions(connection, tuple(rows))
+            yield LockedBatch(connection, rows, SET_DELIVERED)

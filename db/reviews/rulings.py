@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.rows import all_rows, first_row
 from worker.errors import RejectedError
 from worker.model import DecisionKind
 
@@ -34,40 +35,33 @@ RULINGS: Final = (Ruling.AGREE, Ruling.OVERTURN, Ruling.UNSURE)
 
 
 class RulingReason(StrEnum):
-    """The reason of a ruling; stored, never renamed."""
+    """The reason of a ruling with its label; stored, never renamed."""
 
-    RULE_TOO_BROAD = "RULE_TOO_BROAD"
-    RULE_MISSED = "RULE_MISSED"
-    MODERATION_TOO_STRICT = "MODERATION_TOO_STRICT"
-    MODERATION_MISSED = "MODERATION_MISSED"
-    CONTEXT_MATTERS = "CONTEXT_MATTERS"
-    WRONG_FACTS = "WRONG_FACTS"
-    MISSING_KNOWLEDGE = "MISSING_KNOWLEDGE"
-    OFF_TOPIC = "OFF_TOPIC"
-    BAD_TONE = "BAD_TONE"
-    SHOULD_ANSWER = "SHOULD_ANSWER"
-    SHOULD_ESCALATE = "SHOULD_ESCALATE"
-    POLICY_CHANGED = "POLICY_CHANGED"
-    CORRECT = "CORRECT"
-    OTHER = "OTHER"
+    label: str
+
+    def __new__(cls, code: str, label: str = "") -> Self:
+        """A reason with its stored code."""
+        member = str.__new__(cls, code)
+        member._value_, member.label = code, label
+        return member
+
+    RULE_TOO_BROAD = "RULE_TOO_BROAD", "a rule matched a harmless text"
+    RULE_MISSED = "RULE_MISSED", "a rule should have matched and did not"
+    MODERATION_TOO_STRICT = "MODERATION_TOO_STRICT", "moderation flagged a harmless text"
+    MODERATION_MISSED = "MODERATION_MISSED", "moderation missed a harmful text"
+    CONTEXT_MATTERS = "CONTEXT_MATTERS", "the conversation changes the meaning"
+    WRONG_FACTS = "WRONG_FACTS", "the reply states something false"
+    MISSING_KNOWLEDGE = "MISSING_KNOWLEDGE", "the documents do not contain the answer"
+    OFF_TOPIC = "OFF_TOPIC", "the reply does not answer the question"
+    BAD_TONE = "BAD_TONE", "the reply is correct, but its tone is wrong"
+    SHOULD_ANSWER = "SHOULD_ANSWER", "the AI could have answered"
+    SHOULD_ESCALATE = "SHOULD_ESCALATE", "a person should have answered"
+    POLICY_CHANGED = "POLICY_CHANGED", "correct then, wrong under today's rules"
+    CORRECT = "CORRECT", "the decision is correct"
+    OTHER = "OTHER", "something else, explained in the note"
 
 
-RULING_REASONS: Final[dict[RulingReason, str]] = {
-    RulingReason.RULE_TOO_BROAD: "a rule matched a harmless text",
-    RulingReason.RULE_MISSED: "a rule should have matched and did not",
-    RulingReason.MODERATION_TOO_STRICT: "moderation flagged a harmless text",
-    RulingReason.MODERATION_MISSED: "moderation missed a harmful text",
-    RulingReason.CONTEXT_MATTERS: "the conversation changes the meaning",
-    RulingReason.WRONG_FACTS: "the reply states something false",
-    RulingReason.MISSING_KNOWLEDGE: "the documents do not contain the answer",
-    RulingReason.OFF_TOPIC: "the reply does not answer the question",
-    RulingReason.BAD_TONE: "the reply is correct, but its tone is wrong",
-    RulingReason.SHOULD_ANSWER: "the AI could have answered",
-    RulingReason.SHOULD_ESCALATE: "a person should have answered",
-    RulingReason.POLICY_CHANGED: "correct then, wrong under today's rules",
-    RulingReason.CORRECT: "the decision is correct",
-    RulingReason.OTHER: "something else, explained in the note",
-}
+RULING_REASONS: Final = {reason: reason.label for reason in RulingReason}
 
 
 class Remedy(StrEnum):
@@ -180,20 +174,20 @@ LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id =
 
 async def list_reviews(connection: AsyncConnection, decision_id: UUID) -> tuple[Review, ...]:
     """All reviews of a decision, oldest first, including withdrawn ones."""
-    rows = await connection.execute(OF_DECISION, {"decision": decision_id})
-    return tuple(review_from_row(row) for row in rows.mappings())
+    rows = await all_rows(connection, OF_DECISION, {"decision": decision_id})
+    return tuple(review_from_row(row) for row in rows)
 
 
 async def get_review(connection: AsyncConnection, review_id: UUID) -> Review | None:
     """A review by its id, or None."""
-    row = (await connection.execute(ONE, {"review": review_id})).mappings().first()
+    row = await first_row(connection, ONE, {"review": review_id})
     return review_from_row(row) if row else None
 
 
 async def undoable_review(connection: AsyncConnection, person_id: UUID, now: datetime) -> Review | None:
     """The newest review that a person may still withdraw, or None."""
     values = {"person": person_id, "since": now - UNDO_WINDOW}
-    row = (await connection.execute(RECENT, values)).mappings().first()
+    row = await first_row(connection, RECENT, values)
     return review_from_row(row) if row else None
 
 

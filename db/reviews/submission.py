@@ -9,13 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_at
-from db.reviews import (
-    exchanges,
-    golden_answers,
-    queue_items,
-    remedies,
-    rulings,
-)
+from db.reviews import exchanges, golden_answers, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.queue_items import HeldItem
@@ -42,12 +36,10 @@ class Submission:
     Attributes:
         reason: required with ``overturn``.
         corrected: the decision that would have been right; only with ``overturn``.
-        remedy: what to change in the stored exchange.
         source: ``page``, ``bulk`` or ``cli``; a page's becomes ``queue``, ``blind`` or ``golden`` when its
             person holds the decision in a queue.
         seen: the newest review on the person's page, None when there was none; for a held item, which shows
             no reviews, any identifier made when the page was made.
-        job_id: the bulk job it belongs to.
     """
 
     decision_id: UUID
@@ -64,12 +56,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReview:
-    """A review that was stored.
-
-    Attributes:
-        item: the queue item it answers, or None.
-        known: the known answer, when it was a golden item.
-    """
+    """A review that was stored; ``known``: the known answer, when it was a golden item."""
 
     review: Review
     item: HeldItem | None
@@ -106,7 +93,9 @@ async def submit_review(connection: AsyncConnection, submission: Submission, now
     if subject is None:
         raise DecisionGone(f"decision: expected the id of a stored one, got {submission.decision_id}")
     _check(submission, subject)
-    held = await _held(connection, submission)
+    person, held = submission.reviewer.person_id, None
+    if submission.source is ReviewSource.PAGE and person is not None:
+        held = await queue_items.locked_item(connection, submission.decision_id, person)
     source = held.source if held else submission.source
     review_id = uuid_at(now)
     if source is ReviewSource.GOLDEN:
@@ -121,7 +110,6 @@ async def submit_review(connection: AsyncConnection, submission: Submission, now
     await append_review(connection, review_columns(subject, submission.reviewer, review_id, now) | columns)
     if source is not ReviewSource.GOLDEN:
         await update_review_state(connection, subject, review_id, now)
-    person = submission.reviewer.person_id
     await queue_items.settle_items(
         connection, subject.id, review_id=review_id, answered=held, person_id=person, now=now
     )
@@ -192,9 +180,3 @@ def _stale(seen: UUID | None, before: UUID | None, held: HeldItem | None) -> boo
     if before is None or seen == before or (held is not None and held.hides_reviews):
         return False
     return held is None or seen is None or before > seen  # UUIDv7 sort by time
-
-
-async def _held(connection: AsyncConnection, submission: Submission) -> HeldItem | None:
-    if submission.source is not ReviewSource.PAGE or submission.reviewer.person_id is None:
-        return None
-    return await queue_items.locked_item(connection, submission.decision_id, submission.reviewer.person_id)

@@ -8,12 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_at
-from db.reviews import (
-    exchanges,
-    queue_items,
-    remedies,
-    rulings,
-)
+from db.reviews import exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.remedies import UndoTooLate
 from db.reviews.rulings import (
@@ -45,7 +40,7 @@ async def withdraw_review(
     await lock_review_state(connection, subject, mine, now)
     review = await rulings.get_review(connection, review_id)
     assert review is not None  # reviews are never deleted
-    _may_undo(review, reviewer, now)
+    _check_may_undo(review, reviewer, now)
     effect = await remedies.undo_remedy(connection, subject, review, now)
     row = review_columns(subject, reviewer, mine, now)
     change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
@@ -57,7 +52,7 @@ async def withdraw_review(
     return stored
 
 
-def _may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:
+def _check_may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:
     if not review.is_by(reviewer):
         raise ReviewRejected(f"undo: expected a review of your own, got one by {review.person}")
     if not review.standing:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
-from db.audit.decision_list import CursorRejected
+from db.audit.cursor import CursorRejected
 from db.reviews import queue_items
 from review.access import Right
 from review.http.visit import Refused, Visit

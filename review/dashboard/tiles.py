@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from db.audit.decision_list import RunEvent
+from db.figures.statements import RunEvent
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
 from review.wording import amount, decision_label, percent

@@ -10,7 +10,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.audit import decision_context, erased, neighbours, settings_snapshot, similar
+from db.audit import decision_context, decision_list, erased, settings_snapshot, similar
 from db.audit.decision_context import DecisionRow, Sealed
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
@@ -162,8 +162,8 @@ async def _list_position(visit: Visit, connection: AsyncConnection, row: Decisio
     return ListPosition(
         query=wanted.query(),
         link_query=urlencode({"from": wanted.query()}),
-        newer=await neighbours.newer_decision(connection, filters, row),
-        older=await neighbours.older_decision(connection, filters, row),
+        newer=await decision_list.newer_decision(connection, filters, row),
+        older=await decision_list.older_decision(connection, filters, row),
     )
 
 

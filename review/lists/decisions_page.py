@@ -11,11 +11,8 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
-from db.audit.decision_list import (
-    CursorRejected,
-    DecisionCount,
-    DecisionPage,
-)
+from db.audit.cursor import OLDEST, CursorRejected
+from db.audit.decision_list import DecisionCount, DecisionPage
 from db.audit.saved_views import SavedView
 from db.reviews import queue_items
 from review.access import Right
@@ -103,5 +100,5 @@ def _form(visit: Visit, wanted: ListQuery) -> dict[str, Any]:
         "fields": FIELDS,
         "reasons": NAMES,
         "may_export": visit.may(Right.EXPORT),
-        "OLDEST": decision_list.OLDEST,
+        "OLDEST": OLDEST,
     }

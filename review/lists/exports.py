@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from db import jobs
 from db.audit import decision_list, export_rows
-from db.audit.decision_list import SearchRow
+from db.audit.search import SearchRow
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from db.audit.decision_list import ReviewFilter, RunEvent
+from db.audit.filters import ReviewFilter
+from db.figures.statements import RunEvent
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import Parser

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from db.audit.decision_list import ANY_STAGE
+from db.audit.snapshot_filters import ANY_STAGE
 from review import reason_labels
 from review.lists.moments import moment
 from worker.model import STAGES, StageOutcome

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from review import reason_labels
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filter_parsers import BadValue, ParseContext

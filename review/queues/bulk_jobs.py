@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection

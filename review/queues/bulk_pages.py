@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from db import access_log, jobs
 from db.access_log import LoggedAction
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from db.identifiers import uuid_at
 from db.jobs import JobKind
 from db.review_store import AsyncConnection

@@ -6,7 +6,7 @@ local id, lane, ownership, keep_bytes = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV
 local grants = {}
 redis.call('XACK', stream, group, id)
 redis.call('XDEL', stream, id)
-redis.call('HDEL', starts_key, id)
+forget_starts(id)
 redis.call('ZREM', lane_key(lane), padded(id))
 if redis.call('HGET', owner_key, lane) == ownership then
   if ARGV[7] == '1' then

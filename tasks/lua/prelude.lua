@@ -10,7 +10,7 @@
 --   owner            hash   lane -> "<worker> <token>"
 --   owned:<worker>   set    lanes of one worker
 --   ready            set    lanes that hold entries and have no owner
---   starts           hash   entry id -> how often it was granted
+--   starts           hash   entry id -> how often it was granted; "<entry id> begun" -> see BEGIN
 --   token            string counter that fences one ownership from the next
 --   vanished         string counter of entries that another client deleted from the stream
 local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
@@ -25,6 +25,10 @@ end
 local function unpadded(member)
   local ms, seq = string.match(member, '^0*(%d+)%-0*(%d+)$')
   return ms .. '-' .. seq
+end
+
+local function forget_starts(id)
+  redis.call('HDEL', starts_key, id, id .. ' begun')
 end
 
 local function lane_key(lane)
@@ -96,7 +100,7 @@ local function take(lane, ownership, keep_bytes, out)
     end
     redis.call('ZREM', lane_key(lane), member)
     redis.call('XACK', stream, group, id)
-    redis.call('HDEL', starts_key, id)
+    forget_starts(id)
     redis.call('INCR', prefix .. 'vanished')
   end
 end

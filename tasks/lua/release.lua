@@ -7,7 +7,9 @@ for i = 3, #ARGV, 2 do
     disown(lane, me)
     local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
     if head then
-      redis.call('HINCRBY', starts_key, unpadded(head), -1)
+      local id = unpadded(head)
+      redis.call('HINCRBY', starts_key, id, -1)
+      redis.call('HDEL', starts_key, id .. ' begun')
       redis.call('SADD', ready_key, lane)
     end
     released = released + 1

@@ -17,7 +17,7 @@ for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, sta
     end
   else
     redis.call('XACK', stream, group, id)
-    redis.call('HDEL', starts_key, id)
+    forget_starts(id)
     redis.call('INCR', prefix .. 'vanished')
   end
 end

@@ -21,9 +21,10 @@ from tests.support.browser.world import World, world
 @pytest.fixture(scope="package")
 def quiet() -> Iterator[None]:
     """The engine's canonical lines are hundreds here; a failed test shows warnings only."""
+    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("warning"))
     yield
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 @pytest.fixture(scope="package")

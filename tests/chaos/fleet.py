@@ -217,7 +217,7 @@ class Fleet:
 
 
 def until(condition: Callable[[], Value], what: str) -> Value:
-    """The first true value of a condition; servers that are away count as not yet."""
+    """The first true value of a condition; unreachable servers count as not yet."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(RedisError, psycopg.OperationalError):
@@ -240,7 +240,7 @@ def seed_account(database_url: str) -> None:
 
 
 def broken_laws(fleet: Fleet) -> list[str]:
-    """Every law that does not hold now, in words; none when all is well."""
+    """A sentence for each law that does not hold now."""
     return [*_conservation(fleet), *_order(fleet), *_replies(fleet)]
 
 

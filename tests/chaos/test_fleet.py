@@ -1,4 +1,4 @@
-"""A fleet under fire: whatever dies, every event is decided once, in order, and answered at most once."""
+"""A fleet under failures: every event is decided once, in order, and answered at most once."""
 
 from __future__ import annotations
 

@@ -11,16 +11,11 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
-from db.audit.decision_list import (
-    OLDEST,
-    CursorRejected,
-    DecisionCount,
-    DecisionPage,
-    Filters,
-    Patience,
-    ReviewFilter,
-    RunEvent,
-)
+from db.audit.cursor import OLDEST, CursorRejected
+from db.audit.decision_list import DecisionCount, DecisionPage
+from db.audit.filters import Filters, ReviewFilter
+from db.audit.search import Patience
+from db.figures.statements import RunEvent
 from tests.support.auditing import ago, assessed, decided, queued, reviewed, staged, store
 from tests.support.reviewing import add_person
 from worker.model import (

@@ -157,7 +157,7 @@ async def test_a_decision_waits_for_a_burial_under_way(
     """The other way round."""
     event = entry_of("e")
     statement = dead_letters.BURY_EVENT.format(key=dead_letters.KEY)
-    values = dead_letters._values(letter(event), event)
+    values = dead_letters._values(letter(event)) | {"user_id": event.user_id, "event_id": event.event_id}
     async with source.connection() as rival:
         async with rival.transaction(force_rollback=not commits):
             await rival.execute(statement.encode(), values)

@@ -52,7 +52,7 @@ async def publish(redis: Redis, events: int, conversations: int) -> dict[str, li
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Return when a condition holds; a server that is away counts as not yet."""
+    """Return when a condition holds; an unreachable server counts as not yet."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
@@ -155,7 +155,7 @@ async def test_no_more_lanes_run_than_the_limit_allows(redis: Redis) -> None:
 
 
 async def test_nothing_is_admitted_while_something_that_all_need_is_down(redis: Redis) -> None:
-    """``may_admit`` is asked before every READ."""
+    """``may_admit`` is called before every READ."""
     recorder, asked = Recorder(), 0
 
     def may_admit() -> bool:

@@ -1,4 +1,4 @@
-"""A Redis without free memory: workers start and drain it, replies leave, publishers are told."""
+"""A Redis without free memory: workers start and drain it, replies leave, publishers get an error."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ async def test_a_reply_that_cannot_be_added_leaves_nothing_behind_and_no_later_r
 
 
 async def test_replies_wait_when_the_reserve_is_used_up_too(redis: Redis, replies: OnceStream) -> None:
-    """A reply stream that nobody reads cannot grow for ever; the outbox keeps what is not sent."""
+    """A reply stream without a reader cannot grow without limit; the outbox keeps unsent replies."""
     stock(redis)
     fill(redis, 1 + RESERVE + 0.05)
     async with replies.lease() as lease:

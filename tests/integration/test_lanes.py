@@ -216,7 +216,7 @@ async def test_finish_may_be_repeated_when_its_reply_was_lost(redis: Redis, work
 async def test_a_repeated_finish_that_releases_does_not_take_the_lane_from_its_next_owner(
     redis: Redis, worker: NewWorker
 ) -> None:
-    """Once released, the lane belongs to whoever took it."""
+    """After a release, the lane belongs to the worker that takes it."""
     a, b = await worker("a"), await worker("b")
     ids = await publish(redis, event("c", 1), event("c", 2))
     first = await only_grant(a)
@@ -399,6 +399,27 @@ async def test_a_release_on_drain_is_no_start(redis: Redis, worker: NewWorker) -
     assert (grant.entry_id, grant.starts) == (entry_id, 1)
 
 
+async def test_runs_of_an_entry_granted_too_often_are_counted_until_it_ends(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """The death of the worker keeps the count, a release resets it, the end of the entry removes it."""
+    a, b = await worker("a"), await worker("b")
+    await publish(redis, event("c"))
+    first = await only_grant(a)
+    counts = [await a.begin_run(first.entry_id)]
+    await die(redis, "a")
+    await b.reap()
+    second = await only_grant(b)
+    counts.append(await b.begin_run(first.entry_id))
+    await b.release([second])
+    third = await only_grant(b)
+    counts.append(await b.begin_run(first.entry_id))
+    await finish(b, third)
+
+    assert counts == [1, 2, 1]
+    assert await is_empty(redis)
+
+
 async def test_a_lost_read_reply_is_recovered_and_is_no_start(redis: Redis, worker: NewWorker) -> None:
     """What Redis counts as ours and we do not run is given back; what we run is kept."""
     a = await worker("a")
@@ -431,7 +452,7 @@ async def test_a_lost_read_reply_is_recovered_even_when_an_older_ownership_of_th
 async def test_leaving_gives_everything_back_and_the_consumer_goes_when_its_entries_are_done(
     redis: Redis, worker: NewWorker
 ) -> None:
-    """Nobody waits for the heartbeat of a worker that said goodbye, and no consumer is left behind."""
+    """After a worker has left, no worker waits for its heartbeat, and its consumer is removed."""
     a, b = await worker("a"), await worker("b")
     await publish(redis, event("c"))
     await only_grant(a)
@@ -558,7 +579,7 @@ async def test_an_entry_without_data_runs_in_a_lane_of_its_own(redis: Redis, wor
 async def test_what_is_no_event_runs_in_a_lane_of_its_own(
     redis: Redis, worker: NewWorker, payload: bytes
 ) -> None:
-    """A payload that cannot tell its conversation delays nobody and is handed out as it came."""
+    """A payload without a readable conversation delays no other entry and is granted unchanged."""
     lanes = await worker("a")
     ids = await publish(redis, payload, event("c"), payload)
     grants = {grant.entry_id: grant for grant in (await lanes.read(10)).grants}

@@ -1,4 +1,4 @@
-"""Postgres that answers and does not work: no event is buried for it, no model is paid, one line says so."""
+"""Postgres that answers but refuses writes: no event is buried, no model is called, one line reports it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
 import pytest
 import structlog
 from psycopg.sql import SQL, Identifier
+from redis import Redis
 
 from cli.stack import Stack
 from db.pool import Pool, checkout, create_pool
 from sandbox.server import SandboxHandle
 from tasks import handler
+from tasks.publish import publish
 from tests.conftest import create_database, database_at
 from tests.support.running import Running, eventually, running
 from worker.errors import StorageUnavailable
@@ -120,7 +123,7 @@ def test_a_read_only_postgres_stops_admission_and_costs_no_model_call(engine: Ru
 
 @pytest.mark.parametrize("code", ["23514", "53100", "P0001", "XX000"])
 def test_a_postgres_that_refuses_every_decision_buries_none(engine: Running, code: str) -> None:
-    """Whatever it says: an event is poison only if a harmless decision can be stored."""
+    """Whichever error it gives: an event is poison only if a harmless decision can be stored."""
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="true")
     with structlog.testing.capture_logs() as lines:
@@ -136,12 +139,30 @@ def test_a_postgres_that_refuses_every_decision_buries_none(engine: Running, cod
     assert letters(engine) == []
 
 
+@pytest.mark.parametrize(("runs", "ends_as"), [(0, "a decision"), (1, "a decision"), (2, "poison")])
+def test_an_entry_granted_too_often_is_poison_only_after_two_more_runs(
+    url: str, redis_url: str, sandbox: SandboxHandle, runs: int, ends_as: str
+) -> None:
+    """Workers killed in one outage may never have run it; an entry that kills each worker must end."""
+    body = {"event_id": "e", "user_id": "u", "scope": "chat", "conversation_id": "c", "message_id": "m"}
+    body |= {"author_id": "a", "text": QUESTION, "created_at": datetime.now(UTC).isoformat()}
+    with Redis.from_url(redis_url) as redis:
+        entry_id = publish(redis, body)
+        redis.hset("{hushgate:events}:starts", mapping={entry_id: 100, f"{entry_id} begun": runs})
+    with running(url, redis_url, sandbox) as engine:
+        eventually(lambda: engine.redis.xlen("hushgate:events") == 0, "its end")
+        letter = next((each["reason_code"] for each in letters(engine)), "a decision")
+
+        assert letter == ends_as
+        assert engine.redis.hlen("{hushgate:events}:starts") == 0
+
+
 @pytest.mark.parametrize("code", ["22003", "54000", "XX001", "57014", "ZZ999"])
 def test_an_event_that_alone_always_fails_ends_as_poison(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own fault soon, an unclear one after ``LONGEST_ALONE_S``; its neighbours are decided meanwhile."""
-    monkeypatch.setattr(handler, "LONGEST_ALONE_S", 1.0, raising=False)
+    """Its own fault soon, an unclear one after ``LONGEST_OWN_FAILURE_S``; others are decided meanwhile."""
+    monkeypatch.setattr(handler, "LONGEST_OWN_FAILURE_S", 1.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     engine.publish(user_id, "the cause", event_id=f"cause-{code}")
@@ -159,7 +180,7 @@ def test_an_event_that_fails_for_the_server_s_fault_alone_is_never_buried(
     engine: Running, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No input can cause these, so it waits as long as it takes."""
-    monkeypatch.setattr(handler, "LONGEST_ALONE_S", 0.0, raising=False)
+    monkeypatch.setattr(handler, "LONGEST_OWN_FAILURE_S", 0.0, raising=False)
     user_id = engine.account(ai_control_enabled=False)
     refuse(engine.url, code, when="NEW.message_text = 'the cause'")
     with structlog.testing.capture_logs() as lines:

@@ -89,7 +89,7 @@ def test_reviews_are_appended_and_the_state_follows(database_url: str) -> None:
 
 
 def test_a_second_review_of_the_same_person_withdraws_their_first(database_url: str) -> None:
-    """One standing review a person and decision; what was said before stays readable."""
+    """One standing review a person and decision; earlier reviews stay readable."""
     decided = ignored()
     record(database_url, decided)
     by = reviewer(database_url)
@@ -370,7 +370,7 @@ def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str,
                 removing = asyncio.create_task(remove())
                 done, _ = await asyncio.wait({removing}, timeout=0.5)
                 assert not done
-                await batch.delivered([each.outbox_id for each in batch.replies], NOW)
+                await batch.delivered([each.row_id for each in batch.rows], NOW)
             await removing
 
     asyncio.run(run())

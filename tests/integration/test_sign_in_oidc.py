@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from db.people import invitations, records, sessions
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
-from db.review_tables import people
+from db.people.tables import people
 from tests.integration.test_invitations import invited
 from tests.integration.test_sign_in import link_for
 from tests.support import identity_provider

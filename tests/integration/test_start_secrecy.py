@@ -49,6 +49,7 @@ def test_refused_settings_are_not_quoted(name: str, value: str) -> None:
     assert "zqx" not in done.stderr + done.stdout
 
 
+@pytest.mark.usefixtures("restored_logging")
 @pytest.mark.parametrize(
     "url",
     [

@@ -155,7 +155,7 @@ async def test_a_month_without_partition_gets_one(source: Pool, database_url: st
 async def test_a_right_that_is_missing_is_an_outage_and_no_fault_of_the_event(
     source: Pool, database_url: str
 ) -> None:
-    """The event waits until the deployer mends it; it is not buried as poison."""
+    """The event waits until the deployer repairs it; it is not buried as poison."""
     waiting = decision()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute("REVOKE INSERT ON ai_decisions FROM hushgate_worker")

@@ -20,7 +20,7 @@ from db import accounts
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tasks.publish import append
-from tasks.wiring import Runtime
+from tasks.runtime import Runtime
 from tests.support.seeding import seed_document
 from worker.account_settings import changed
 from worker.model import Account

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql
 from typer.main import get_command
 
 from cli import decisions
-from db.audit.decision_list import Filters
+from db.audit.filters import Filters
 from db.audit.search import matching_query
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filters import ParseContext, parse_query

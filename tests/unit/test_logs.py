@@ -7,7 +7,6 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,15 +18,7 @@ from worker.settings import Settings
 SAID = "what a user wrote"
 
 
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    """Logging as it was before the test."""
-    root = logging.getLogger()
-    before = (root.handlers[:], root.level, sys.excepthook, threading.excepthook, logging.raiseExceptions)
-    yield
-    root.handlers[:], level, sys.excepthook, threading.excepthook, logging.raiseExceptions = before
-    root.setLevel(level)
-    structlog.reset_defaults()
+pytestmark = pytest.mark.usefixtures("restored_logging")
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

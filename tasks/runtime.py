@@ -1,0 +1,144 @@
+"""A worker's event loop on a thread, with the engine and its background jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+import structlog
+import uvloop
+
+from db.pool import Pool
+from db.rights import session_login
+from tasks import telemetry
+from tasks.wiring import WorkerParts, build_worker, worker_id
+from worker.cancellation import cancel_all
+from worker.errors import StorageUnavailable
+from worker.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+Value = TypeVar("Value")
+RESTART_S: Final = 1.0
+LAST_REPLIES_S: Final = 5.0
+
+
+class Runtime:
+    """A worker's event loop on a thread of its own, so that Celery's threads can hand it coroutines.
+
+    Args:
+        crashed: called from the loop when a bug ended the engine, so that the process can restart.
+    """
+
+    def __init__(self, settings: Settings, crashed: Callable[[], None] = lambda: None) -> None:
+        self._settings = settings
+        self._crashed = crashed
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="hushgate", daemon=True)
+        self._parts: WorkerParts | None = None
+        self._jobs: list[asyncio.Task[None]] = []
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._engine_run: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start the loop and connect; with the engine when the settings say so."""
+        self._thread.start()
+        self.call(self._start())
+
+    def call(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """The value of a coroutine, run on the worker's loop; called from any other thread.
+
+        Raises:
+            concurrent.futures.CancelledError: the worker stopped meanwhile.
+        """
+        return asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop).result()
+
+    async def _tracked(self, work: Coroutine[Any, Any, Value]) -> Value:
+        task = asyncio.current_task()
+        assert task is not None  # we are inside one
+        self._calls.add(task)
+        try:
+            return await work
+        finally:
+            self._calls.discard(task)
+
+    def nudge(self) -> None:
+        """Wake the relay; callable from any thread."""
+        self._loop.call_soon_threadsafe(self.parts.relay.nudge)
+
+    @property
+    def parts(self) -> WorkerParts:
+        """The parts inside the loop."""
+        if self._parts is None:
+            raise RuntimeError("the runtime is not started")
+        return self._parts
+
+    def stop(self) -> None:
+        """Drain the engine, deliver waiting replies, close connections, end the thread."""
+        self.call(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+
+    async def _start(self) -> None:
+        name = worker_id()
+        self._parts = await build_worker(self._settings, name)
+        jobs = (
+            self._parts.relay.run,
+            self._parts.retractor.run,
+            self._parts.rulebooks.refresh_forever,
+            self._parts.gate.watch,
+        )
+        self._jobs = [asyncio.create_task(_restarted(job)) for job in jobs]
+        self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
+        self._parts.relay.nudge()
+        if self._settings.engine_enabled:
+            self._engine_run = asyncio.create_task(self._parts.engine.run())
+            self._engine_run.add_done_callback(self._engine_ended)
+            log.info("engine_started", worker=name, stream=self._settings.stream)
+
+    def _engine_ended(self, run: asyncio.Task[None]) -> None:
+        if not run.cancelled() and (error := run.exception()) is not None:
+            log.critical("engine_crashed", exc_info=error)
+            telemetry.report(error)
+            self._crashed()
+
+    async def _stop(self) -> None:
+        if self._engine_run is not None:
+            self.parts.engine.drain()
+            self.parts.clock.interrupt()
+            await asyncio.gather(self._engine_run, return_exceptions=True)
+            log.info("engine_stopped")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_REPLIES_S):
+                await self.parts.relay.drain()
+        await cancel_all({*self._jobs, *self._calls} - {asyncio.current_task()})
+        await self.parts.pool.close(timeout=5)
+        await self.parts.redis.aclose()
+        await self.parts.endpoints.close()
+
+
+async def warn_of_excess(pool: Pool) -> None:
+    """Warn when the login has more rights than a worker needs; once, as soon as Postgres answers."""
+    while True:
+        try:
+            login = await session_login(pool)
+        except StorageUnavailable:
+            await asyncio.sleep(RESTART_S)
+            continue
+        if login.excess:
+            log.warning("worker_login_has_owner_rights", login=login.name, rights=list(login.excess))
+        return
+
+
+async def _restarted(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a job forever; a bug is reported and the job starts again."""
+    while True:
+        try:
+            await job()
+        except Exception as error:  # a bug in one job must not end the others
+            log.exception("job_failed", job=job.__qualname__, exc_info=error)
+            telemetry.report(error)
+        await asyncio.sleep(RESTART_S)
