@@ -17,19 +17,15 @@ from redis.asyncio import Redis as AsyncRedis
 from rich.live import Live
 from rich.text import Text
 
-from cli.decision_view import decision_details
-from cli.demo import (
-    events,
-    pages,
-    seed,
-    sign_in_links,
-)
-from cli.demo.fleet import REVIEW, Fleet, fleet
+from cli.decisions.view import decision_details
+from cli.demo import events, seed, sign_in_links
 from cli.demo.report import Report, report
 from cli.demo.view import progress, stream_figures
-from cli.demo.waiting import StartWatch
 from cli.exit_codes import ExitCode
 from cli.output import emit_json, errors, screen, stdout_is_terminal, table
+from cli.stack import pages
+from cli.stack.fleet import REVIEW, Fleet, fleet
+from cli.stack.start_watch import StartWatch
 from db.audit import decision_list
 from tasks.publish import append
 from tasks.stream import backlog, connect

@@ -23,7 +23,7 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ResponseError
 from structlog.testing import capture_logs
 
-from cli.doctor_memory import memory_use
+from cli.doctor.memory import memory_use
 from cli.exit_codes import ExitCode
 from sandbox.server import SandboxHandle
 from tasks import once_stream

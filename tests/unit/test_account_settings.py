@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli import setting_list
+from cli.accounts import setting_list
 from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of

@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli.accounts.rules_match import LevelOption, hit_json, match_cases, print_line
 from cli.exit_codes import ExitCode
 from cli.output import fail, print_message
-from cli.rules_match import LevelOption, hit_json, match_cases, print_line
 from worker.errors import RuleRejected
 from worker.rules import Level, ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.formats import (
@@ -28,7 +28,7 @@ Rule lists: `test` rules on a message, `validate` a file, `import` and `export` 
 
 docs/rules.md has the syntax; a regex is written between slashes, such as /ab+c/.
 """
-rules_app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="markdown")
 
 AccountRules = Callable[[str], RuleList]
 """What ``--account`` needs: the stored rules of an account, by its ``user_id``."""
@@ -92,10 +92,10 @@ FormatOption = Annotated[
 ]
 
 
-rules_app.command("match")(match_cases)
+app.command("match")(match_cases)
 
 
-@rules_app.command("test")
+@app.command("test")
 def try_rules(  # typer reads options from parameters
     text: Annotated[str | None, typer.Option("--text", help="One message.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="A file of messages, one a line.")] = None,
@@ -148,7 +148,7 @@ def _messages(text: str | None, file: Path | None) -> Iterator[str]:
         raise fail("expected --text or --file, got neither")
 
 
-@rules_app.command("validate")
+@app.command("validate")
 def validate_file(
     file: Annotated[Path, typer.Argument(help="A rule file.")],
     fmt: FormatOption = None,
@@ -185,7 +185,7 @@ def _show_problems(problems: Iterable[RuleProblem], skipped: Iterable[str]) -> N
         print_line({"level": level, "rule": rule, "code": code, "message": message})
 
 
-@rules_app.command("import")
+@app.command("import")
 def import_file(
     file: Annotated[Path, typer.Argument(help="A rule file.")],
     fmt: FormatOption = None,
@@ -217,7 +217,7 @@ def import_file(
     print_line({"account": account, "version": _database["save"](account, rules)})
 
 
-@rules_app.command("export")
+@app.command("export")
 def export_file(
     fmt: Annotated[RuleListFormat, typer.Option("--format", help="Format to write.")] = RuleListFormat.JSON,
     rules: Annotated[Path | None, typer.Option("--rules", help="A rule file to convert.")] = None,

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.demo import pages
-from cli.demo.environment import ENDPOINTS, KEYS, STAND_INS, completed
-from cli.ports import require_free
-from cli.stack import Stack
+from cli.stack import pages
+from cli.stack.environment import ENDPOINTS, KEYS, STAND_INS, completed
+from cli.stack.ports import require_free
+from cli.stack.servers import Stack
 from db import logins, migrate
 from db.logins import Service
 from sandbox import server

@@ -13,7 +13,7 @@ import httpx2
 import openai
 import orjson
 
-from cli.doctor_check import DoctorCheck
+from cli.doctor.check import DoctorCheck
 from worker.adapters.openai_client import NO_KEY
 from worker.settings import Settings, embedding_endpoint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from cli.doctor_check import DoctorCheck
+from cli.doctor.check import DoctorCheck
 from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.stored_vectors import count_vectors

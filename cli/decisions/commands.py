@@ -15,15 +15,15 @@ import typer
 from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli import review
-from cli.decision_export import written
-from cli.decision_filters import FilteredCommand
-from cli.decision_view import decision_details, decision_table
+from cli.decisions.export import written
+from cli.decisions.filter_options import FilteredCommand
+from cli.decisions.view import decision_details, decision_table
 from cli.exit_codes import ExitCode
 from cli.options import database_url
 from cli.output import cell, emit, emit_json, fail, print_message, screen, stdout_is_terminal
 from cli.output_file import Force, output_file
-from cli.review_settings import site
+from cli.review import rulings as review
+from cli.review.store import site
 from db.audit import decision_list, export_rows
 from db.audit.decision_list import CursorRejected, Filters
 from db.reviews import rulings

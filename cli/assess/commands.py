@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from rich.progress import track
 
-from cli import assess_metrics
-from cli.assess_cases import COLUMNS, HELP, assess_row, case_lines, read_policy, table_row
-from cli.assess_plot import risk_coverage_svg
-from cli.assess_rows import read_cases, read_rows, read_scores
+from cli.assess import metrics
+from cli.assess.cases import COLUMNS, HELP, assess_row, case_lines, read_policy, table_row
+from cli.assess.plot import risk_coverage_svg
+from cli.assess.rows import read_cases, read_rows, read_scores
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
@@ -36,7 +36,7 @@ from worker.assessment.training.rows import AssessmentRow
 from worker.assessment.values import DraftCase
 from worker.model import Action
 
-assess_app = typer.Typer(invoke_without_command=True, help=HELP, rich_markup_mode="markdown")
+app = typer.Typer(invoke_without_command=True, help=HELP, rich_markup_mode="markdown")
 
 Label = Annotated[str, typer.Option(help="The field that is 1 or true for a reply that is not grounded.")]
 Scores = Annotated[
@@ -49,10 +49,10 @@ REPORT_COLUMNS = (
 )  # fmt: skip
 
 
-assess_app.command("metrics")(assess_metrics.metrics)
+app.command("metrics")(metrics.metrics)
 
 
-@assess_app.callback()
+@app.callback()
 def assess_cases(
     context: typer.Context,
     cases: Annotated[Path | None, typer.Option(help="The rows, .jsonl or .jsonl.gz.")] = None,
@@ -82,7 +82,7 @@ class _JudgedRow:
     outcome: PolicyOutcome
 
 
-@assess_app.command()
+@app.command()
 def report(
     cases: Annotated[list[Path], typer.Option(help="Labelled rows; may be given several times.")],
     label: Label = "label",
@@ -161,7 +161,7 @@ def _flat(outcomes: Sequence[PolicyOutcome]) -> dict[str, Any]:
     return flat
 
 
-@assess_app.command()
+@app.command()
 def calibrate(  # one parameter an option
     cases: Annotated[list[Path], typer.Option(help="Labelled rows; may be given several times.")],
     out: Annotated[Path, typer.Option(help="The file to write the coefficients to, as JSON.")],

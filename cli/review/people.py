@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
-from cli.review_settings import review_url, stored, who, with_store
+from cli.review.store import review_url, stored, who, with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.people import (

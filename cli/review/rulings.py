@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, print_message
-from cli.review_settings import who, with_store
+from cli.review.store import who, with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.review_store import Store

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import openai
 
-from cli.doctor_check import DoctorCheck
-from cli.doctor_embedding import embedding_answer
-from cli.doctor_endpoints import Endpoint, model_endpoint, moderation_endpoint
+from cli.doctor.check import DoctorCheck
+from cli.doctor.embedding import embedding_answer
+from cli.doctor.endpoints import Endpoint, model_endpoint, moderation_endpoint
 from worker.adapters import openai_client
 from worker.adapters.openai_client import VendorFailure
 from worker.settings import Settings

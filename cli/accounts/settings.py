@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from cli import setting_list, store_account
+from cli.accounts import setting_list, store_account
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, json_text, stdout_is_terminal
 

@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 
-from cli.doctor_check import DoctorCheck
+from cli.doctor.check import DoctorCheck
 from db.pool import check_reachable, create_pool
 from db.rights import SessionLogin, session_login
 from worker.settings import Settings

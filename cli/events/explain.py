@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from cli.events.event_report import SENTENCES, EventReport, EventState, combine
 from cli.exit_codes import ExitCode, code_of
-from cli.explain_report import SENTENCES, EventReport, EventState, combine
 from cli.options import database_url, streams
 from cli.output import emit_json, errors, printable, screen, stdout_is_terminal
 from db.audit import decision_list, event_outcomes

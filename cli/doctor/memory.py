@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cli.doctor_check import DoctorCheck
+from cli.doctor.check import DoctorCheck
 from tasks.memory import WARN_SHARE, from_info
 
 MORE_ROOM: Final = "start workers, trim the entries of the reply stream that were read, or raise maxmemory"

@@ -16,12 +16,12 @@ import typer
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from cli.doctor_check import DoctorCheck
-from cli.doctor_embedding import stored_vectors
-from cli.doctor_endpoints import listed_models
-from cli.doctor_live import live_calls
-from cli.doctor_memory import memory_use
-from cli.doctor_rights import login_rights, unreadable_check
+from cli.doctor.check import DoctorCheck
+from cli.doctor.embedding import stored_vectors
+from cli.doctor.endpoints import listed_models
+from cli.doctor.live_calls import live_calls
+from cli.doctor.memory import memory_use
+from cli.doctor.rights import login_rights, unreadable_check
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from db import conservation, migrate

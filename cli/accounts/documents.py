@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli import document_files
+from cli.accounts import document_files
 from cli.exit_codes import ExitCode
 from cli.options import usable
 from cli.output import emit, emit_json, errors, fail, stdout_is_terminal

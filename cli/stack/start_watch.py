@@ -9,7 +9,7 @@ from typing import Final
 
 import psutil
 
-from cli.demo.fleet import Fleet
+from cli.stack.fleet import Fleet
 from worker.errors import ConfigurationError
 
 STILL_S: Final = 60.0

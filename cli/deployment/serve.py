@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import logins
+from cli.deployment import logins
 from cli.options import database_url
 from cli.output import emit
 from db import migrate as migrations

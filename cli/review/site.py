@@ -10,11 +10,11 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cli import review_people
 from cli.exit_codes import ExitCode
 from cli.output import fail
-from cli.ports import require_free
-from cli.review_settings import review_settings
+from cli.review import people
+from cli.review.store import review_settings
+from cli.stack.ports import require_free
 from review.app import build_app
 from review.connections import limited
 from tasks import telemetry
@@ -96,4 +96,4 @@ def _reported(pages: ASGIApp) -> ASGIApp:
     return reported
 
 
-review_people.add_to(app)
+people.add_to(app)
