@@ -5,12 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from db.documents.ingest import (
-    MOST_BYTES,
-    PIPE,
-    TOO_LARGE,
-    DocumentFile,
-)
+from db.documents.ingest import MOST_BYTES, PIPE, TOO_LARGE, DocumentFile
 from worker.documents import reading
 from worker.errors import DocumentRejected
 

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TimeRemainingColumn
 
 from cli.accounts import document_files
 from cli.exit_codes import ExitCode
-from cli.options import usable
-from cli.output import emit, emit_json, errors, fail, stdout_is_terminal
-from db.documents import (
-    configured_embedder,
-    embedding_models,
-    ingest,
-    model_change,
-    storage,
-)
+from cli.options import own_connections, settings_of
+from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
+from db.documents import configured_embedder, embedding_models, ingest, model_change, storage
 from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import DocumentOptions, EmbeddingModel, Ingest
 from db.documents.retrieval import PostgresRetriever
-from db.pool import Pool, check_reachable, create_pool
-from worker import settings
+from db.pool import Pool
 from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, DocumentRejected
+from worker.settings import DocumentSettings
 
 HELP: Final = (
     "Documents on which an account's replies are based: `add`, `list`, `remove` and `search` them; `reembed`"
@@ -176,7 +170,8 @@ def reembed() -> None:
         async with _opened() as (source, model):
             if model is None:
                 raise ConfigurationError("HUSHGATE_EMBEDDING_MODEL: expected a model, got nothing")
-            with _progress("embedding") as (bar, task):
+            with progress_bar(TimeRemainingColumn(), transient=True) as bar:
+                task = bar.add_task("embedding", total=None)
                 async for done, whole in model_change.reembed_chunks(source, model):
                     bar.update(task, completed=done, total=whole)
             return await embedding_models.active_embedder(source)
@@ -190,7 +185,8 @@ def reembed() -> None:
 async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
     """Add file after file and print each outcome; True when none was refused."""
     rows = []
-    with _progress("adding", total=len(found)) as (bar, task):
+    with progress_bar(TimeRemainingColumn(), transient=True) as bar:
+        task = bar.add_task("adding", total=len(found))
         for path in found:
             row = await _add_row(ingestion, path)
             bar.advance(task)
@@ -214,11 +210,9 @@ async def _add_row(ingestion: Ingest, path: Path) -> dict[str, Any]:
 @asynccontextmanager
 async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
     """Connections with the login's own role, and the embedding model if one is set."""
-    known = usable(settings.load_document_settings)
-    url = known.database_url.get_secret_value()
-    await check_reachable(url)
+    known = settings_of(DocumentSettings)
     async with (
-        create_pool(url, size=2, application="hushgate-cli", role=None) as source,
+        own_connections(known.database_url.get_secret_value()) as source,
         configured_embedder.open_model(known, patience_s=patience_s) as model,
     ):
         yield source, model
@@ -235,13 +229,8 @@ async def _account(source: Pool, given: str | None) -> str:
 
 
 def _files(paths: Sequence[str]) -> tuple[list[Path], int]:
-    found: list[Path] = []
-    skipped = 0
-    for path in paths:
-        more, ignored = document_files.find_documents(path)
-        found += more
-        skipped += ignored
-    return list(dict.fromkeys(found)), skipped
+    each = [document_files.find_documents(path) for path in paths]
+    return list(dict.fromkeys(file for found, _ in each for file in found)), sum(number for _, number in each)
 
 
 def _labels(given: Sequence[str] | None) -> dict[str, str]:
@@ -252,10 +241,3 @@ def _labels(given: Sequence[str] | None) -> dict[str, str]:
             raise fail(f"--label: expected KEY=VALUE, got {each!r}")
         labels[key.strip()] = value.strip()
     return labels
-
-
-@contextmanager
-def _progress(what: str, total: int | None = None) -> Iterator[tuple[Progress, Any]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        yield bar, bar.add_task(what, total=total)

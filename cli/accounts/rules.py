@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from cli.accounts.rules_match import LevelOption, hit_json, match_cases, print_line
+from cli.accounts import store_account
+from cli.accounts.rules_match import LevelOption, hit_json, match_cases
 from cli.exit_codes import ExitCode
-from cli.output import fail, print_message
+from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
 from worker.rules import Level, ProblemLevel, RuleProblem, compile_rules, validate_rules
-from worker.rules.formats import (
-    RuleList,
-    RuleListFormat,
-    read_rules,
-    write_rules,
-)
+from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 
 HELP: Final = """
 Rule lists: `test` rules on a message, `validate` a file, `import` and `export` lists, `match` cases.
@@ -30,42 +24,19 @@ docs/rules.md has the syntax; a regex is written between slashes, such as /ab+c/
 """
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="markdown")
 
-AccountRules = Callable[[str], RuleList]
-"""What ``--account`` needs: the stored rules of an account, by its ``user_id``."""
-
-SaveRules = Callable[[str, RuleList], int]
-"""What ``import --account`` needs: stores the rules, gives back the new version."""
-
-_database: dict[str, Any] = {}
-
-
-def use_database(*, load: AccountRules, save: SaveRules) -> None:
-    """Gives ``--account`` its meaning; called once by the composition root."""
-    _database.update(load=load, save=save)
-
-
-def _account_rules(account: str) -> RuleList:
-    if "load" not in _database:
-        raise fail("--account: expected a database, got none", code=ExitCode.CONFIGURATION)
-    loaded: RuleList = _database["load"](account)
-    return loaded
-
-
-def _format_of(path: Path, fmt: RuleListFormat | None) -> RuleListFormat:
-    if fmt is not None:
-        return fmt
-    by_suffix = {
-        ".csv": RuleListFormat.CSV,
-        ".json": RuleListFormat.JSON,
-        ".yaml": RuleListFormat.AUTOMODERATOR,
-        ".yml": RuleListFormat.AUTOMODERATOR,
-    }
-    return by_suffix.get(path.suffix.lower(), RuleListFormat.LIST)
+FORMATS: Final = {
+    ".csv": RuleListFormat.CSV,
+    ".json": RuleListFormat.JSON,
+    ".yaml": RuleListFormat.AUTOMODERATOR,
+    ".yml": RuleListFormat.AUTOMODERATOR,
+}
+"""The format of a file by the end of its name; others are lists."""
 
 
 def _read(path: Path, fmt: RuleListFormat | None) -> RuleList:
     try:
-        return read_rules(path.read_text(encoding="utf-8"), _format_of(path, fmt))
+        known = fmt or FORMATS.get(path.suffix.lower(), RuleListFormat.LIST)
+        return read_rules(path.read_text(encoding="utf-8"), known)
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -75,15 +46,6 @@ def _read(path: Path, fmt: RuleListFormat | None) -> RuleList:
         ) from error
     except RuleRejected as error:
         raise fail(f"{path}: {error.reason}", code=ExitCode.REJECTED) from error
-
-
-def _rows(title: str, columns: Iterable[str], rows: Iterable[tuple[object, ...]]) -> None:
-    table = Table(title=title)
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    Console().print(table)
 
 
 FormatOption = Annotated[
@@ -114,25 +76,18 @@ def try_rules(  # typer reads options from parameters
 
         hushgate rules test --account corner-shop --file messages.txt
     """
-    found = _read(rules, None) if rules else _account_rules(account) if account else RuleList()
+    found = _read(rules, None) if rules else store_account.load_rules(account) if account else RuleList()
     compiled = compile_rules(
         [*found.keywords, *(keyword or [])], found.phrases, allow=found.allow, version=0, level=level
     )
     for problem in compiled.problems:
         print_message(f"rule {problem.rule!r} is disabled: {problem.message}", style="yellow")
-    hits = ((message, hit) for message in _messages(text, file) for hit in compiled.match(message))
-    if sys.stdout.isatty():
-        columns = ("rule", "span", "matched text", "how", "message")
-        _rows("hits", columns, ((h.rule, f"{h.start}..{h.end}", h.text, h.how, m[:60]) for m, h in hits))
-        return
-    for message, hit in hits:
-        print_line(
-            {
-                "message": message[:200].encode("utf-8", "replace").decode(),
-                "label": hit.label,
-                **hit_json(hit),
-            }
-        )
+    rows = (
+        {"message": message[:200].encode("utf-8", "replace").decode(), "label": hit.label, **hit_json(hit)}
+        for message in _messages(text, file)
+        for hit in compiled.match(message)
+    )
+    emit(rows, ("rule", "start", "end", "text", "how", "message"))
 
 
 def _messages(text: str | None, file: Path | None) -> Iterator[str]:
@@ -176,13 +131,12 @@ def validate_file(
 
 
 def _show_problems(problems: Iterable[RuleProblem], skipped: Iterable[str]) -> None:
-    rows = [(p.level, p.rule, p.code, p.message) for p in problems]
-    rows += [(ProblemLevel.WARNING, "", "skipped", line) for line in skipped]
-    if sys.stdout.isatty():
-        _rows("problems", ("level", "rule", "code", "message"), rows)
-        return
-    for level, rule, code, message in rows:
-        print_line({"level": level, "rule": rule, "code": code, "message": message})
+    columns = ("level", "rule", "code", "message")
+    rows = [{name: getattr(problem, name) for name in columns} for problem in problems]
+    rows += [
+        {"level": ProblemLevel.WARNING, "rule": "", "code": "skipped", "message": line} for line in skipped
+    ]
+    emit(rows, columns)
 
 
 @app.command("import")
@@ -212,9 +166,7 @@ def import_file(
             print_message(f"rule {problem.rule!r}: {problem.message}", style="yellow")
         sys.stdout.write(write_rules(rules, RuleListFormat.JSON))
         return
-    if "save" not in _database:
-        raise fail("--account: expected a database, got none", code=ExitCode.CONFIGURATION)
-    print_line({"account": account, "version": _database["save"](account, rules)})
+    emit_json({"account": account, "version": store_account.save_rules(account, rules)})
 
 
 @app.command("export")
@@ -233,5 +185,5 @@ def export_file(
     """
     if (rules is None) == (account is None):
         raise fail("expected one of --rules and --account")
-    found = _read(rules, None) if rules else _account_rules(account or "")
+    found = _read(rules, None) if rules else store_account.load_rules(account or "")
     sys.stdout.write(write_rules(found, fmt))

@@ -11,7 +11,7 @@ import orjson
 import typer
 
 from cli.exit_codes import ExitCode
-from cli.output import fail, print_message
+from cli.output import fail, json_text, print_message
 from worker.errors import RuleRejected
 from worker.rules import CompiledRules, Hit, Level, compile_rules
 from worker.rules.formats import rule_from_syntax
@@ -43,7 +43,7 @@ def match_cases(cases: CasesFile, level: LevelOption = Level.DEFAULT) -> None:
                 continue
             answer = _answer(number, line, level)
             bad += "error" in answer
-            print_line(answer)
+            sys.stdout.write(json_text(answer) + "\n")
     sys.stdout.flush()
     if bad:
         print_message(f"{bad} bad lines in {cases}")
@@ -107,11 +107,6 @@ def _bad(number: int, field: str, expected: str, got: str, case_id: object = Non
 @lru_cache(maxsize=64)
 def _compiled(rules: tuple[str, ...], level: Level) -> CompiledRules:
     return compile_rules(rules, version=0, level=level)
-
-
-def print_line(data: object) -> None:
-    """One JSON object on one line."""
-    sys.stdout.buffer.write(orjson.dumps(data) + b"\n")
 
 
 def hit_json(hit: Hit) -> dict[str, object]:

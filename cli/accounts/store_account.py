@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import getpass
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
-from cli.options import database_url
+from cli.options import database_url, own_connections
 from cli.output import print_message
 from db import accounts
-from db.pool import Pool, check_reachable, create_pool
 from worker.account_settings import RULES, AccountRejected, changed, rule_problems
 from worker.model import Account
 from worker.rules import ProblemLevel, RuleProblem
@@ -23,7 +21,7 @@ RECENT: Final = 1000
 
 async def load(user_id: str) -> Account:
     """The settings in force."""
-    async with _opened() as source:
+    async with own_connections(database_url()) as source:
         return await accounts.current_account(source, user_id)
 
 
@@ -33,7 +31,7 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
     Raises:
         AccountRejected: a setting or a rule that cannot be used; nothing was stored.
     """
-    async with _opened() as source:
+    async with own_connections(database_url()) as source:
         while True:
             account = changed(await accounts.current_account(source, user_id), changes)
             if not changes.keys().isdisjoint(RULES):
@@ -73,11 +71,3 @@ def _require_no_errors(problems: tuple[RuleProblem, ...]) -> None:
         raise AccountRejected(refused)
     for problem in problems:
         print_message(f"rule {problem.rule!r}: {problem.message}", style="yellow")
-
-
-@asynccontextmanager
-async def _opened() -> AsyncIterator[Pool]:
-    url = database_url()
-    await check_reachable(url)
-    async with create_pool(url, size=2, application="hushgate-cli", role=None) as source:
-        yield source

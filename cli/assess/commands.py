@@ -25,13 +25,7 @@ from worker.assessment.policies.designs import DESIGNS, design_name
 from worker.assessment.signals.coefficients import model_json, shipped_model
 from worker.assessment.signals.scoring import score_draft
 from worker.assessment.training.evaluation import PolicyOutcome, policy_figures, risk_coverage
-from worker.assessment.training.fitting import (
-    Fitter,
-    Goal,
-    LabelledReply,
-    TrainingSource,
-    fit_model,
-)
+from worker.assessment.training.fitting import Fitter, Goal, LabelledReply, TrainingSource, fit_model
 from worker.assessment.training.rows import AssessmentRow
 from worker.assessment.values import DraftCase
 from worker.model import Action

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cli.options import database_url, moment
+from cli.options import read_audit, time_of
 from cli.output import emit, stdout_is_terminal
-from db.audit import decision_list
 from db.audit.policy_metrics import MetricsFilter, policy_metrics
 
 
@@ -27,8 +25,8 @@ def metrics(
 
         hushgate assess metrics --account acme --since 7d
     """
-    span = MetricsFilter(user_id=account, since=moment("--since", since), until=moment("--until", until))
-    rows = asyncio.run(_rows(span))
+    span = MetricsFilter(user_id=account, since=time_of("--since", since), until=time_of("--until", until))
+    rows = read_audit(lambda connection: policy_metrics(connection, span))
     if not stdout_is_terminal():
         emit(rows, ())
         return
@@ -36,8 +34,3 @@ def metrics(
     policies = [row["policy"] for row in rows]
     shown = [{"metric": name, **{row["policy"]: row.get(name) for row in rows}} for name in names]
     emit(shown, ["metric", *policies])
-
-
-async def _rows(span: MetricsFilter) -> tuple[dict[str, Any], ...]:
-    async with decision_list.read_connection(database_url()) as connection:
-        return await policy_metrics(connection, span)

@@ -12,12 +12,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.output import fail
-from worker.assessment.training.rows import (
-    AssessmentRow,
-    RowRejected,
-    has_field,
-    parse_row,
-)
+from worker.assessment.training.rows import AssessmentRow, RowRejected, has_field, parse_row
 from worker.model import Json
 
 _MOST_PROBLEMS = 10

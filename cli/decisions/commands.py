@@ -1,31 +1,28 @@
-"""``hushgate decisions``: the audit in a terminal."""
+"""``hushgate decisions``: list, show, follow and export decisions."""
 
 from __future__ import annotations
 
-import asyncio
 import signal
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
-from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.decisions.export import written
+from cli.decisions.export import write_decisions
 from cli.decisions.filter_options import FilteredCommand
+from cli.decisions.tail import follow
 from cli.decisions.view import decision_details, decision_table
 from cli.exit_codes import ExitCode
-from cli.options import database_url
-from cli.output import cell, emit, emit_json, fail, print_message, screen, stdout_is_terminal
+from cli.options import read_audit
+from cli.output import emit, emit_json, fail, print_message, screen, stdout_is_terminal
 from cli.output_file import Force, output_file
 from cli.review import rulings as review
-from cli.review.store import site
+from cli.review.store import site_url
 from db.audit import decision_list, export_rows
-from db.audit.decision_list import CursorRejected, Filters
+from db.audit.decision_list import CursorRejected, DecisionPage, Filters
 from db.reviews import rulings
 from review.lists.export_layout import Form, Layout
 
@@ -37,9 +34,6 @@ app = typer.Typer(no_args_is_help=True, help=HELP)
 app.command()(review.review)
 
 FIELDS: Final = frozenset(column.name for column in decision_list.LIST_COLUMNS) | export_rows.ADDED
-POLL_S: Final = 1.0
-OVERLAP: Final = timedelta(seconds=5)
-"""Overlap of two reads of a tail: a commit rarely takes this long after its decision."""
 
 JsonFields = Annotated[
     str | None,
@@ -66,17 +60,18 @@ def list_(
 
         hushgate decisions list --since all --account corner-shop --reason blocked --review open
     """
-    fields, wanted = _fields(json_fields), _filters(context)
+    filters: Filters = context.obj
+    fields = _fields(json_fields)
     try:
-        page = asyncio.run(_page(wanted, limit, cursor))
+        page = read_audit(lambda connection: _page(connection, filters, limit, cursor))
     except CursorRejected as error:
         raise fail(f"--{error}") from error
     if stdout_is_terminal() and fields is None:
         for part in decision_table(page.rows):
             screen.print(part)
-        if not page.rows and wanted.since:
+        if not page.rows and filters.since:
             print_message(
-                f"searched back to {wanted.since:%Y-%m-%d %H:%M}Z; --since all searches every decision",
+                f"searched back to {filters.since:%Y-%m-%d %H:%M}Z; --since all searches every decision",
                 style="dim",
             )
     else:
@@ -101,10 +96,10 @@ def show(
         hushgate decisions show 01a20047-0dfa-71d7-8e88-c1d4329d1fb5
     """
     try:
-        wanted = UUID(decision_id)
+        known_id = UUID(decision_id)
     except ValueError as error:
         raise fail(f"id: expected the id of a decision, got {decision_id!r}") from error
-    row = asyncio.run(_one(wanted))
+    row = read_audit(lambda connection: _decision_with_reviews(connection, known_id))
     if row is None:
         raise fail(f"id: no decision {decision_id}", code=ExitCode.NEGATIVE)
     if not stdout_is_terminal():
@@ -127,8 +122,9 @@ def tail(
         hushgate decisions tail --decision ignore --json created_at,reason_code,matched_rule
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
+    fields = _fields(json_fields)
     try:
-        asyncio.run(_follow(_filters(context), last, _fields(json_fields)))
+        read_audit(lambda connection: follow(connection, context.obj, last, fields))
     except KeyboardInterrupt:
         return
 
@@ -161,15 +157,10 @@ def export(
     chosen = form or next((each for each in Form if output.suffix == f".{each}"), None)
     if chosen is None:
         raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} ends with neither")
-    layout = Layout(form=chosen, bom=bom, site=site())
+    layout = Layout(form=chosen, bom=bom, site=site_url())
     with output_file(output, force) as file:
-        count = asyncio.run(written(_filters(context), file, layout))
+        count = read_audit(lambda connection: write_decisions(connection, context.obj, file, layout))
     print_message(f"{count} decisions written to {output}", style="dim")
-
-
-def _filters(context: typer.Context) -> Filters:
-    filters: Filters = context.obj
-    return filters
 
 
 def _fields(text: str | None) -> list[str] | None:
@@ -185,56 +176,15 @@ def _fields(text: str | None) -> list[str] | None:
     return names
 
 
-async def _page(wanted: Filters, limit: int, cursor: str | None) -> decision_list.DecisionPage:
-    async with decision_list.read_connection(database_url()) as connection:
-        found = await decision_list.load_page(connection, wanted, limit=limit, cursor=cursor)
-        return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
+async def _page(
+    connection: AsyncConnection, filters: Filters, limit: int, cursor: str | None
+) -> DecisionPage:
+    found = await decision_list.load_page(connection, filters, limit=limit, cursor=cursor)
+    return replace(found, rows=await export_rows.with_reviews_and_replies(connection, found.rows))
 
 
-async def _one(decision_id: UUID) -> decision_list.SearchRow | None:
-    async with decision_list.read_connection(database_url()) as connection:
-        row = await decision_list.get_decision(connection, decision_id)
-        if row is None:
-            return None
-        given = await rulings.list_reviews(connection, decision_id)
-        return row | {"reviews": [asdict(each) for each in given]}
-
-
-async def _follow(wanted: Filters, last: int, fields: list[str] | None) -> None:
-    async with decision_list.read_connection(database_url()) as connection:
-        page = await decision_list.load_page(connection, wanted, limit=max(last, 1))
-        rows = list(reversed(page.rows)) if last else []
-        newest = page.rows[0]["created_at"] if page.rows else datetime.now(UTC)
-        seen: dict[UUID, datetime] = {row["id"]: row["created_at"] for row in page.rows}
-        older = await _unseen(connection, wanted, newest - OVERLAP, seen)
-        rows += [row for row in older if row["created_at"] > newest]
-        while True:
-            for row in await export_rows.with_reviews_and_replies(connection, rows):
-                _print_line(row, fields)
-            await connection.rollback()
-            await asyncio.sleep(POLL_S)
-            rows = await _unseen(connection, wanted, newest - OVERLAP, seen)
-            newest = max([newest, *(row["created_at"] for row in rows)])
-            for row_id in [row_id for row_id, at in seen.items() if at < newest - OVERLAP]:
-                del seen[row_id]
-
-
-async def _unseen(
-    connection: AsyncConnection, wanted: Filters, since: datetime, seen: dict[UUID, datetime]
-) -> list[decision_list.SearchRow]:
-    """Rows that were not shown yet; a worker may commit later than a worker that decided after it."""
-    unseen: list[decision_list.SearchRow] = []
-    position = (since, UUID(int=0))
-    while rows := await decision_list.newer_decisions(connection, wanted, seen=position):
-        unseen += [row for row in rows if row["id"] not in seen]
-        seen |= {row["id"]: row["created_at"] for row in rows}
-        position = (rows[-1]["created_at"], rows[-1]["id"])
-    return unseen
-
-
-def _print_line(row: Mapping[str, Any], fields: list[str] | None) -> None:
-    if not stdout_is_terminal() or fields is not None:
-        emit_json({name: row[name] for name in fields} if fields else row)
-        return
-    parts = [cell(row[name]) for name in ("created_at", "user_id", "decision", "reason_code", "matched_rule")]
-    screen.print(Text("  ").join([*parts, cell(str(row["message_text"])[:80])]))
+async def _decision_with_reviews(connection: AsyncConnection, decision_id: UUID) -> dict[str, Any] | None:
+    row = await decision_list.get_decision(connection, decision_id)
+    if row is None:
+        return None
+    return row | {"reviews": [asdict(each) for each in await rulings.list_reviews(connection, decision_id)]}

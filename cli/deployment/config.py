@@ -17,7 +17,7 @@ from cli.output import emit, fail
 from worker.errors import ConfigurationError
 from worker.payload import EventPayload
 from worker.reasons import reasons_table
-from worker.settings import FIELDS, SECRETS, load_settings
+from worker.settings import FIELDS, SECRETS, Settings, load
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +38,7 @@ def show() -> None:
     """
     emit(list(_values()), ["variable", "value", "origin", "meaning"])
     try:
-        load_settings()
+        load(Settings)
     except ConfigurationError as error:
         raise fail(str(error), code=ExitCode.CONFIGURATION) from error
 

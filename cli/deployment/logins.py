@@ -7,12 +7,12 @@ import typer
 from cli.output import emit, stdout_is_terminal
 from db import logins
 from db.logins import Login, Service
-from worker import settings
+from worker.settings import LoginSettings, load
 
 
 def create(url: str) -> None:
     """Create the logins, or set their passwords; print what was done, and generated passwords once."""
-    known = settings.load_login_settings()
+    known = load(LoginSettings)
     given = {Service.WORKER: known.db_worker_password, Service.REVIEW: known.db_review_password}
     passwords = {service: secret.get_secret_value() for service, secret in given.items() if secret}
     done = logins.ensure(url, passwords)

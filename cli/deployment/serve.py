@@ -12,7 +12,7 @@ from cli.deployment import logins
 from cli.options import database_url
 from cli.output import emit
 from db import migrate as migrations
-from worker.settings import load_settings
+from worker.settings import Settings, load
 
 
 def migrate(
@@ -67,6 +67,6 @@ def sandbox(
 
 
 def _celery(*arguments: str) -> None:
-    load_settings()
+    load(Settings)
     command = [sys.executable, "-m", "celery", "-A", "tasks.app", *arguments]
     os.execv(sys.executable, command)  # noqa: S606  # signals reach Celery itself

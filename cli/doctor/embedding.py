@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from cli.doctor.check import DoctorCheck
+from cli.doctor.check import DoctorCheck, failed, passed, warned
+from cli.options import own_connections
 from db.documents import embedding_models
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.stored_vectors import count_vectors
-from db.pool import check_reachable, create_pool
 from worker.adapters import openai_client
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
@@ -24,19 +24,19 @@ def stored_vectors(settings: Settings) -> Iterator[DoctorCheck]:
     named = settings.embedding_model
     if active is None:
         if named and chunks:
-            yield _warning("no vector is stored: searches use words only", REEMBED)
+            yield warned("embedder", "no vector is stored: searches use words only", REEMBED)
         elif named:
-            yield DoctorCheck(check="embedder", state="ok", found=f"{named}, no document stored yet")
+            yield passed("embedder", f"{named}, no document stored yet")
         return
     found = f"{active.model} with {active.dimensions} dimensions, {vectors} of {chunks} chunks"
     if not named:
-        yield _warning(f"{found}, unused: searches use words only", "set HUSHGATE_EMBEDDING_MODEL")
+        yield warned("embedder", f"{found}, unused: searches use words only", "set HUSHGATE_EMBEDDING_MODEL")
     elif active.model != named:
-        yield _warning(f"{found}, the settings name {named}", REEMBED)
+        yield warned("embedder", f"{found}, the settings name {named}", REEMBED)
     elif vectors < chunks:
-        yield _warning(found, REEMBED)
+        yield warned("embedder", found, REEMBED)
     else:
-        yield DoctorCheck(check="embedder", state="ok", found=found)
+        yield passed("embedder", found)
 
 
 def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
@@ -48,23 +48,18 @@ def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
         dimensions = asyncio.run(_dimensions(settings))
     except EmbeddingRejected as error:
         fix = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
-        yield DoctorCheck(check=name, state="fail", found=f"{asked}: HTTP {error.status}", fix=fix)
+        yield failed(name, f"{asked}: HTTP {error.status}", fix)
     except RetrievalUnavailable as error:
         fix = "check HUSHGATE_EMBEDDING_BASE_URL and the network; until then searches use words only"
-        yield DoctorCheck(check=name, state="fail", found=f"{asked}: {error.kind}", fix=fix)
+        yield failed(name, f"{asked}: {error.kind}", fix)
     else:
-        yield DoctorCheck(check=name, state="ok", found=f"{asked} gives {dimensions} dimensions")
-
-
-def _warning(found: str, fix: str) -> DoctorCheck:
-    return DoctorCheck(check="embedder", state="warn", found=found, fix=fix)
+        yield passed(name, f"{asked} gives {dimensions} dimensions")
 
 
 async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:
     """The active embedder, how many chunks there are, and how many of them have its vector."""
     url = settings.database_url.get_secret_value()
-    await check_reachable(url)
-    async with create_pool(url, size=1, application="hushgate-doctor", role=None) as source:
+    async with own_connections(url, application="hushgate-doctor") as source:
         active = await embedding_models.active_embedder(source)
         chunks, vectors = await count_vectors(source, active)
     return active, chunks, vectors

@@ -13,7 +13,7 @@ import httpx2
 import openai
 import orjson
 
-from cli.doctor.check import DoctorCheck
+from cli.doctor.check import CheckState, DoctorCheck
 from worker.adapters.openai_client import NO_KEY
 from worker.settings import Settings, embedding_endpoint
 
@@ -204,5 +204,5 @@ def _kind(response: httpx2.Response) -> str:
     return f"{shown} with {kind}" if kind else shown
 
 
-def _check(endpoint: Endpoint, state: str, found: str, fix: str = "") -> DoctorCheck:
+def _check(endpoint: Endpoint, state: CheckState, found: str, fix: str = "") -> DoctorCheck:
     return DoctorCheck(check=endpoint.check, state=state, found=found, fix=fix)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import openai
 
-from cli.doctor.check import DoctorCheck
+from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_answer
 from cli.doctor.endpoints import Endpoint, model_endpoint, moderation_endpoint
 from worker.adapters import openai_client
@@ -92,15 +92,15 @@ async def _call_check(call: Call) -> DoctorCheck:
         document = await openai_client.answer(
             client, call.path, call.body, call.timeout_s, holding=call.holding
         )
-        said = call.read(document)
+        result = call.read(document)
     except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
         known = openai_client.failure(error)
         found = f"{asked}: {_shown(error, known, call.endpoint.key)}"
-        return DoctorCheck(check=call.check, state="fail", found=found, fix=_fix(call, known))
+        return failed(call.check, found, _fix(call, known))
     finally:
         await client.close()
-    found = f"{asked} answered in {(time.monotonic() - started) * 1000:.0f} ms: {said}"
-    return DoctorCheck(check=call.check, state="ok", found=found)
+    found = f"{asked} answered in {(time.monotonic() - started) * 1000:.0f} ms: {result}"
+    return passed(call.check, found)
 
 
 def _shown(error: Exception, known: VendorFailure | None, key: str) -> str:

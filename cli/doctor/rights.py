@@ -9,32 +9,25 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 
-from cli.doctor.check import DoctorCheck
-from db.pool import check_reachable, create_pool
+from cli.doctor.check import DoctorCheck, warned
+from cli.options import own_connections
 from db.rights import SessionLogin, session_login
 from worker.settings import Settings
 
 SEPARATE: Final = "run hushgate migrate --create-logins; give workers and review pages the logins it creates"
+REVOKE: Final = (
+    "as the owner: hushgate migrate --create-logins, or REVOKE TEMPORARY ON DATABASE ... FROM PUBLIC"
+)
 
 
 def login_rights(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the login has more rights than a service needs, and PUBLIC may create temporary tables."""
-    found = asyncio.run(_look(settings.database_url.get_secret_value()))
+    found = asyncio.run(_login(settings.database_url.get_secret_value()))
     excess = ", ".join(found.excess)
-    yield DoctorCheck(
-        check="database login",
-        state="warn" if excess else "ok",
-        found=f"{found.name}: {excess or 'no rights beyond its role'}",
-        fix=SEPARATE if excess else "",
-    )
-    yield DoctorCheck(
-        check="temporary tables",
-        state="warn" if found.public_temp else "ok",
-        found=f"PUBLIC {'may' if found.public_temp else 'may not'} create them",
-        fix="as the owner: hushgate migrate --create-logins, or REVOKE TEMPORARY ON DATABASE ... FROM PUBLIC"
-        if found.public_temp
-        else "",
-    )
+    shown = f"{found.name}: {excess or 'no rights beyond its role'}"
+    yield warned("database login", shown, SEPARATE, unless=not excess)
+    shown = f"PUBLIC {'may' if found.public_temp else 'may not'} create them"
+    yield warned("temporary tables", shown, REVOKE, unless=not found.public_temp)
 
 
 def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
@@ -42,15 +35,10 @@ def unreadable_check(name: str, error: BaseException) -> DoctorCheck | None:
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
     if not isinstance(cause, psycopg.errors.InsufficientPrivilege):
         return None
-    return DoctorCheck(
-        check=name,
-        state="warn",
-        found=f"not checked: {cause.diag.message_primary}",
-        fix="run hushgate doctor with the login of the review pages",
-    )
+    fix = "run hushgate doctor with the login of the review pages"
+    return warned(name, f"not checked: {cause.diag.message_primary}", fix)
 
 
-async def _look(url: str) -> SessionLogin:
-    await check_reachable(url)
-    async with create_pool(url, size=1, application="hushgate-doctor", role=None) as source:
+async def _login(url: str) -> SessionLogin:
+    async with own_connections(url, application="hushgate-doctor") as source:
         return await session_login(source)

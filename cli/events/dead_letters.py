@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from redis import Redis
 
 from cli.exit_codes import ExitCode
-from cli.options import database_url, moment, streams
+from cli.options import read_audit, stream_settings, time_of
 from cli.output import emit, fail
 from db import dead_letters
-from db.audit import decision_list
 from tasks.publish import append
 
 app = typer.Typer(
@@ -38,7 +35,11 @@ def list_(
 
         hushgate dead-letters list --since 24h --reason poison
     """
-    emit(asyncio.run(_newest(limit, moment("--since", since), reason)), COLUMNS)
+    start = time_of("--since", since)
+    emit(
+        read_audit(lambda source: dead_letters.list_letters(source, limit, since=start, reason=reason)),
+        COLUMNS,
+    )
 
 
 @app.command()
@@ -49,7 +50,7 @@ def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `li
 
         hushgate dead-letters replay 1763761234567-0
     """
-    kept = asyncio.run(_kept(entry_id))
+    kept = read_audit(lambda connection: dead_letters.get_payload(connection, entry_id))
     if kept is None:
         raise fail(f"entry: no dead letter {entry_id}", code=ExitCode.NEGATIVE)
     raw, size = kept
@@ -62,16 +63,6 @@ def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `li
             f"entry: only {len(raw)} of {size} bytes were kept; publish the payload from its source",
             code=ExitCode.REJECTED,
         )
-    settings = streams()
+    settings = stream_settings()
     with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=10) as redis:
         emit([{"published": append(redis, [raw], stream=settings.stream)[0]}], ["published"])
-
-
-async def _newest(limit: int, since: datetime | None, reason: str | None) -> list[dict[str, Any]]:
-    async with decision_list.read_connection(database_url()) as connection:
-        return await dead_letters.list_letters(connection, limit, since=since, reason=reason)
-
-
-async def _kept(entry_id: str) -> tuple[bytes, int] | None:
-    async with decision_list.read_connection(database_url()) as connection:
-        return await dead_letters.get_payload(connection, entry_id)

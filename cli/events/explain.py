@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -13,15 +10,15 @@ import sqlalchemy as sa
 import typer
 from redis import Redis
 from redis.exceptions import RedisError
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from cli.events.event_report import SENTENCES, EventReport, EventState, combine
+from cli.events.report_lines import report_lines
 from cli.exit_codes import ExitCode, code_of
-from cli.options import database_url, streams
-from cli.output import emit_json, errors, printable, screen, stdout_is_terminal
-from db.audit import decision_list, event_outcomes
+from cli.options import read_audit, stream_settings
+from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
+from db.audit import event_outcomes
 from db.audit.event_outcomes import EventOutcomes
 from tasks.entry_lookup import FoundEntry, find_entries
 from worker.settings import StreamSettings
@@ -51,7 +48,7 @@ def explain(
 
         hushgate explain order-1042 --account corner-shop
     """
-    settings, url = streams(), database_url()
+    settings = stream_settings()
     unknown: dict[str, str] = {}
     code = ExitCode.NEGATIVE
     entries: tuple[FoundEntry, ...] = ()
@@ -62,7 +59,15 @@ def explain(
     known = tuple(entry for entry in entries if account is None or entry.user_id == account)
     stored = NOTHING
     try:
-        stored = asyncio.run(_stored(url, event_id, account, known))
+        stored = read_audit(
+            lambda connection: event_outcomes.load_outcomes(
+                connection,
+                event_id,
+                user_id=account,
+                entry_ids=tuple(entry.entry_id for entry in known),
+                now=datetime.now(UTC),
+            )
+        )
     except (psycopg.Error, sa.exc.DBAPIError) as error:
         unknown["audit"], code = _reason("Postgres", error), code_of(error)
     unknown |= stored.unknown
@@ -77,7 +82,10 @@ def explain(
 
 def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
     url = settings.redis_url.get_secret_value()
-    with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis, _bar() as bar:
+    with (
+        Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis,
+        progress_bar(transient=True) as bar,
+    ):
         task = bar.add_task("stream entries read", total=None)
         return find_entries(
             redis,
@@ -85,19 +93,6 @@ def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
             event_id,
             most_bytes=settings.payload_bytes,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
-
-
-async def _stored(
-    url: str, event_id: str, account: str | None, entries: tuple[FoundEntry, ...]
-) -> EventOutcomes:
-    async with decision_list.read_connection(url) as connection:
-        return await event_outcomes.load_outcomes(
-            connection,
-            event_id,
-            user_id=account,
-            entry_ids=tuple(entry.entry_id for entry in entries),
-            now=datetime.now(UTC),
         )
 
 
@@ -113,13 +108,6 @@ def _show(report: EventReport) -> None:
         return
     screen.print(Text(f"{printable(report.event_id)}: {SENTENCES[report.state]}", style="bold"))
     grid = Table.grid(padding=(0, 2))
-    for part, text in report.lines():
+    for part, text in report_lines(report):
         grid.add_row(Text(part, style="dim"), Text(printable(text)))
     screen.print(grid)
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as bar:
-        yield bar

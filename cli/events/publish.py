@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 from redis import Redis
 from redis.exceptions import RedisError
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TimeElapsedColumn
 
 from cli.exit_codes import ExitCode, code_of
-from cli.options import streams
-from cli.output import emit, errors, fail, print_message, stdout_is_terminal
+from cli.options import stream_settings
+from cli.output import emit, fail, print_message, progress_bar
 from tasks.publish import append, checked
 from worker.errors import PayloadRejected, StreamFull
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +58,7 @@ def publish(
 
         jq -c '.[]' export.json | hushgate publish -
     """
-    settings = streams()
+    settings = stream_settings()
     lines = _lines(source)
     bad = [] if raw else _bad(lines, settings.payload_bytes)
     for problem in bad[:SHOWN_ERRORS]:
@@ -122,11 +118,11 @@ def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadEventLine]:
 def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list[str]) -> None:
     """Append events at the given rate; their entry ids are added to ``ids``, also when an error follows."""
     started, size = time.monotonic(), max(1, min(BATCH, int(rate / 10))) if rate else BATCH
-    with _progress() as progress:
+    with progress_bar(TimeElapsedColumn()) as progress:
         task = progress.add_task("published", total=len(events))
-        for batch in _batches(events, size):
+        for first in range(0, len(events), size):
             try:
-                ids += append(redis, batch, stream=stream)
+                ids += append(redis, events[first : first + size], stream=stream)
             except StreamFull as error:
                 ids += error.published
                 raise
@@ -138,10 +134,10 @@ def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list
 def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
     """Wait until the entries have left the stream; how many are still there at the end."""
     deadline, left = time.monotonic() + timeout_s, ids
-    with _progress() as progress:
+    with progress_bar(TimeElapsedColumn()) as progress:
         task = progress.add_task("decided", total=len(ids))
         while left and time.monotonic() < deadline:
-            left = [entry for batch in _batches(left, BATCH) for entry in _present(redis, stream, batch)]
+            left = _present(redis, stream, left)
             progress.update(task, completed=len(ids) - len(left))
             if left:
                 time.sleep(0.2)
@@ -149,18 +145,11 @@ def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
 
 
 def _present(redis: Redis, stream: str, ids: list[str]) -> list[str]:
-    pipe = redis.pipeline(transaction=False)
-    for entry in ids:
-        pipe.xrange(stream, entry, entry)
-    return [entry for entry, rows in zip(ids, pipe.execute(), strict=True) if rows]
-
-
-def _batches(items: list[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=errors, disable=not stdout_is_terminal() and not errors.is_terminal)
+    """Those of the entries that are still in the stream."""
+    present: list[str] = []
+    for first in range(0, len(ids), BATCH):
+        batch, pipe = ids[first : first + BATCH], redis.pipeline(transaction=False)
+        for entry in batch:
+            pipe.xrange(stream, entry, entry)
+        present += [entry for entry, rows in zip(batch, pipe.execute(), strict=True) if rows]
+    return present

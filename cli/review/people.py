@@ -11,25 +11,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from cli.exit_codes import ExitCode
+from cli.options import settings_of
 from cli.output import emit, fail, print_message
-from cli.review.store import review_url, stored, who, with_store
+from cli.review.store import stored, who, with_store
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
-from db.people import (
-    api_tokens,
-    changes,
-    records,
-    sign_ins,
-)
-from db.people.records import (
-    EVERY_ACCOUNT,
-    Person,
-    Role,
-    RoleGrant,
-)
+from db.people import api_tokens, changes, records, sign_ins
+from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.auth import passwords, sign_in_links
 from review.people import role_grants
 from review.people.role_grants import GrantResult
+from worker.settings import SiteSettings
 
 LoginArgument: TypeAlias = Annotated[str, typer.Argument(help="Login of a person.")]
 Roles: TypeAlias = Annotated[list[Role], typer.Option("--role", help="May be repeated.")]
@@ -195,7 +187,7 @@ def sign_out(login: LoginArgument) -> None:
 
 def sign_in_link(login: LoginArgument) -> None:
     """Print an address that signs a person in, once, within 15 minutes."""
-    url = review_url()
+    url = settings_of(SiteSettings).review_url
     found = with_store(
         lambda store: sign_in_links.new_sign_in_link(
             store, login, review_url=url, now=datetime.now(UTC), made_by=who()

@@ -11,15 +11,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cli.exit_codes import ExitCode
+from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
-from cli.review.store import review_settings
 from cli.stack.ports import require_free
 from review.app import build_app
 from review.connections import limited
 from tasks import telemetry
 from tasks.logs import configure, secret_values
 from worker import __version__
+from worker.settings import ReviewSettings
 
 HELP: Final = """
 Serve the review pages, and manage the people who use them.
@@ -54,7 +55,7 @@ def serve(
     """Serve the review pages until Ctrl-C; with a subcommand, do that instead."""
     if context.invoked_subcommand is not None:
         return
-    known = review_settings()
+    known = settings_of(ReviewSettings)
     url = urlsplit(known.review_url)
     if host not in LOOPBACK and url.scheme != "https" and not any_interface:
         raise fail(

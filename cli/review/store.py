@@ -9,41 +9,31 @@ from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from cli.options import database_url, usable
+from cli.options import database_url, settings_of
 from db.review_store import Store
-from worker import settings
-from worker.settings import ReviewSettings
+from worker.settings import SiteSettings
 
 Value = TypeVar("Value")
 
 
-def review_settings() -> ReviewSettings:
-    """All settings of the review pages.
-
-    Raises:
-        ConfigurationError: something is missing or wrong; says where to look.
-    """
-    return usable(settings.load_review_settings)
-
-
-def site() -> str:
+def site_url() -> str:
     """The URL of the review pages for links, or empty when the environment does not set it."""
-    known = usable(settings.load_site_settings)
+    known = settings_of(SiteSettings)
     return known.review_url.rstrip("/") if "review_url" in known.model_fields_set else ""
-
-
-def review_url() -> str:
-    """The URL of the review pages, as set or by default."""
-    return usable(settings.load_site_settings).review_url
 
 
 def stored(change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
     """The result of a change, in one transaction in the role of the review pages."""
-    return with_store(lambda store: _in_transaction(store, change))
+
+    async def run(store: Store) -> Value:
+        async with store.writing() as connection:
+            return await change(connection)
+
+    return with_store(run)
 
 
 def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
-    """The result of work with the database."""
+    """The result of work with the database in the role of the review pages."""
     url = database_url()
 
     async def run() -> Value:
@@ -59,8 +49,3 @@ def who() -> str:
         return f"{getpass.getuser()} (command line)"
     except (KeyError, OSError):
         return "command line"
-
-
-async def _in_transaction(store: Store, change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
-    async with store.writing() as connection:
-        return await change(connection)

@@ -23,8 +23,8 @@ from db import logins, migrate
 from db.logins import Service
 from sandbox import server
 from sandbox.server import SandboxHandle
-from worker import settings
 from worker.errors import ConfigurationError
+from worker.settings import Settings, load
 
 STOP_S: Final = 40.0
 LAST_LINES: Final = 15
@@ -189,7 +189,7 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
         ConfigurationError: a variable is not usable; nothing was started.
     """
     environment = dict(os.environ if outside is None else outside)
-    settings.settings_from(STAND_INS | {name: value for name, value in environment.items() if value})
+    load(Settings, STAND_INS | {name: value for name, value in environment.items() if value})
     with ExitStack() as stack:
         servers = stack.enter_context(
             Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
