@@ -57,8 +57,8 @@ def _value_words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
             words = ", ".join(values[:-1]) + f" or {values[-1]}"
         case {"type": "boolean"}:
             words = "true or false"
-        case {"type": "number", "minimum": least, "maximum": most}:
-            words = f"number from {least} to {most}"
+        case {"type": "number" | "integer" as kind, "minimum": least, "maximum": most}:
+            words = f"{'whole number' if kind == 'integer' else 'number'} from {least} to {most}"
         case {"type": "array", "items": each, "maxItems": most}:
             words = f"list of at most {most} items, each {_value_words(each, definitions)}"
         case {"type": "object", "patternProperties": each}:
