@@ -63,8 +63,8 @@ app.add_typer(config.app, name="config")
 app.command()(config.schema)
 
 
-def _version(wanted: bool) -> None:  # as Typer calls it
-    if wanted:
+def _version(requested: bool) -> None:  # as Typer calls it
+    if requested:
         typer.echo(f"hushgate {__version__}")
         raise typer.Exit
 

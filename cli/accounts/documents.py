@@ -76,14 +76,14 @@ def add(
 
     async def run() -> bool:
         async with _opened() as (pool_, model):
-            wanted = DocumentOptions(
+            options = DocumentOptions(
                 user_id=await _account(pool_, account), title=title, source=source, kind=kind, labels=labels
             )
             if model is None and await embedding_models.active_embedder(pool_):
                 errors.print(
                     "HUSHGATE_EMBEDDING_MODEL is not set: no vectors until `hushgate documents reembed`"
                 )
-            return await _add_all(Ingest(pool_, model, wanted), found)
+            return await _add_all(Ingest(pool_, model, options), found)
 
     if not asyncio.run(run()):
         raise typer.Exit(ExitCode.NEGATIVE)

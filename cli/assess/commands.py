@@ -110,7 +110,7 @@ def report(
         with output_file(plot, force) as file:
             file.write(risk_coverage_svg(drawn, f"{len(rows)} labelled replies"))
     if scores is None:
-        errors.print("No judge was asked: all figures are those of the signals only.")
+        errors.print("No judge was called: all figures are those of the signals only.")
 
 
 def _outcomes(
@@ -121,12 +121,12 @@ def _outcomes(
         for row in track(
             rows, description=name, console=errors, disable=not stdout_is_terminal(), transient=True
         ):
-            found, asked = assess_row(row, policy, scores)
+            found, judged = assess_row(row, policy, scores)
             outcome = PolicyOutcome(
                 confidence=found.confidence,
                 ungrounded=bool(row.ungrounded),
                 sent=found.action == Action.SEND,
-                judged=asked,
+                judged=judged,
             )
             yield _JudgedRow(row=row, policy=name, outcome=outcome)
 

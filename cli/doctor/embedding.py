@@ -43,17 +43,17 @@ def embedding_answer(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether the model embeds one word, and with how many dimensions."""
     if not settings.embedding_model:
         return
-    name, asked = "live embedding call", f"{settings.embedding_model} at {embedding_endpoint(settings)[0]}"
+    name, called = "live embedding call", f"{settings.embedding_model} at {embedding_endpoint(settings)[0]}"
     try:
         dimensions = asyncio.run(_dimensions(settings))
     except EmbeddingRejected as error:
         fix = "check HUSHGATE_EMBEDDING_MODEL, _DIMENSIONS and _API_KEY: the server refuses such requests"
-        yield failed(name, f"{asked}: HTTP {error.status}", fix)
+        yield failed(name, f"{called}: HTTP {error.status}", fix)
     except RetrievalUnavailable as error:
         fix = "check HUSHGATE_EMBEDDING_BASE_URL and the network; until then searches use words only"
-        yield failed(name, f"{asked}: {error.kind}", fix)
+        yield failed(name, f"{called}: {error.kind}", fix)
     else:
-        yield passed(name, f"{asked} gives {dimensions} dimensions")
+        yield passed(name, f"{called} gives {dimensions} dimensions")
 
 
 async def _stored(settings: Settings) -> tuple[StoredEmbedder | None, int, int]:

@@ -85,7 +85,7 @@ def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:
 
 async def _call_check(call: Call) -> DoctorCheck:
     """Make the call and check the answer."""
-    asked = f"{call.model} at {call.endpoint.url}"
+    called = f"{call.model} at {call.endpoint.url}"
     client = openai_client.client(call.endpoint.url, call.endpoint.key, connections=1)
     started = time.monotonic()
     try:
@@ -95,11 +95,11 @@ async def _call_check(call: Call) -> DoctorCheck:
         result = call.read(document)
     except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
         known = openai_client.failure(error)
-        found = f"{asked}: {_shown(error, known, call.endpoint.key)}"
+        found = f"{called}: {_shown(error, known, call.endpoint.key)}"
         return failed(call.check, found, _fix(call, known))
     finally:
         await client.close()
-    found = f"{asked} answered in {(time.monotonic() - started) * 1000:.0f} ms: {result}"
+    found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {result}"
     return passed(call.check, found)
 
 

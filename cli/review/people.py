@@ -69,9 +69,9 @@ def list_people(
     account: Annotated[str | None, typer.Option(help="Only people who have a role on this account.")] = None,
 ) -> None:
     """Print all people with their roles."""
-    wanted = None if account is None else (account,)
-    found = stored(lambda connection: records.list_people(connection, wanted))
-    emit((_row(each) for each in found), ["login", "name", "roles", "state"])
+    accounts = None if account is None else (account,)
+    people = stored(lambda connection: records.list_people(connection, accounts))
+    emit((_row(each) for each in people), ["login", "name", "roles", "state"])
 
 
 def grant(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACCOUNT) -> None:

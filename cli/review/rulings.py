@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeVar
@@ -48,18 +48,6 @@ class RulingWord(StrEnum):
     AGREE = "agree"
     OVERTURN = "overturn"
     UNSURE = "unsure"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewLine:
-    """One review to store."""
-
-    decision_id: UUID
-    ruling: Ruling
-    reason: RulingReason | None
-    note: str
-    corrected: DecisionKind | None
-    remedy: Remedy
 
 
 class BadReviewLine(Exception):
@@ -171,7 +159,7 @@ def _id(row: dict[str, Any]) -> UUID:
         raise BadReviewLine(f"id: expected the id of a decision, got {row.get('id')!r}") from error
 
 
-def _line(row: dict[str, Any]) -> ReviewLine:
+def _line(row: dict[str, Any]) -> Submission:
     decision_id = _id(row)
     ruling = _word(RulingWord, "ruling", row["ruling"])
     if ruling is None:
@@ -181,13 +169,15 @@ def _line(row: dict[str, Any]) -> ReviewLine:
         raise BadReviewLine(f"reason: expected one of {CODES}, which an overturn requires; got nothing")
     if not isinstance(row["note"], str):
         raise BadReviewLine(f"note: expected text, got {row['note']!r}")
-    return ReviewLine(
+    return Submission(
         decision_id=decision_id,
+        reviewer=_me(),
         ruling=Ruling(ruling.value),
         reason=reason,
         note=row["note"],
         corrected=_word(DecisionKind, "corrected", row["corrected"]),
         remedy=_word(Remedy, "remedy", row["remedy"]) or Remedy.NONE,
+        source=ReviewSource.CLI,
     )
 
 
@@ -207,7 +197,7 @@ async def _each(
     """Each in its own transaction; a row holds the result or the error."""
     rows = []
     for each in requests:
-        decision_id = each.decision_id if isinstance(each, ReviewLine) else each
+        decision_id = each.decision_id if isinstance(each, Submission) else each
         try:
             async with store.writing() as connection:
                 result = await act(connection, each)
@@ -217,24 +207,17 @@ async def _each(
     return rows
 
 
-async def _store(connection: AsyncConnection, line: ReviewLine) -> dict[str, Any]:
-    request = Submission(
-        decision_id=line.decision_id,
-        reviewer=_me(),
-        ruling=line.ruling,
-        reason=line.reason,
-        note=line.note,
-        corrected=line.corrected,
+async def _store(connection: AsyncConnection, line: Submission) -> dict[str, Any]:
+    request = replace(
+        line,
         remedy=await _remedy(connection, line),
-        source=ReviewSource.CLI,
         seen=await rulings.last_seen_review(connection, line.decision_id),
     )
     stored = (await submission.submit_review(connection, request, datetime.now(UTC))).review
-    await _note(connection, LoggedAction.REVIEW, stored)
-    return {"ruling": stored.ruling, "effect": stored.effect, "review": str(stored.id)}
+    return await _logged(connection, LoggedAction.REVIEW, stored)
 
 
-async def _remedy(connection: AsyncConnection, line: ReviewLine) -> Remedy:
+async def _remedy(connection: AsyncConnection, line: Submission) -> Remedy:
     """The remedy to apply; ``restore`` leaves a draft that was never sent sealed."""
     if line.remedy is not Remedy.RESTORE:
         return line.remedy
@@ -248,15 +231,15 @@ async def _withdraw(connection: AsyncConnection, decision_id: UUID) -> dict[str,
     if mine is None:
         raise ReviewRejected(f"undo: expected a review of {who()} that stands, got none")
     back = await withdrawal.withdraw_review(connection, mine.id, _me(), datetime.now(UTC))
-    await _note(connection, LoggedAction.UNDO, back)
-    return {"ruling": back.ruling, "effect": back.effect, "review": str(back.id)}
+    return await _logged(connection, LoggedAction.UNDO, back)
 
 
 def _me() -> Reviewer:
     return Reviewer(person_id=None, login=who())
 
 
-async def _note(connection: AsyncConnection, action: LoggedAction, stored: Review) -> None:
+async def _logged(connection: AsyncConnection, action: LoggedAction, stored: Review) -> dict[str, Any]:
+    """The printed row of a review, after its entry in the access log."""
     entry = LogEntry(
         action=action,
         person=who(),
@@ -265,3 +248,4 @@ async def _note(connection: AsyncConnection, action: LoggedAction, stored: Revie
         detail={"ruling": stored.ruling, "effect": stored.effect, "source": stored.source},
     )
     await access_log.append_entry(connection, entry)
+    return {"ruling": stored.ruling, "effect": stored.effect, "review": str(stored.id)}

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Mapping
 from functools import lru_cache
 
-from sandbox.extractive import STOPWORDS, word_stem
 from sandbox.faults import FaultKind, SandboxFault, without_markers
+from sandbox.replies.extractive import STOPWORDS, word_stem
 from sandbox.routes import EMBEDDING_MODEL, BadRequest
 
 DIMENSIONS = 256

@@ -78,13 +78,13 @@ def best_extract(question: str, passages: Iterable[NumberedPassage]) -> Extract 
 
     A word weighs less the more passages contain it; on a tie the earlier passage wins.
     """
-    asked = content_words(question)
-    candidates = [(passage, asked & _passage_words(passage)) for passage in passages]
+    question_words = content_words(question)
+    candidates = [(passage, question_words & _passage_words(passage)) for passage in passages]
     holders = [hits for _, hits in candidates]
     best: tuple[float, NumberedPassage, frozenset[str]] | None = None
     for passage, hits in candidates:
         score = sum(1 / sum(word in other for other in holders) for word in hits)
-        if _enough(hits, asked) and (best is None or score > best[0]):
+        if _enough(hits, question_words) and (best is None or score > best[0]):
             best = (score, passage, hits)
     if best is None:
         return None
@@ -96,8 +96,8 @@ def overlap_share(words: frozenset[str], other: frozenset[str]) -> float:
     return len(words & other) / len(words) if words else 0.0
 
 
-def _enough(hits: frozenset[str], asked: frozenset[str]) -> bool:
-    return len(hits) >= ENOUGH_WORDS or (bool(hits) and overlap_share(asked, hits) >= ENOUGH_SHARE)
+def _enough(hits: frozenset[str], question_words: frozenset[str]) -> bool:
+    return len(hits) >= ENOUGH_WORDS or (bool(hits) and overlap_share(question_words, hits) >= ENOUGH_SHARE)
 
 
 def _answering_sentences(passage: NumberedPassage, hits: frozenset[str]) -> str:

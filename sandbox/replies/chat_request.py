@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sandbox.extractive import NumberedPassage, fenced_text, numbered_passages
 from sandbox.faults import without_markers
+from sandbox.replies.extractive import NumberedPassage, fenced_text, numbered_passages
 from sandbox.routes import BadRequest, Route
 
 JUDGE_LINE = "HUSHGATE-JUDGE:"

@@ -24,9 +24,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sandbox.chat_request import JUDGE_LINE
-from sandbox.extractive import content_words, overlap_share
 from sandbox.faults import without_markers
+from sandbox.replies.chat_request import JUDGE_LINE
+from sandbox.replies.extractive import content_words, overlap_share
 
 SECTION = re.compile(r"^(QUESTION|REPLY|PASSAGES|END):[ \t]*", re.MULTILINE)
 CITATION = re.compile(r"\[\d{1,4}\]")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from sandbox.chat_request import ChatRequest
-from sandbox.extractive import STOPWORDS, TOKEN, best_extract
 from sandbox.faults import FaultKind, SandboxFault
-from sandbox.judge import judgement, schema_answer
+from sandbox.replies.chat_request import ChatRequest
+from sandbox.replies.extractive import STOPWORDS, TOKEN, best_extract
+from sandbox.replies.judge import judgement, schema_answer
 
 SEARCH_TOOL = "search_documents"
 ESCALATE_TOOL = "escalate"
@@ -148,12 +148,12 @@ def _small_talk(question: str) -> str | None:
     words = TOKEN.findall(question.casefold())
     if not words or len(words) > MOST_SMALL_TALK_WORDS:
         return None
-    said = set(words)
-    if not said <= GREETING_WORDS | THANKS_WORDS | FILLERS | STOPWORDS:
+    distinct = set(words)
+    if not distinct <= GREETING_WORDS | THANKS_WORDS | FILLERS | STOPWORDS:
         return None
-    if said & THANKS_WORDS:
+    if distinct & THANKS_WORDS:
         return WELCOME
-    return GREETING if said & GREETING_WORDS else None
+    return GREETING if distinct & GREETING_WORDS else None
 
 
 def _json(value: object) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import orjson
 
-from sandbox.answers import SandboxAnswer
-from sandbox.chat_request import ChatRequest
+from sandbox.replies.answers import SandboxAnswer
+from sandbox.replies.chat_request import ChatRequest
 from sandbox.routes import CHAT_MODEL
 
 

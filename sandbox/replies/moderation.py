@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sandbox.faults import FaultKind, SandboxFault, without_markers
-from sandbox.lexicon import CATEGORIES, FLAGGED_PHRASES, IMAGE_CATEGORIES, MILD_PHRASES
+from sandbox.replies.lexicon import CATEGORIES, FLAGGED_PHRASES, IMAGE_CATEGORIES, MILD_PHRASES
 from sandbox.routes import MODERATION_MODEL, BadRequest
 
 FLAG_AT = 0.5
