@@ -14,7 +14,7 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
-from cli.stack.ports import require_free
+from cli.stack.loopback import require_free
 from review.app import build_app
 from review.connections import limited
 from tasks import telemetry

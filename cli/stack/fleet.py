@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.stack import pages
+from cli.stack import loopback
 from cli.stack.environment import ENDPOINTS, KEYS, STAND_INS, completed
-from cli.stack.ports import require_free
 from cli.stack.servers import Stack
 from db import logins, migrate
 from db.logins import Service
@@ -80,12 +79,12 @@ class Fleet:
     @property
     def review_answers(self) -> bool:
         """True once the server of the pages answers, also behind a proxy."""
-        return pages.status(f"http://127.0.0.1:{self.review_port}/healthz") == 200
+        return loopback.status(f"http://127.0.0.1:{self.review_port}/healthz") == 200
 
     @property
     def review_port(self) -> int:
         """The port of the pages on loopback."""
-        return urlsplit(self.review_url).port or pages.USUAL_PORT
+        return urlsplit(self.review_url).port or loopback.USUAL_PORT
 
     def require_review_port(self) -> None:
         """Return when the pages can be served at their port.
@@ -93,7 +92,7 @@ class Fleet:
         Raises:
             ConfigurationError: the port is in use.
         """
-        require_free("127.0.0.1", self.review_port)
+        loopback.require_free("127.0.0.1", self.review_port)
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -201,7 +200,7 @@ def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
             "REDIS_URL": servers.redis_url,
             "HUSHGATE_BEAT_FILE": str(logs / "beat"),
             "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
-            or stack.enter_context(pages.address()),
+            or stack.enter_context(loopback.review_address()),
         }
         sandbox = None
         if any(environment.get(key) for key in KEYS):

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from cli.stack.pages import status
+from cli.stack.loopback import status
 from tests.support.terminal import HUSHGATE
 
 EVERYTHING_EMBEDDED: Final = {

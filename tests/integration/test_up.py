@@ -23,7 +23,7 @@ from cli.demo.seed import Origin
 from cli.demo.sign_in_links import await_pages
 from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
-from cli.stack.pages import free_address
+from cli.stack.loopback import free_address
 from db import accounts
 from db.pool import create_pool
 from tests.conftest import create_database, database_at
