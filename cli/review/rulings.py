@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import orjson
@@ -23,6 +23,7 @@ from db.review_store import Store
 from db.reviews import exchanges, rulings, submission, withdrawal
 from db.reviews.rulings import (
     RULING_REASONS,
+    RULINGS,
     Remedy,
     Review,
     Reviewer,
@@ -42,14 +43,6 @@ Word = TypeVar("Word", bound=StrEnum)
 Value = TypeVar("Value")
 
 
-class RulingWord(StrEnum):
-    """Rulings a person may give."""
-
-    AGREE = "agree"
-    OVERTURN = "overturn"
-    UNSURE = "unsure"
-
-
 class BadReviewLine(Exception):
     """A line is not a valid review."""
 
@@ -59,7 +52,8 @@ def review(
         str, typer.Argument(help="Id of a decision, or - to read NDJSON from standard input.")
     ],
     ruling: Annotated[
-        RulingWord | None, typer.Option(case_sensitive=False, help="agree, overturn or unsure.")
+        Literal["agree", "overturn", "unsure"] | None,
+        typer.Option(case_sensitive=False, help="agree, overturn or unsure."),
     ] = None,
     reason: Annotated[str, typer.Option(help=f"Needed to overturn: {CODES}.")] = "",
     note: Annotated[str, typer.Option(help="For colleagues, at most 4000 characters.")] = "",
@@ -96,7 +90,7 @@ def review(
     if restore and remove:
         raise fail("--restore, --remove: expected one of them, got both")
     shared: dict[str, Any] = {
-        "ruling": ruling.value if ruling else "",
+        "ruling": ruling or "",
         "reason": reason,
         "note": note,
         "corrected": corrected.value if corrected else "",
@@ -161,18 +155,18 @@ def _id(row: dict[str, Any]) -> UUID:
 
 def _line(row: dict[str, Any]) -> Submission:
     decision_id = _id(row)
-    ruling = _word(RulingWord, "ruling", row["ruling"])
+    ruling = _word(RULINGS, "ruling", row["ruling"])
     if ruling is None:
-        raise BadReviewLine(f"ruling: expected {', '.join(RulingWord)}, got nothing")
+        raise BadReviewLine(f"ruling: expected {', '.join(RULINGS)}, got nothing")
     reason = _word(RulingReason, "reason", str(row["reason"] or "").upper())
-    if ruling is RulingWord.OVERTURN and reason is None:
+    if ruling is Ruling.OVERTURN and reason is None:
         raise BadReviewLine(f"reason: expected one of {CODES}, which an overturn requires; got nothing")
     if not isinstance(row["note"], str):
         raise BadReviewLine(f"note: expected text, got {row['note']!r}")
     return Submission(
         decision_id=decision_id,
         reviewer=_me(),
-        ruling=Ruling(ruling.value),
+        ruling=ruling,
         reason=reason,
         note=row["note"],
         corrected=_word(DecisionKind, "corrected", row["corrected"]),
@@ -181,12 +175,14 @@ def _line(row: dict[str, Any]) -> Submission:
     )
 
 
-def _word(kind: type[Word], name: str, text: object) -> Word | None:
-    if text in {"", None}:
+def _word(choices: Iterable[Word], name: str, text: object) -> Word | None:
+    """The choice that a field names; None for an empty field."""
+    if text is None or text == "":  # a list is no text, and has no hash
         return None
-    if not isinstance(text, str) or text not in list(kind):
-        raise BadReviewLine(f"{name}: expected {', '.join(kind)}, got {text!r}")
-    return kind(text)
+    words = {each.value: each for each in choices}
+    if not isinstance(text, str) or text not in words:
+        raise BadReviewLine(f"{name}: expected {', '.join(words)}, got {text!r}")
+    return words[text]
 
 
 async def _each(
