@@ -55,7 +55,7 @@ def test_on_a_terminal_it_stays_until_it_is_interrupted() -> None:
     )
     os.close(theirs)
     try:
-        shown = _read_until(ours, "Enter gives another")
+        shown = _read_until(ours, "Enter prints another")
         first = LINK.findall(shown)
         os.write(ours, b"\n")
         second = LINK.findall(_read_until(ours, "every role"))
