@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cli.assess_rows import read_rows
+from cli.assess.rows import read_rows
 from worker.assessment import assess_without_judge, default_policy
 
 

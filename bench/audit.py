@@ -114,13 +114,13 @@ async def main() -> None:
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--repeat", type=int, default=40)
     parser.add_argument("--url", default="", help="a database that an earlier run filled")
-    asked = parser.parse_args()
-    if asked.url:
-        found = await _measured(asked.url, asked.repeat)
+    options = parser.parse_args()
+    if options.url:
+        found = await _measured(options.url, options.repeat)
     else:
         with Stack() as servers:
-            filled = _filled(servers, asked.rows)
-            found = filled | await _measured(servers.database_url, asked.repeat)
+            filled = _filled(servers, options.rows)
+            found = filled | await _measured(servers.database_url, options.repeat)
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
     Console().print(_table(found["pages"]))
@@ -254,8 +254,8 @@ async def _session(url: str, accounts: Sequence[str]) -> str:
             created_by="bench",
         )
         for account in accounts:
-            wanted = RoleGrant(user_id=account, role=Role.VIEWER)
-            await records.grant_role(connection, person_id, wanted, granted_by="bench")
+            grant = RoleGrant(user_id=account, role=Role.VIEWER)
+            await records.grant_role(connection, person_id, grant, granted_by="bench")
         now, lasts = datetime.now(UTC), timedelta(hours=5)
         await sessions.start_session(connection, token, person_id, now=now, lasts=lasts, address="bench")
     return token

@@ -29,7 +29,7 @@ from db.documents import (
     vector_index,
 )
 from db.pool import Pool, checkout, create_pool
-from sandbox.embeddings import text_embedding
+from sandbox.replies.embeddings import text_embedding
 from worker.documents.model import Chunk, DocumentFormat
 from worker.documents.words import search_words
 
@@ -102,17 +102,17 @@ async def main() -> None:
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--vectors", choices=["coded", "hash"], default="coded")
     parser.add_argument("--dimensions", type=int, default=256)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with Stack() as servers:
         migrate.upgrade(servers.database_url)
         async with create_pool(servers.database_url, size=2, application="bench", role=None) as source:
             writer = Writer(7)
-            model = BenchEmbedder(asked.vectors, asked.dimensions)
+            model = BenchEmbedder(options.vectors, options.dimensions)
             started = time.perf_counter()
             stored = await embedding_models.get_or_create_embedder(
-                source, "hash", asked.dimensions, asked.dimensions
+                source, "hash", options.dimensions, options.dimensions
             )
-            await _fill(source, writer, model, stored, asked.chunks)
+            await _fill(source, writer, model, stored, options.chunks)
             filled = time.perf_counter()
             await vector_index.ensure_index(source, stored)
             indexed = time.perf_counter()
@@ -122,9 +122,9 @@ async def main() -> None:
             print(
                 orjson.dumps(
                     {
-                        "chunks": asked.chunks,
-                        "dimensions": asked.dimensions,
-                        "vectors": asked.vectors,
+                        "chunks": options.chunks,
+                        "dimensions": options.dimensions,
+                        "vectors": options.vectors,
                         "fill_s": round(filled - started, 1),
                         "hnsw_build_s": round(indexed - filled, 1),
                         "accounts": {
@@ -217,8 +217,8 @@ async def _near(
                     keys[name] = await cursor.fetchall()
                     times[name].append((time.perf_counter() - started) * 1000)
             for depth, recall in recalls.items():
-                wanted = set(keys["exact"][:depth])
-                recall.append(len(wanted & set(keys["hnsw"][:depth])) / max(1, len(wanted)))
+                exact = set(keys["exact"][:depth])
+                recall.append(len(exact & set(keys["hnsw"][:depth])) / max(1, len(exact)))
     return {
         **{f"{name}_scan_p50_ms": round(statistics.median(each), 1) for name, each in times.items()},
         **{f"recall_at_{depth}": round(statistics.mean(each), 4) for depth, each in recalls.items()},

@@ -13,13 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
-from bench.rules_disguises import (
-    CASED,
-    LATIN,
-    UNCASED,
-    Disguise,
-    clusters,
-)
+from bench.rules_disguises import CASED, LATIN, UNCASED, Disguise, clusters
 from bench.rules_language import Language, RuleCase, languages
 from bench.rules_traps import innocents
 from worker.rules import compile_rules

@@ -11,24 +11,16 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from cli import (
-    accounts,
-    config,
-    dead_letters,
-    decisions,
-    doctor,
-    documents,
-    explain,
-    publish,
-    review_site,
-    serve,
-    store_account,
-)
-from cli.assess import assess_app
+from cli.accounts import documents, rules, settings
+from cli.assess import commands as assess
+from cli.decisions import commands as decisions
 from cli.demo import run as demo
+from cli.deployment import config, serve
+from cli.doctor import command as doctor
+from cli.events import dead_letters, explain, publish
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
-from cli.rules import rules_app, use_database
+from cli.review import site
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -56,12 +48,12 @@ app.command()(demo.up)
 app.command()(publish.publish)
 app.command()(explain.explain)
 app.add_typer(decisions.app, name="decisions")
-app.add_typer(review_site.app, name="review")
+app.add_typer(site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(accounts.app, name="accounts")
+app.add_typer(settings.app, name="accounts")
 app.add_typer(documents.app, name="documents")
-app.add_typer(rules_app, name="rules")
-app.add_typer(assess_app, name="assess")
+app.add_typer(rules.app, name="rules")
+app.add_typer(assess.app, name="assess")
 app.command(context_settings=PASSTHROUGH)(serve.worker)
 app.command(context_settings=PASSTHROUGH)(serve.beat)
 app.command()(serve.migrate)
@@ -71,11 +63,8 @@ app.add_typer(config.app, name="config")
 app.command()(config.schema)
 
 
-use_database(load=store_account.load_rules, save=store_account.save_rules)
-
-
-def _version(wanted: bool) -> None:  # as Typer calls it
-    if wanted:
+def _version(requested: bool) -> None:  # as Typer calls it
+    if requested:
         typer.echo(f"hushgate {__version__}")
         raise typer.Exit
 

@@ -1,43 +1,72 @@
-"""Shared by several commands: reading their settings and times."""
+"""Shared by several commands: settings, times, and reads of the audit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from cli.output import fail
+from db.audit.decision_list import read_connection
+from db.pool import Pool, check_reachable, create_pool
 from review.lists import moments
-from worker import settings
 from worker.errors import ConfigurationError
-from worker.settings import Environment, StreamSettings
+from worker.settings import DatabaseSettings, Environment, StreamSettings, load
 
 Known = TypeVar("Known", bound=Environment)
+Value = TypeVar("Value")
 
 
-def usable(read: Callable[[], Known]) -> Known:
-    """The settings that ``read`` returns.
+def settings_of(kind: type[Known]) -> Known:
+    """The settings of a class, from the environment of this shell.
 
     Raises:
         ConfigurationError: a variable is missing or wrong.
     """
     try:
-        return read()
+        return load(kind)
     except ConfigurationError as error:
         raise ConfigurationError(f"{error}\n(hushgate config example prints every variable)") from None
 
 
 def database_url() -> str:
     """DATABASE_URL of this shell; a command that asks for it needs no other variable."""
-    return usable(settings.load_database_settings).database_url.get_secret_value()
+    return settings_of(DatabaseSettings).database_url.get_secret_value()
 
 
-def streams() -> StreamSettings:
+def stream_settings() -> StreamSettings:
     """REDIS_URL of this shell with the names of the streams; needs no other variable."""
-    return usable(settings.load_stream_settings)
+    return settings_of(StreamSettings)
 
 
-def moment(option: str, text: str | None) -> datetime | None:
+def read_audit(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+    """What ``read`` returns for a connection to the database of this shell."""
+    url = database_url()
+
+    async def run() -> Value:
+        async with read_connection(url) as connection:
+            return await read(connection)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def own_connections(url: str, *, application: str = "hushgate-cli") -> AsyncIterator[Pool]:
+    """Two connections with the login's own role.
+
+    Raises:
+        StorageUnavailable: the server does not answer, or refuses the login.
+    """
+    await check_reachable(url)
+    async with create_pool(url, size=2, application=application, role=None) as source:
+        yield source
+
+
+def time_of(option: str, text: str | None) -> datetime | None:
     """``2026-11-21T10:00Z``, ``2026-11-21``, or an age such as ``15m``, ``7d``; UTC without offset."""
     if text is None:
         return None

@@ -12,6 +12,7 @@ from uuid import UUID
 import orjson
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -80,6 +81,12 @@ def cell(value: object) -> Text:
         return Text(value.strftime("%m-%d %H:%M:%S"))
     text = printable(str(value))
     return Text(text, style=STYLES.get(text, ""))
+
+
+def progress_bar(*columns: ProgressColumn, transient: bool = False) -> Progress:
+    """A bar on standard error, with further columns; hidden when that is no terminal."""
+    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *columns)
+    return Progress(*shown, console=errors, disable=not errors.is_terminal, transient=transient)
 
 
 def fail(message: str, *, code: ExitCode = ExitCode.USAGE) -> typer.Exit:

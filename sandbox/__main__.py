@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         listener = listening_socket(options.host, options.port, may_listen=may_listen)
     except ValueError as error:
         print(f"sandbox: {error}", file=sys.stderr)  # noqa: T201  # a command's message to its user
-        _tell_parent(options.ready_fd, {"error": str(error)})
+        _report_to_parent(options.ready_fd, {"error": str(error)})
         return 2
     _announce(socket_url(listener), options)
     app = make_app(Sandbox(scenario, keep_requests=options.keep_requests))
@@ -132,12 +132,12 @@ def _announce(url: str, options: argparse.Namespace) -> None:
         unfinished = options.ready_file.with_suffix(".unfinished")
         unfinished.write_bytes(orjson.dumps(ready) + b"\n")
         unfinished.replace(options.ready_file)
-    _tell_parent(options.ready_fd, ready)
+    _report_to_parent(options.ready_fd, ready)
     if options.ready_fd is None:
         print(f"sandbox (no model) at {url}/v1", flush=True)  # noqa: T201  # a command's message to its user
 
 
-def _tell_parent(file_descriptor: int | None, message: dict[str, object]) -> None:
+def _report_to_parent(file_descriptor: int | None, message: dict[str, object]) -> None:
     """Write one line of JSON to the process that waits for the start, then close the pipe."""
     if file_descriptor is not None:
         with os.fdopen(file_descriptor, "wb") as pipe:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import orjson
 from starlette.types import Receive, Send
 
-from sandbox.answers import chat_answer
-from sandbox.chat_request import parse_chat
-from sandbox.completions import completion_body, completion_events
 from sandbox.connection import client_is_gone, reset_connection
-from sandbox.embeddings import embedding_texts, embeddings_body
 from sandbox.faults import FaultKind, SandboxFault
 from sandbox.ledger import ABANDONED, BUG
-from sandbox.moderation import moderation_body, moderation_inputs
+from sandbox.replies.answers import chat_answer
+from sandbox.replies.chat_request import parse_chat
+from sandbox.replies.completions import completion_body, completion_events
+from sandbox.replies.embeddings import embedding_texts, embeddings_body
+from sandbox.replies.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest, Route
 from sandbox.state import Sandbox
 
@@ -140,12 +140,12 @@ def _chat_call(document: dict[str, object]) -> SandboxCall:
     request = parse_chat(document)
 
     def reply(fault: SandboxFault | None, number: int) -> CallReply:
-        said = chat_answer(request, fault)
+        found = chat_answer(request, fault)
         if request.stream:
-            events = completion_events(request, said, number)
-            return CallReply(outcome=said.outcome, pieces=events)
-        body = orjson.dumps(completion_body(request, said, number))
-        return CallReply(outcome=said.outcome, pieces=(body,))
+            events = completion_events(request, found, number)
+            return CallReply(outcome=found.outcome, pieces=events)
+        body = orjson.dumps(completion_body(request, found, number))
+        return CallReply(outcome=found.outcome, pieces=(body,))
 
     content_type = EVENTS if request.stream else JSON
     return SandboxCall(route=request.route, about=request.about, reply=reply, content_type=content_type)

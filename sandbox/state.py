@@ -5,13 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from sandbox.faults import (
-    CallFacts,
-    CallPlan,
-    FaultRules,
-    call_plan,
-    rules_after_hit,
-)
+from sandbox.faults import CallFacts, CallPlan, FaultRules, call_plan, rules_after_hit
 from sandbox.latency import Latency
 from sandbox.ledger import CallRecord, Ledger
 from sandbox.routes import Route

@@ -10,7 +10,7 @@ from celery.signals import setup_logging, task_failure
 from tasks import consumer, logs, telemetry
 from tasks.maintenance import SCHEDULE
 from worker import __version__
-from worker.settings import Settings, load_settings
+from worker.settings import Settings, load
 
 QUEUE: Final = "hushgate"
 
@@ -58,7 +58,7 @@ def _report_task(exception: BaseException | None = None, **_signal: object) -> N
         telemetry.report(exception)
 
 
-app: Final = application(load_settings())
+app: Final = application(load(Settings))
 telemetry.configure(
     app.hushgate_settings.sentry_dsn.get_secret_value() if app.hushgate_settings.sentry_dsn else None,
     release=f"hushgate@{__version__}",

@@ -13,7 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from worker.errors import ConfigurationError
-from worker.settings import Settings, load_settings
+from worker.settings import Settings, load
 
 BEAT_FRESH_S: Final = 60.0
 """Beat starts a delivery sweep every 10 s and writes its file each time; six missed sweeps are a failure."""
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python -m tasks.health worker|beat\n")
         return 2
     try:
-        problem = _problem(arguments[0], load_settings())
+        problem = _problem(arguments[0], load(Settings))
     except ConfigurationError as error:
         problem = str(error)
     if problem is not None:

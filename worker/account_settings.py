@@ -228,6 +228,7 @@ def kind_of(name: str) -> SettingKind:
     plain: Mapping[Any, SettingKind] = {
         bool: SettingKind.SWITCH,
         float: SettingKind.NUMBER,
+        int: SettingKind.NUMBER,
         str: SettingKind.TEXT,
     }
     return plain.get(shape) or (SettingKind.LIST if get_origin(shape) is list else SettingKind.MAPPING)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from worker.assessment import initial_search, recheck_search
-from worker.endings import (
-    MESSAGE,
-    REPLY,
-    Candidate,
-    Ending,
-    silent_ending,
-)
+from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.model import Action, Decision, Message
 from worker.ports import Ports
 from worker.reasons import Reason

@@ -17,19 +17,15 @@ from redis.asyncio import Redis as AsyncRedis
 from rich.live import Live
 from rich.text import Text
 
-from cli.decision_view import decision_details
-from cli.demo import (
-    events,
-    pages,
-    seed,
-    sign_in_links,
-)
-from cli.demo.fleet import REVIEW, Fleet, fleet
+from cli.decisions.view import decision_details
+from cli.demo import events, seed, sign_in_links
 from cli.demo.report import Report, report
-from cli.demo.view import progress, stream_figures
-from cli.demo.waiting import StartWatch
+from cli.demo.view import progress
 from cli.exit_codes import ExitCode
 from cli.output import emit_json, errors, screen, stdout_is_terminal, table
+from cli.stack import loopback
+from cli.stack.fleet import REVIEW, Fleet, fleet
+from cli.stack.start_watch import StartWatch
 from db.audit import decision_list
 from tasks.publish import append
 from tasks.stream import backlog, connect
@@ -117,7 +113,7 @@ def _open_pages(running: Fleet) -> bool:
     sign_in_links.await_pages(running, _say)
     asyncio.run(sign_in_links.add_sample_reviews(running))
     way = asyncio.run(sign_in_links.new_review_access(running))
-    answered = pages.status(way.link or way.address) == 200
+    answered = loopback.status(way.link or way.address) == 200
     if stdout_is_terminal():
         screen.print(Text("\n".join(("", *way.lines()))), soft_wrap=True)
     else:
@@ -161,7 +157,7 @@ async def _flow(running: Fleet, run: str, payloads: list[bytes], rate: float) ->
     """Publish at the given rate, watch until every event is finished, then gather the report."""
     client = connect(running.stack.redis_url)
     await _workers_ready(running, client)
-    start, _ = await stream_figures(client, EVENTS)
+    start = (await backlog(client, EVENTS))["accepted"]
     publishing = asyncio.create_task(asyncio.to_thread(_publish, running.stack.redis_url, payloads, rate))
     moved, seen = time.monotonic(), None
     async with decision_list.read_connection(running.stack.database_url) as connection:

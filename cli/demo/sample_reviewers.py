@@ -14,13 +14,7 @@ from db.audit import decision_list
 from db.people import records
 from db.people.records import Role, RoleGrant
 from db.review_store import Store
-from db.reviews import (
-    claims,
-    queue_filling,
-    queues,
-    rulings,
-    submission,
-)
+from db.reviews import claims, queue_filling, queues, rulings, submission
 from db.reviews.queues import NewQueue, QueueKind, Sample
 from db.reviews.rulings import Reviewer, Ruling, RulingReason
 from db.reviews.submission import Submission

@@ -26,13 +26,13 @@ class Origin(StrEnum):
 
 async def accounts_and_documents(database_url: str) -> dict[str, Origin]:
     """Store the demo's settings and documents in unused accounts; the origin of each account before that."""
-    wanted = events.setup()
+    sample = events.setup()
     async with create_pool(database_url, size=2, application="hushgate-demo", role=None) as source:
-        found = {user_id: await _origin(source, user_id) for user_id in wanted["accounts"]}
-        for user_id, settings in wanted["accounts"].items():
+        found = {user_id: await _origin(source, user_id) for user_id in sample["accounts"]}
+        for user_id, settings in sample["accounts"].items():
             if found[user_id] is Origin.UNUSED:
                 await _store(source, user_id, settings)
-        for document in wanted["documents"]:
+        for document in sample["documents"]:
             if found[document["account"]] is Origin.UNUSED:
                 await add_text_document(
                     source, document["account"], document["title"], document["paragraphs"]

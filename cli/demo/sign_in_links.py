@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from cli.demo import sample_reviewers
-from cli.demo.fleet import REVIEW, Fleet
-from cli.demo.waiting import StartWatch
+from cli.stack.fleet import REVIEW, Fleet
+from cli.stack.start_watch import StartWatch
 from db.review_store import Store
 from review.auth.sign_in_links import new_sign_in_link
 

@@ -29,7 +29,8 @@ async def progress(
 ) -> View:
     """The progress of a run; ``start`` is how many entries the stream had accepted before it."""
     so_far = await run_figures.run_progress(connection, run)
-    accepted, unfinished = await stream_figures(client, stream)
+    figures = await backlog(client, stream)
+    accepted, unfinished = figures["accepted"], figures["unfinished"]
     bars = Progress(TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn())
     bars.add_task("published", total=total, completed=accepted - start)
     bars.add_task("finished", total=total, completed=accepted - start - unfinished)
@@ -41,9 +42,3 @@ async def progress(
         waiting=so_far.waiting,
         shown=Group(bars, line),
     )
-
-
-async def stream_figures(client: AsyncRedis, stream: str) -> tuple[int, int]:
-    """How many entries the event stream ever accepted, and how many it still holds."""
-    figures = await backlog(client, stream)
-    return figures["accepted"], figures["unfinished"]

@@ -18,6 +18,9 @@ from db.audit.erased import trace_of
 from db.audit.search import TooSlow, statement_limit
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows
+from worker.model import AttemptOutcome
+from worker.snapshot import Snapshot
+from worker.trace import MOST_ATTEMPTS
 
 PART_S: Final = 10.0
 """Longest wait for one part: two of them are searched without an index."""
@@ -51,6 +54,8 @@ DECISION: Final = sa.text("""
            conversation_id, (snapshot_json ->> 'rules_version')::integer AS settings_version,
            snapshot_json -> 'assessment' ->> 'policy' AS policy,
            snapshot_json ->> 'prompt_hash' AS prompt_hash,
+           jsonb_build_object('stages', snapshot_json -> 'stages', 'attempts', snapshot_json -> 'attempts')
+           AS calls,
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS sealed_when_decided
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
 """)
@@ -79,10 +84,27 @@ EXCHANGE: Final = sa.text("""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCalls:
+    """Failed calls of one stage: those of a hold are of a moderation stage, retries of another.
+
+    Attributes:
+        failed: how many failed.
+        last: kind of the last failure.
+        duration_s: time of the whole stage, with its pauses.
+    """
+
+    stage: str
+    failed: int
+    last: str
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventDecision:
     """The decision on an event, without its texts and stages.
 
     Attributes:
+        failed_calls: one for each stage that called a model or moderation without success.
         settings_version: the version of the account's settings that it used.
         policy: the assessment policy with its version; None when no draft was assessed.
         sealed_when_decided: the decision moved the exchange into quarantine.
@@ -101,6 +123,7 @@ class EventDecision:
     policy: str | None
     prompt_hash: str | None
     sealed_when_decided: bool
+    failed_calls: tuple[FailedCalls, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,8 +304,31 @@ async def _decision(reader: _PartReader, decision_id: UUID) -> tuple[EventDecisi
     near = uuid_time_bounds(decision_id)
     row = await reader.row("decision", DECISION, {"id": decision_id, "since": near[0], "until": near[1]})
     if row is not None:
-        return EventDecision(**row), None
+        calls = Snapshot.from_json(row.pop("calls"))
+        return EventDecision(**row, failed_calls=_failed_calls(calls)), None
     if "decision" in reader.unknown:
         return None, None
     erased = await trace_of(reader.connection, decision_id)
     return None, erased.month_dropped if erased else False
+
+
+def _failed_calls(calls: Snapshot) -> tuple[FailedCalls, ...]:
+    """The failed calls of each stage; a stage without a line in the trace has the time of its attempts."""
+    found = []
+    for stage in dict.fromkeys(each.stage for each in calls.attempts):
+        attempts = [each for each in calls.attempts if each.stage == stage]
+        failed = [each for each in attempts if each.outcome != AttemptOutcome.COMPLETED]
+        if not failed:
+            continue
+        spans_ms = [each.duration_ms for each in calls.stages if each.stage == stage]
+        spans_ms = spans_ms or [each.duration_ms + 1000 * each.waited_s for each in attempts]
+        capped = len(attempts) >= MOST_ATTEMPTS  # the number of the last one counts those not stored
+        found.append(
+            FailedCalls(
+                stage=stage,
+                failed=max(len(failed), failed[-1].number if capped else 0),
+                last=failed[-1].outcome,
+                duration_s=round(sum(spans_ms) / 1000, 3),
+            )
+        )
+    return tuple(found)

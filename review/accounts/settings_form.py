@@ -165,7 +165,7 @@ def _field_value(typed: SettingsForm, name: str, kind: SettingKind) -> Any:
         case SettingKind.SWITCH:
             return text == "on"
         case SettingKind.NUMBER:
-            return _float(typed, name, text)
+            return _typed_number(typed, name, text)
         case SettingKind.LIST:
             return [each.lower() for each in re.split(r"[,\s]+", text) if each]
     return text
@@ -175,7 +175,7 @@ def _thresholds(typed: SettingsForm) -> dict[str, float]:
     written = [(name, f"threshold_{name}", typed.fields[f"threshold_{name}"]) for name in KNOWN]
     for name, value in _pairs(typed.fields["other_thresholds"]):
         written.append((name, "other_thresholds", value))
-    return {name: _float(typed, where, value) for name, where, value in written if value.strip()}
+    return {name: _typed_number(typed, where, value) for name, where, value in written if value.strip()}
 
 
 def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
@@ -206,12 +206,14 @@ def _fallbacks(typed: SettingsForm) -> dict[str, str]:
     return found
 
 
-def _float(typed: SettingsForm, name: str, text: str) -> float:
+def _typed_number(typed: SettingsForm, name: str, text: str) -> float:
+    """A number; a whole one is an int, which every setting with numbers accepts."""
     try:
-        return float(text.strip().replace(",", "."))
+        number = float(text.strip().replace(",", "."))
     except ValueError:
         typed.errors[name] = f"expected a number, got {text[:40]!r}"
         return 0.0
+    return int(number) if number.is_integer() else number
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from cli.demo.pages import status
 from cli.demo.run import STAYS
+from cli.stack.loopback import status
 from tests.support.terminal import HUSHGATE
 
 EVERYTHING_EMBEDDED: Final = {

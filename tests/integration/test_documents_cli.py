@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cli.documents import app
+from cli.accounts.documents import app
 from db.documents.ingest import MOST_BYTES
 from sandbox.server import SandboxHandle
 

@@ -159,6 +159,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes], ...] = (
     (("accounts", "set", "acme", "--file", "-"), b'{"flagged_keywords": ["/(/"]}'),
     (("decisions", "review", "-", "--ruling", "agree"), b""),
     (("decisions", "review", "-", "--ruling", "agree"), b"nonsense"),
+    (("decisions", "review", "-"), b'{"id": "018f0000-0000-7000-8000-000000000000", "ruling": ["agree"]}'),
     (("rules", "import", "bad_rules.txt"), b""),
     (("rules", "import", "bad_rules.txt", "--account", "acme"), b""),
     (("rules", "import", "not_rules.json"), b""),

@@ -31,7 +31,7 @@ from tests.support.reviewing import add_person, stored
 from tests.support.samples import event
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
-from worker.model import Decision
+from worker.model import Attempt, AttemptOutcome, Decision, Stage, StageOutcome, StageRecord
 
 STREAM = "hushgate:events"
 AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -97,6 +97,11 @@ def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
         return await submission.submit_review(connection, given, datetime.now(UTC))
 
     return stored(url, change)
+
+
+def attempt(stage: Stage, number: int, outcome: AttemptOutcome, waited_s: float) -> Attempt:
+    """One call of 100 ms, with the pause after it."""
+    return Attempt(number=number, stage=stage, outcome=outcome, duration_ms=100.0, waited_s=waited_s)
 
 
 def bury(url: str, entry_id: str, payload: bytes, event_id: str | None = None) -> None:
@@ -244,6 +249,34 @@ def test_a_decided_event_names_its_decision(shell: Shell, database_url: str) -> 
     assert found["decision"]["id"] == str(decided.decision_id)
     assert (found["decision"]["reason_code"], found["decision"]["settings_version"]) == ("LOW_CONFIDENCE", 1)
     assert found["exchange"]["state"] == "in_history"
+
+
+def test_failed_calls_of_a_hold_and_of_retries_are_counted(shell: Shell, database_url: str) -> None:
+    """Failed calls are counted for each stage, with those that a long hold did not store."""
+    hold = [attempt(Stage.MODERATION, number, AttemptOutcome.TIMEOUT, 30.0) for number in range(1, 50)]
+    decided = ignored(
+        attempts=(
+            *hold,
+            attempt(Stage.MODERATION, 80, AttemptOutcome.SERVER_ERROR, 30.0),
+            attempt(Stage.GENERATION, 1, AttemptOutcome.RATE_LIMITED, 2.0),
+            attempt(Stage.GENERATION, 2, AttemptOutcome.COMPLETED, 0.0),
+            attempt(Stage.JUDGE, 1, AttemptOutcome.TIMEOUT, 0.0),
+        ),
+        stages=(
+            StageRecord(stage=Stage.MODERATION, outcome=StageOutcome.PASSED, duration_ms=2_400_000.0),
+            StageRecord(stage=Stage.GENERATION, outcome=StageOutcome.PASSED, duration_ms=3_500.0),
+        ),
+    )
+    record(database_url, decided)
+    found = explained(shell, decided.event.event_id)
+    shown = shell.on_terminal("explain", decided.event.event_id, columns=200).out
+
+    assert found["decision"]["failed_calls"] == [
+        {"stage": "moderation", "failed": 80, "last": "server_error", "duration_s": 2400.0},
+        {"stage": "generation", "failed": 1, "last": "rate_limited", "duration_s": 3.5},
+        {"stage": "judge", "failed": 1, "last": "timeout", "duration_s": 0.1},
+    ]
+    assert "moderation: 80 failed attempts, the last server_error, 2400 s in total" in shown
 
 
 def test_further_entries_of_an_event_are_counted(shell: Shell, database_url: str, redis_url: str) -> None:

@@ -23,7 +23,7 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ResponseError
 from structlog.testing import capture_logs
 
-from cli.doctor_memory import memory_use
+from cli.doctor.servers import memory_check
 from cli.exit_codes import ExitCode
 from sandbox.server import SandboxHandle
 from tasks import once_stream
@@ -301,7 +301,7 @@ async def test_the_worker_warns_once_before_the_limit_and_says_when_it_is_over(
 def test_doctor_compares_memory_with_its_limit(used_bytes: int, limit: int, state: str) -> None:
     """A warning before publishing fails, a failure when it does."""
     info = {"used_memory": used_bytes + 7, "mem_not_counted_for_evict": 7, "maxmemory": limit}
-    check = memory_use(info)
+    check = memory_check(info)
 
     assert check.state == state
     assert bool(check.fix) == (state != "ok")

@@ -13,7 +13,7 @@ import pytest
 from httpx2 import Response
 from typer.testing import CliRunner
 
-from cli.accounts import app as accounts_command
+from cli.accounts.settings import app as accounts_command
 from db import accounts
 from db.people.records import Person, Role
 from db.pool import create_pool
@@ -274,7 +274,7 @@ def test_concurrent_changes_by_command_line_are_all_kept(
     names = ["ai_control_enabled", "ai_enabled_for_chats", "ai_enabled_for_comments"]
 
     async def race() -> None:
-        from cli import store_account
+        from cli.accounts import store_account
 
         await asyncio.gather(*(store_account.save(account, {name: True}) for name in names))
 

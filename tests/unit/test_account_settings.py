@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic.fields import FieldInfo
 
-from cli import setting_list
+from cli.accounts import setting_list
 from review.accounts import settings_form
 from tests.support.samples import account
-from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
+from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
 from worker.model import Account, FailurePolicy
 from worker.setting import SettingKind
@@ -125,6 +126,21 @@ def test_every_mapping_has_its_own_form_fields() -> None:
     mappings = {name for name in SETTINGS if kind_of(name) is SettingKind.MAPPING}
 
     assert mappings == {"moderation_thresholds", "assessment_policy", "fallback_texts"}
+
+
+def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Form and list treat it as a number; the form gives an int, which settings of either type accept."""
+    monkeypatch.setitem(AccountSettings.model_fields, "limit", FieldInfo(annotation=int))
+    form = settings_form.SettingsForm(fields={}, fallbacks=[])
+    shape = {"type": "integer", "minimum": 1, "maximum": 9}
+
+    assert kind_of("limit") is SettingKind.NUMBER
+    assert setting_list._value_words(shape, {}) == "whole number from 1 to 9"
+    assert [repr(settings_form._typed_number(form, "limit", text)) for text in ("9", "9.5", "inf")] == [
+        "9",
+        "9.5",
+        "inf",
+    ]
 
 
 def test_every_choice_is_explained() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.dialects import postgresql
 from typer.main import get_command
 
-from cli import decisions
+from cli.decisions import commands as decisions
 from db.audit.filters import Filters
 from db.audit.search import matching_query
 from review.lists.filter_fields import FIELDS, FilterField

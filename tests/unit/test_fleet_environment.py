@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.demo.environment import completed
+from cli.stack.environment import completed
 
 
 def test_openais_key_alone_serves_the_model_too() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.config import REASONS_HEAD
+from cli.deployment.config import REASONS_HEAD
 from review import reason_labels, wording
 from worker.reasons import reasons_table
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.answers import chat_answer
-from sandbox.chat_request import parse_chat
-from sandbox.completions import completion_body
-from sandbox.embeddings import embedding_texts, embeddings_body
-from sandbox.extractive import best_extract, numbered_passages
-from sandbox.moderation import moderation_body, moderation_inputs
+from sandbox.replies.answers import chat_answer
+from sandbox.replies.chat_request import parse_chat
+from sandbox.replies.completions import completion_body
+from sandbox.replies.embeddings import embedding_texts, embeddings_body
+from sandbox.replies.extractive import best_extract, numbered_passages
+from sandbox.replies.moderation import moderation_body, moderation_inputs
 from sandbox.routes import BadRequest
 
 TEXT = st.sampled_from(

@@ -10,15 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from worker.errors import ConfigurationError
-from worker.settings import (
-    ALIASES,
-    FIELDS,
-    SECRETS,
-    Settings,
-    load_database_settings,
-    load_settings,
-    load_stream_settings,
-)
+from worker.settings import ALIASES, FIELDS, SECRETS, DatabaseSettings, Settings, StreamSettings, load
 
 ROOT = Path(__file__).parents[2]
 GOOD = {
@@ -43,7 +35,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Configuratio
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError) as caught:
-        load_settings()
+        load(Settings)
     return caught.value
 
 
@@ -96,7 +88,7 @@ def test_secrets_are_masked_in_every_representation(monkeypatch: pytest.MonkeyPa
     """This holds for repr, str, a dump and pydantic's own error."""
     for name, value in GOOD.items():
         monkeypatch.setenv(name, value)
-    settings = load_settings()
+    settings = load(Settings)
     with pytest.raises(ValidationError) as caught:
         Settings.model_validate(GOOD | {"DATABASE_URL": "hunter9"})
 
@@ -123,14 +115,14 @@ def test_publishing_needs_redis_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", GOOD["REDIS_URL"])
     monkeypatch.setenv("HUSHGATE_STREAM", "")
 
-    assert load_stream_settings().stream == "hushgate:events"
+    assert load(StreamSettings).stream == "hushgate:events"
 
 
 def test_reading_the_audit_needs_postgres_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """DATABASE_URL is enough."""
     monkeypatch.setenv("DATABASE_URL", GOOD["DATABASE_URL"])
 
-    assert load_database_settings().database_url.get_secret_value() == GOOD["DATABASE_URL"]
+    assert load(DatabaseSettings).database_url.get_secret_value() == GOOD["DATABASE_URL"]
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -148,14 +140,14 @@ def test_moderation_that_is_off_needs_no_key(monkeypatch: pytest.MonkeyPatch) ->
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    assert load_settings().openai_api_key is None
+    assert load(Settings).openai_api_key is None
 
 
 def test_a_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment overrides .env."""
     Path(".env").write_text("\n".join(f"{name}={value}" for name, value in GOOD.items()))
     monkeypatch.setenv("REDIS_URL", "redis://else:6379/0")
-    settings = load_settings()
+    settings = load(Settings)
 
     assert settings.redis_url.get_secret_value() == "redis://else:6379/0"
     assert settings.database_url.get_secret_value() == GOOD["DATABASE_URL"]
@@ -176,7 +168,7 @@ def test_the_example_filled_in_loads(monkeypatch: pytest.MonkeyPatch) -> None:
         filled = re.sub(rf"^{name}=$", f"{name}={value}", filled, flags=re.MULTILINE)
     Path(".env").write_text(filled)
 
-    assert load_settings() == Settings.model_validate(GOOD)
+    assert load(Settings) == Settings.model_validate(GOOD)
 
 
 def test_the_example_says_what_has_no_default() -> None:

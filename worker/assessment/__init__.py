@@ -21,13 +21,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
-from worker.assessment.judge import (
-    Judge,
-    JudgeAnswer,
-    JudgeQuestion,
-    read_answer,
-    unavailable_answer,
-)
+from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
 from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
 from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from worker import endings, moderation, scope
-from worker.endings import (
-    MESSAGE,
-    REPLY,
-    Ending,
-    GuardedText,
-)
+from worker.endings import MESSAGE, REPLY, Ending, GuardedText
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, FailurePolicy, ModerationScores, Stage, StageOutcome
 from worker.ports import Moderator

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.assess import labelled_reply
+from cli.assess.commands import labelled_reply
 from tests.unit.assessment.samples import RETURNS, asked, evidence
 from worker.adapters.detector_judge import DetectorJudge
 from worker.assessment.policies.calibrated import CalibratedPolicy

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli import assess as command
-from cli.assess import assess_app
+from cli.assess import commands as command
+from cli.assess.commands import app as assess_app
 from tests.unit.assessment.test_training import PlainFitter
 from worker.assessment import parse_policy
 from worker.assessment.policies.designs import DESIGNS

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from cli.rules import rules_app
+from cli.accounts.rules import app as rules_app
 from worker.rules.formats import (
     RuleList,
     RuleListFormat,

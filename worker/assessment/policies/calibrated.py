@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from worker.assessment.judge import (
-    Aspect,
-    JudgeAnswer,
-    JudgeOutcome,
-    JudgeQuestion,
-)
+from worker.assessment.judge import Aspect, JudgeAnswer, JudgeOutcome, JudgeQuestion
 from worker.assessment.non_answers.recogniser import is_non_answer
 from worker.assessment.policies.outcomes import (
     check_policy,

@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from worker.assessment.judge import (
-    Aspect,
-    JudgeAnswer,
-    JudgeOutcome,
-    JudgeQuestion,
-)
+from worker.assessment.judge import Aspect, JudgeAnswer, JudgeOutcome, JudgeQuestion
 from worker.assessment.non_answers.recogniser import is_non_answer
 from worker.assessment.policies.outcomes import (
     check_policy,

@@ -1,0 +1,1 @@
+"""Commands on what an account owns: its settings, rules and documents."""

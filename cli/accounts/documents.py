@@ -1,0 +1,243 @@
+"""``hushgate documents``: the documents of an account."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.progress import TimeRemainingColumn
+
+from cli.accounts import document_files
+from cli.exit_codes import ExitCode
+from cli.options import own_connections, settings_of
+from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
+from db.documents import configured_embedder, embedding_models, ingest, model_change, storage
+from db.documents.configured_embedder import BATCH_TIMEOUT_S
+from db.documents.ingest import DocumentOptions, EmbeddingModel, Ingest
+from db.documents.retrieval import PostgresRetriever
+from db.pool import Pool
+from worker.documents.model import DocumentFormat
+from worker.errors import ConfigurationError, DocumentRejected
+from worker.settings import DocumentSettings
+
+HELP: Final = (
+    "Documents on which an account's replies are based: `add`, `list`, `remove` and `search` them; `reembed`"
+    " after a change of the embedding model."
+)
+app = typer.Typer(no_args_is_help=True, help=HELP)
+
+ADDED: Final = ["source", "outcome", "document_id", "chunks", "reason"]
+LISTED: Final = ["id", "title", "source", "format", "size_bytes", "labels", "chunks", "vectors", "created_at"]
+FOUND: Final = ["similarity", "percentile", "found_by", "title", "text", "passage_id"]
+
+UserIdOption = Annotated[
+    str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
+]
+LabelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", "-l", metavar="KEY=VALUE", help="A label of the documents; may be repeated."),
+]
+
+
+@app.command()
+def add(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders, or - for a pipe.")],
+    account: UserIdOption = None,
+    title: Annotated[str, typer.Option(help="Title instead of the document's own; one file only.")] = "",
+    source: Annotated[
+        str,
+        typer.Option(
+            help="Name under which a later version replaces the file; default: the path. One file only."
+        ),
+    ] = "",
+    kind: Annotated[
+        DocumentFormat | None, typer.Option("--format", help="Format; default: by the file name's ending.")
+    ] = None,
+    label: LabelsOption = None,
+) -> None:
+    """Add Markdown, HTML, text and PDF files, at most 50 MiB each; a folder with all files in it.
+
+    Adding the same file again changes nothing; a changed file replaces its older version. Unreadable files
+    are refused by name, the others are added, and the exit code is 1. For example:
+
+        hushgate documents add handbook/ --account corner-shop --label language=en
+    """
+    found, skipped = _files(paths)
+    if len(found) > 1 and (title or source):
+        raise fail(f"--title and --source: expected one file, got {len(found)}")
+    labels = _labels(label) if label is not None else None
+    if skipped:
+        errors.print(f"{skipped} files skipped: hidden, or not Markdown, HTML, text or PDF")
+
+    async def run() -> bool:
+        async with _opened() as (pool_, model):
+            options = DocumentOptions(
+                user_id=await _account(pool_, account), title=title, source=source, kind=kind, labels=labels
+            )
+            if model is None and await embedding_models.active_embedder(pool_):
+                errors.print(
+                    "HUSHGATE_EMBEDDING_MODEL is not set: no vectors until `hushgate documents reembed`"
+                )
+            return await _add_all(Ingest(pool_, model, options), found)
+
+    if not asyncio.run(run()):
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+@app.command("list")
+def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> None:
+    """Print an account's documents; with fewer vectors than chunks, run `hushgate documents reembed`.
+
+    For example:
+
+        hushgate documents list --account corner-shop --label language=en
+    """
+
+    async def run() -> list[dict[str, Any]]:
+        async with _opened() as (source, _):
+            return await storage.list_documents(source, await _account(source, account), _labels(label))
+
+    emit(asyncio.run(run()), LISTED)
+
+
+@app.command()
+def remove(
+    ids: Annotated[
+        list[int], typer.Argument(metavar="ID...", help="Ids, as `hushgate documents list` prints them.")
+    ],
+    account: UserIdOption = None,
+) -> None:
+    """Remove documents with all their chunks; exit code 1 when the account lacks one of them.
+
+    For example:
+
+        hushgate documents remove 12 13 --account corner-shop
+    """
+
+    async def run() -> tuple[int, ...]:
+        async with _opened() as (source, _):
+            return await storage.remove_documents(source, await _account(source, account), ids)
+
+    removed = asyncio.run(run())
+    emit([{"id": each, "removed": each in removed} for each in ids], ["id", "removed"])
+    if len(removed) < len(set(ids)):
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="A question as in a message.")],
+    account: UserIdOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Passages at most.")] = 5,
+    min_similarity: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out passages below this similarity, 0 to 1.")
+    ] = 0.0,
+    label: LabelsOption = None,
+) -> None:
+    """Print the passages that a worker would retrieve for this query.
+
+    For example:
+
+        hushgate documents search "when are you open?" --account corner-shop
+    """
+
+    async def run() -> list[dict[str, Any]]:
+        async with _opened(patience_s=0.0) as (source, model):
+            retriever = PostgresRetriever(source, model.embedder if model else None)
+            user_id = await _account(source, account)
+            found = await retriever.search(user_id, query, limit, min_similarity, _labels(label))
+            if found.degraded:
+                errors.print(f"by words only: the embedding model failed ({found.degraded})", style="yellow")
+            return [asdict(passage) for passage in found]
+
+    emit(asyncio.run(run()), FOUND)
+
+
+@app.command()
+def reembed() -> None:
+    """Embed every chunk of every account with HUSHGATE_EMBEDDING_MODEL, then switch searches to the vectors.
+
+    Run it after changing the model, and after adding documents without one. It may be interrupted and run
+    again; searches use the old vectors until the new ones are complete.
+    """
+
+    async def run() -> embedding_models.StoredEmbedder | None:
+        async with _opened() as (source, model):
+            if model is None:
+                raise ConfigurationError("HUSHGATE_EMBEDDING_MODEL: expected a model, got nothing")
+            with progress_bar(TimeRemainingColumn(), transient=True) as bar:
+                task = bar.add_task("embedding", total=None)
+                async for done, whole in model_change.reembed_chunks(source, model):
+                    bar.update(task, completed=done, total=whole)
+            return await embedding_models.active_embedder(source)
+
+    active = asyncio.run(run())
+    assert active is not None  # what has just been re-embedded is active
+    columns = ["model", "dimensions", "calibrated_chunks"]
+    emit([{name: getattr(active, name) for name in columns}], columns)
+
+
+async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
+    """Add file after file and print each outcome; True when none was refused."""
+    rows = []
+    with progress_bar(TimeRemainingColumn(), transient=True) as bar:
+        task = bar.add_task("adding", total=len(found))
+        for path in found:
+            row = await _add_row(ingestion, path)
+            bar.advance(task)
+            rows.append(row)
+            if not stdout_is_terminal():
+                emit_json(row)
+        await ingestion.finish()
+    if stdout_is_terminal():
+        emit(rows, ADDED)
+    return not any(row["outcome"] == "refused" for row in rows)
+
+
+async def _add_row(ingestion: Ingest, path: Path) -> dict[str, Any]:
+    try:
+        file = document_files.read_document(path)
+    except DocumentRejected as error:
+        return ingest.refused_row(document_files.source_name(path), error)
+    return await ingestion.add(file)
+
+
+@asynccontextmanager
+async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
+    """Connections with the login's own role, and the embedding model if one is set."""
+    known = settings_of(DocumentSettings)
+    async with (
+        own_connections(known.database_url.get_secret_value()) as source,
+        configured_embedder.open_model(known, patience_s=patience_s) as model,
+    ):
+        yield source, model
+
+
+async def _account(source: Pool, given: str | None) -> str:
+    if given:
+        return given
+    known = await storage.list_accounts(source)
+    if len(known) == 1:
+        return known[0]
+    shown = ", ".join(known) if known else "there is none yet"
+    raise fail(f"--account: expected the account of the documents ({shown})")
+
+
+def _files(paths: Sequence[str]) -> tuple[list[Path], int]:
+    each = [document_files.find_documents(path) for path in paths]
+    return list(dict.fromkeys(file for found, _ in each for file in found)), sum(number for _, number in each)
+
+
+def _labels(given: Sequence[str] | None) -> dict[str, str]:
+    labels = {}
+    for each in given or ():
+        key, separator, value = each.partition("=")
+        if not (key.strip() and separator):
+            raise fail(f"--label: expected KEY=VALUE, got {each!r}")
+        labels[key.strip()] = value.strip()
+    return labels

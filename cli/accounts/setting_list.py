@@ -1,0 +1,72 @@
+"""The settings of an account as a list, for ``hushgate accounts settings`` and ``docs/settings.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from cli.output import json_text
+from worker.account_settings import SETTINGS, AccountSettings
+from worker.model import Account
+
+INTRODUCTION: Final = """# Account settings
+
+`hushgate accounts settings` prints this list; `accounts set` and the settings page change an account.
+`make schema` writes this file from the declarations in `worker/account_settings.py`.
+
+| setting | value | default | meaning |
+|---|---|---|---|
+"""
+
+
+def list_settings() -> list[dict[str, str]]:
+    """One row per setting, in the order of their declaration."""
+    defaults = Account(user_id="", version=0)
+    schema = AccountSettings.model_json_schema()
+    return [
+        {
+            "setting": name,
+            "value": _value_words(schema["properties"][name], schema["$defs"]),
+            "default": json_text(getattr(defaults, name)),
+            "meaning": " ".join((f"{each.title}.", each.help, *_choice_words(each.choices))),
+        }
+        for name, each in SETTINGS.items()
+    ]
+
+
+def as_markdown() -> str:
+    """The page ``docs/settings.md``."""
+    rows = (
+        f"| `{row['setting']}` | {row['value']} | `{row['default']}` | {row['meaning']} |\n"
+        for row in list_settings()
+    )
+    return INTRODUCTION + "".join(rows)
+
+
+def _choice_words(choices: Mapping[str, str]) -> Iterator[str]:
+    if choices:
+        yield "; ".join(f"{value}: {meaning}" for value, meaning in choices.items()) + "."
+
+
+def _value_words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """A JSON Schema in words, such as ``number from 0 to 1``."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    match schema:
+        case {"enum": values}:
+            words = ", ".join(values[:-1]) + f" or {values[-1]}"
+        case {"type": "boolean"}:
+            words = "true or false"
+        case {"type": "number" | "integer" as kind, "minimum": least, "maximum": most}:
+            words = f"{'whole number' if kind == 'integer' else 'number'} from {least} to {most}"
+        case {"type": "array", "items": each, "maxItems": most}:
+            words = f"list of at most {most} items, each {_value_words(each, definitions)}"
+        case {"type": "object", "patternProperties": each}:
+            words = f"object, each value {_value_words(next(iter(each.values())), definitions)}"
+        case {"type": "string", "maxLength": most}:
+            words = f"text of at most {most} characters"
+        case {"type": "string", "pattern": pattern}:
+            words = f"text matching {pattern}"
+        case _:
+            words = str(schema["type"])
+    return words

@@ -1,0 +1,83 @@
+"""``hushgate accounts``: settings of accounts, one version per change."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from cli.accounts import setting_list, store_account
+from cli.exit_codes import ExitCode
+from cli.output import emit, fail, json_text, stdout_is_terminal
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Settings of accounts: `settings` lists them, `show` and `set` them for one account;"
+    " every change is a new version.",
+)
+
+
+@app.command("set")
+def set_(
+    user_id: Annotated[str, typer.Argument(help="The account (user_id).")],
+    source: Annotated[str, typer.Option("--file", help="A JSON object of settings; - for standard input.")],
+) -> None:
+    """Store a new version: the settings in force with those of the file.
+
+    Workers use it within a second; `hushgate accounts settings` lists the settings. Example, from a pipe:
+
+        echo '{"flagged_keywords": ["spam"]}' | hushgate accounts set acme --file -
+    """
+    version = asyncio.run(store_account.save(user_id, _changes(source)))
+    emit([{"user_id": user_id, "version": version}], ["user_id", "version"])
+
+
+@app.command()
+def show(user_id: Annotated[str, typer.Argument(help="The account (user_id).")]) -> None:
+    """Print the settings in force; version 0, with AI off, when the account has none.
+
+    For example:
+
+        hushgate accounts show acme
+    """
+    row = asdict(asyncio.run(store_account.load(user_id)))
+    if stdout_is_terminal():
+        emit(
+            [{"setting": name, "value": json_text(value)} for name, value in row.items()],
+            ["setting", "value"],
+        )
+    else:
+        emit([row], list(row))
+
+
+@app.command()
+def settings(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/settings.md.")] = False,
+) -> None:
+    """List the settings of an account: name, value, default and meaning.
+
+    For example:
+
+        hushgate accounts settings
+    """
+    if markdown:
+        typer.echo(setting_list.as_markdown(), nl=False)
+    else:
+        emit(setting_list.list_settings(), ["setting", "value", "default", "meaning"])
+
+
+def _changes(source: str) -> dict[str, Any]:
+    try:
+        body = orjson.loads(sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes())
+    except OSError as error:
+        raise fail(f"{source}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise fail(f"{source}: expected one JSON object, got {error}", code=ExitCode.REJECTED) from error
+    if not isinstance(body, dict):
+        raise fail(f"{source}: expected one JSON object, got a {type(body).__name__}", code=ExitCode.REJECTED)
+    return body

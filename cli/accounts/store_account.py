@@ -1,0 +1,73 @@
+"""Checking and storing the settings of an account: all changes or none."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cli.options import database_url, own_connections
+from cli.output import print_message
+from db import accounts
+from worker.account_settings import RULES, AccountRejected, changed, rule_problems
+from worker.model import Account
+from worker.rules import ProblemLevel, RuleProblem
+from worker.rules.formats import RuleList
+
+RECENT: Final = 1000
+
+
+async def load(user_id: str) -> Account:
+    """The settings in force."""
+    async with own_connections(database_url()) as source:
+        return await accounts.current_account(source, user_id)
+
+
+async def save(user_id: str, changes: Mapping[str, Any]) -> int:
+    """Store the settings in force with these changes; the new version. Prints warnings about rules.
+
+    Raises:
+        AccountRejected: a setting or a rule that cannot be used; nothing was stored.
+    """
+    async with own_connections(database_url()) as source:
+        while True:
+            account = changed(await accounts.current_account(source, user_id), changes)
+            if not changes.keys().isdisjoint(RULES):
+                recent = await accounts.recent_messages(source, user_id, RECENT)
+                _require_no_errors(await asyncio.to_thread(rule_problems, account, recent))
+            try:
+                return await accounts.store_account(
+                    source, account, changed_by=_login(), expected=account.version
+                )
+            except accounts.VersionMoved:
+                continue  # apply the changes to the version stored meanwhile
+
+
+def _login() -> str:
+    """Login name of the user; a container's user may have a number and no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def load_rules(user_id: str) -> RuleList:
+    """The rules in force."""
+    account = asyncio.run(load(user_id))
+    return RuleList(keywords=account.flagged_keywords, phrases=account.flagged_phrases, allow=account.allowed)
+
+
+def save_rules(user_id: str, rules: RuleList) -> int:
+    """Replace the rules in force; the new version."""
+    changes = {"flagged_keywords": rules.keywords, "flagged_phrases": rules.phrases, "allowed": rules.allow}
+    return asyncio.run(save(user_id, {name: list(value) for name, value in changes.items()}))
+
+
+def _require_no_errors(problems: tuple[RuleProblem, ...]) -> None:
+    refused = [(f"rule {p.rule!r}", p.message) for p in problems if p.level is ProblemLevel.ERROR]
+    if refused:
+        raise AccountRejected(refused)
+    for problem in problems:
+        print_message(f"rule {problem.rule!r}: {problem.message}", style="yellow")

@@ -1,0 +1,1 @@
+"""``hushgate assess``: the confidence in replies."""

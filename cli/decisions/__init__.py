@@ -1,0 +1,1 @@
+"""``hushgate decisions``: the audit in a terminal."""

@@ -1,0 +1,1 @@
+"""``hushgate migrate``, ``worker``, ``beat``, ``sandbox``, ``config`` and ``schema``."""

@@ -1,0 +1,104 @@
+"""``hushgate config`` and ``hushgate schema``: the variables, the event schema, the table of reasons."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+from dotenv import dotenv_values
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from cli.exit_codes import ExitCode
+from cli.output import emit, fail
+from worker.errors import ConfigurationError
+from worker.payload import EventPayload
+from worker.reasons import reasons_table
+from worker.settings import FIELDS, SECRETS, Settings, load
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The environment variables: `show` prints their values, `example` a complete .env file.",
+)
+MASK: Final = "********"
+REASONS_HEAD: Final = (
+    "# Reason codes\n\nMade by `hushgate schema reasons` from [worker/reasons.py](../worker/reasons.py)."
+    " `reason_code` in `ai_decisions` holds one of them; no code is ever renamed.\n\n"
+)
+
+
+@app.command()
+def show() -> None:
+    """Print every variable with its value and origin (environment, .env, default); secrets are masked.
+
+    Exit 3 when a worker could not start with these values; standard error names every reason.
+    """
+    emit(list(_values()), ["variable", "value", "origin", "meaning"])
+    try:
+        load(Settings)
+    except ConfigurationError as error:
+        raise fail(str(error), code=ExitCode.CONFIGURATION) from error
+
+
+@app.command()
+def example() -> None:
+    """Print a complete .env file with every variable, its meaning and its default.
+
+    For example:
+
+        hushgate config example > .env
+    """
+    typer.echo("# Every variable Hushgate reads; printed by `hushgate config example`.")
+    for name, field in FIELDS.items():
+        default = "" if field.is_required() or field.default is None else _text(field.default)
+        typer.echo(f"\n# {field.description}{_without_value(field)}")
+        typer.echo(f"{'' if field.is_required() else '#'}{field.alias or name}={default}")
+
+
+def schema(what: Annotated[str, typer.Argument(help="event or reasons.")] = "event") -> None:
+    """Print the JSON Schema (draft 2020-12) of an event, or the table of reasons, both from the code.
+
+    For example:
+
+        hushgate schema event > event.schema.json
+    """
+    if what == "reasons":
+        typer.echo(REASONS_HEAD + reasons_table())
+        return
+    if what != "event":
+        raise fail(f"schema: expected event or reasons, got {what!r}")
+    body = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | EventPayload.model_json_schema()
+    typer.echo(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode())
+
+
+def _values() -> Iterator[dict[str, Any]]:
+    in_file = dotenv_values(".env")
+    for name, field in FIELDS.items():
+        variable = field.alias or name
+        value, origin = _value(variable, field, in_file)
+        yield {"variable": variable, "value": value, "origin": origin, "meaning": field.description}
+
+
+def _value(variable: str, field: FieldInfo, in_file: dict[str, str | None]) -> tuple[str | None, str]:
+    for source, origin in ((os.environ, "environment"), (in_file, ".env")):
+        if source.get(variable):
+            return MASK if variable in SECRETS else source[variable], origin
+    if field.is_required():
+        return None, "missing"
+    return (None if field.default is None else _text(field.default)), "default"
+
+
+def _without_value(field: FieldInfo) -> str:
+    """The remark on a variable without a default."""
+    if field.is_required():
+        return " (required)"
+    return " Not set by default." if field.default in {None, ""} else ""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return MASK
+    return str(value).lower() if isinstance(value, bool) else str(value)

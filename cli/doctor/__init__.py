@@ -1,0 +1,1 @@
+"""``hushgate doctor``: checks of a deployment."""

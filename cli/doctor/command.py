@@ -1,0 +1,111 @@
+"""``hushgate doctor``: checks a deployment and says how to fix each finding."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Final
+
+import psycopg
+import sqlalchemy as sa
+import typer
+from redis.exceptions import RedisError
+
+from cli.doctor.check import DoctorCheck, failed, passed
+from cli.doctor.embedding import stored_vectors
+from cli.doctor.endpoints import listed_models
+from cli.doctor.live_calls import live_calls
+from cli.doctor.rights import login_rights, unreadable_check
+from cli.doctor.servers import conservation_check, postgres_checks, redis_checks
+from cli.exit_codes import ExitCode
+from cli.output import emit, fail
+from worker import __version__
+from worker.errors import ConfigurationError, StorageUnavailable
+from worker.settings import Settings, load
+
+LEAST_PYTHON: Final = (3, 11)
+FIRST: Final = "fix redis, postgres and migrations first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckGroup:
+    """A group of checks.
+
+    Attributes:
+        name: the check that fails when a server does not answer.
+        fix: how to fix that.
+        checks: makes the checks of the group.
+    """
+
+    name: str
+    fix: str
+    checks: Callable[[Settings], Iterable[DoctorCheck]]
+
+
+def doctor(
+    offline: Annotated[bool, typer.Option("--offline", help="Do not call the model endpoints.")] = False,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Also make real, paid calls: a chat call of one output token for each model, a moderation"
+            " call, and with HUSHGATE_EMBEDDING_MODEL an embedding of one word. They use about 20 tokens,"
+            " which cost less than 0.001 USD with most models.",
+        ),
+    ] = False,
+) -> None:
+    """Check settings, Redis, Postgres, models and that no event is lost; say how to fix each finding.
+
+    Without --live, each endpoint is asked for its list of models, which is free; a model that is not in the
+    list is a warning. --live proves that key, URL and model work together.
+
+    Exit 0 when no check fails, 1 when one does; warnings do not count. Examples:
+
+        hushgate doctor --live
+
+        hushgate doctor --offline
+    """
+    if offline and live:
+        raise fail("--offline, --live: expected one of them, got both")
+    groups = GROUPS if offline else (*GROUPS, *ENDPOINT_GROUPS, *(LIVE_GROUPS if live else ()))
+    checks = list(_checks(groups))
+    emit([asdict(check) for check in checks], ["check", "state", "found", "fix"])
+    if any(check.state == "fail" for check in checks):
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _checks(groups: Iterable[CheckGroup]) -> Iterator[DoctorCheck]:
+    supported = sys.version_info >= LEAST_PYTHON
+    yield failed("python", platform.python_version(), "use Python 3.11 or later", unless=supported)
+    try:
+        settings = load(Settings)
+    except ConfigurationError as error:
+        yield failed("settings", str(error), "set the variables; hushgate config example prints them all")
+        return
+    yield passed("settings", f"hushgate {__version__}, all settings usable")
+    for group in groups:
+        yield from _guarded(group, settings)
+
+
+def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
+    try:
+        yield from group.checks(settings)
+    except (RedisError, OSError, psycopg.Error, sa.exc.SQLAlchemyError, StorageUnavailable) as error:
+        found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        yield unreadable_check(group.name, error) or failed(group.name, found, group.fix)
+
+
+GROUPS: Final = (
+    CheckGroup(name="redis", fix="check REDIS_URL and that the server runs", checks=redis_checks),
+    CheckGroup(name="postgres", fix="check DATABASE_URL and that the server runs", checks=postgres_checks),
+    CheckGroup(name="database login", fix=FIRST, checks=login_rights),
+    CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
+    CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
+)
+"""Always checked, in this order. A further group is one line here and one function in its own module."""
+ENDPOINT_GROUPS: Final = (CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),)
+"""Checked unless --offline; free of charge."""
+LIVE_GROUPS: Final = (CheckGroup(name="live calls", fix="check the base URLs", checks=live_calls),)
+"""Checked with --live; paid."""

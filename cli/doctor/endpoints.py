@@ -1,0 +1,208 @@
+"""``hushgate doctor``: are the endpoints OpenAI-compatible APIs, and do they list our models?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+import orjson
+
+from cli.doctor.check import CheckState, DoctorCheck
+from worker.adapters.openai_client import NO_KEY
+from worker.settings import Settings, embedding_endpoint
+
+REACH_S: Final = 10.0
+SHOWN_MODELS: Final = 3
+LIVE: Final = "hushgate doctor --live makes a real call"
+CALL_PATHS: Final = ("/chat/completions", "/moderations", "/embeddings")
+"""Paths that people copy from a vendor's page into the base URL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One base URL and the models that are called there.
+
+    Attributes:
+        check: the name of its line.
+        variable: the variable that holds the URL.
+        key_variable: the variable that holds the key.
+        models: variable and name of each model that is called there.
+        meanwhile: what happens to events while the endpoint does not work.
+    """
+
+    check: str
+    variable: str
+    url: str
+    key_variable: str
+    key: str
+    models: tuple[tuple[str, str], ...]
+    meanwhile: str
+
+
+class NoModelList(Exception):
+    """The answer to GET /models is not a list of models; the message says what it is."""
+
+
+def model_endpoint(settings: Settings) -> Endpoint:
+    """The endpoint of the models that write drafts and judge them."""
+    models = [("HUSHGATE_LLM_MODEL", settings.llm_model)]
+    if settings.judge_enabled and settings.judge_model not in {"", settings.llm_model}:
+        models.append(("HUSHGATE_JUDGE_MODEL", settings.judge_model))
+    key = settings.openrouter_api_key
+    return Endpoint(
+        check="model endpoint",
+        variable="OPENROUTER_BASE_URL",
+        url=settings.openrouter_base_url,
+        key_variable="OPENROUTER_API_KEY",
+        key=key.get_secret_value() if key else NO_KEY,
+        models=tuple(models),
+        meanwhile="events that need it get no reply (LLM_ERROR; LLM_REJECTED when it refuses the key)",
+    )
+
+
+def moderation_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint of the moderation API; None when moderation is switched off."""
+    if not settings.openai_moderation_enabled:
+        return None
+    key = settings.openai_api_key
+    return Endpoint(
+        check="moderation endpoint",
+        variable="OPENAI_BASE_URL",
+        url=settings.openai_base_url,
+        key_variable="OPENAI_API_KEY",
+        key=key.get_secret_value() if key else NO_KEY,
+        models=(("HUSHGATE_MODERATION_MODEL", settings.moderation_model),),
+        meanwhile="events end as each account's moderation_failure says; with a refused key none passes",
+    )
+
+
+def embeddings_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint of the embedding model; None when no embedding model is set."""
+    if not settings.embedding_model:
+        return None
+    url, key = embedding_endpoint(settings)
+    own = settings.embedding_base_url is not None
+    return Endpoint(
+        check="embedding endpoint",
+        variable="HUSHGATE_EMBEDDING_BASE_URL" if own else "OPENAI_BASE_URL",
+        url=url,
+        key_variable="HUSHGATE_EMBEDDING_API_KEY" if own else "OPENAI_API_KEY",
+        key=key or NO_KEY,
+        models=(("HUSHGATE_EMBEDDING_MODEL", settings.embedding_model),),
+        meanwhile="searches use words only",
+    )
+
+
+def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether each endpoint lists the models that the settings name."""
+    for endpoint in (
+        model_endpoint(settings),
+        moderation_endpoint(settings),
+        embeddings_endpoint(settings),
+    ):
+        if endpoint is not None:
+            yield _endpoint_check(endpoint)
+
+
+def _endpoint_check(endpoint: Endpoint) -> DoctorCheck:
+    try:
+        return _models_check(endpoint, _models(endpoint.url, endpoint.key))
+    except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+        found = f"{endpoint.url}: HTTP {error.status_code}"
+        return _check(
+            endpoint, "fail", found, f"set {endpoint.key_variable} to a key that the endpoint accepts"
+        )
+    except openai.NotFoundError as error:
+        return _no_list_check(endpoint, _kind(error.response), not_found=True)
+    except NoModelList as error:
+        return _no_list_check(endpoint, str(error), not_found=False)
+    except openai.APIStatusError as error:
+        found = f"{endpoint.url}/models: HTTP {error.status_code}"
+        return _check(endpoint, "warn", found, f"the models were not checked; {LIVE}")
+    except openai.OpenAIError as error:
+        fix = f"check {endpoint.variable} and the network; meanwhile {endpoint.meanwhile}"
+        return _check(endpoint, "fail", f"{endpoint.url}: {type(error).__name__}", fix)
+
+
+def _models_check(endpoint: Endpoint, listed: frozenset[str]) -> DoctorCheck:
+    missing = [(variable, name) for variable, name in endpoint.models if not _has(listed, name)]
+    found = f"{endpoint.url} lists {len(listed)} models"
+    if not missing:
+        return _check(endpoint, "ok", f"{found}, {', '.join(name for _, name in endpoint.models)} among them")
+    shown = ", ".join(f"{variable} {name!r}" for variable, name in missing)
+    names = sorted(listed)
+    near = difflib.get_close_matches(missing[0][1], names, n=SHOWN_MODELS) or names[:SHOWN_MODELS]
+    fix = f"set {missing[0][0]} to a listed model, such as {', '.join(near) or 'none listed'}; {LIVE}"
+    return _check(endpoint, "warn", f"{found}, without {shown}", fix)
+
+
+def _has(listed: frozenset[str], name: str) -> bool:
+    """True when the list has the model: by name, without a variant after the colon, or by a pattern."""
+    base = name.partition(":")[0]
+    return not listed.isdisjoint({name, base, f"{name}:latest"}) or any(
+        fnmatchcase(name, pattern) for pattern in listed if "*" in pattern
+    )
+
+
+def _no_list_check(endpoint: Endpoint, answered: str, *, not_found: bool) -> DoctorCheck:
+    """The check when GET /models gives no list: another path, no API at all, or an API without a list."""
+    if (better := _better_url(endpoint)) is not None:
+        found = f"{endpoint.url} is not an OpenAI-compatible API, {better} is one"
+        return _check(endpoint, "fail", found, f"set {endpoint.variable}={better}")
+    found = f"{endpoint.url}/models: expected a list of models, got {answered}"
+    if not_found and answered != HTML and urlsplit(endpoint.url).path.strip("/"):
+        return _check(endpoint, "warn", found, f"the models were not checked; {LIVE}")
+    fix = f"set {endpoint.variable} to the base URL of an OpenAI-compatible API; most end in /v1"
+    return _check(endpoint, "fail", f"{found}; meanwhile {endpoint.meanwhile}", fix)
+
+
+def _better_url(endpoint: Endpoint) -> str | None:
+    """A similar base URL that lists models."""
+    url = endpoint.url.rstrip("/")
+    shorter = [url.removesuffix(path) for path in CALL_PATHS if url.endswith(path)]
+    for candidate in (f"{url}/v1", *shorter):
+        try:
+            _models(candidate, endpoint.key)
+        except (openai.OpenAIError, NoModelList):
+            continue
+        return candidate
+    return None
+
+
+def _models(url: str, key: str) -> frozenset[str]:
+    """The names that GET /models lists.
+
+    Raises:
+        OpenAIError: an HTTP error, or no answer.
+        NoModelList: the answer is not a list of models.
+    """
+    with openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=REACH_S) as client:
+        response = client.get("/models", cast_to=httpx2.Response)
+    try:
+        body: Any = orjson.loads(response.content)
+        entries = body["data"] if isinstance(body, dict) else body
+        return frozenset(str(entry["id"]) for entry in entries)
+    except (ValueError, LookupError, TypeError) as error:
+        raise NoModelList(_kind(response)) from error
+
+
+HTML: Final = "an HTML page"
+
+
+def _kind(response: httpx2.Response) -> str:
+    """What the server answered, in words."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if "html" in kind or response.content.lstrip()[:1] == b"<":
+        return HTML
+    shown = f"HTTP {response.status_code}"
+    return f"{shown} with {kind}" if kind else shown
+
+
+def _check(endpoint: Endpoint, state: CheckState, found: str, fix: str = "") -> DoctorCheck:
+    return DoctorCheck(check=endpoint.check, state=state, found=found, fix=fix)

@@ -1,0 +1,146 @@
+"""``hushgate doctor --live``: one real, paid call of each kind, with the models that the settings name."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import openai
+
+from cli.doctor.check import DoctorCheck, failed, passed
+from cli.doctor.embedding import embedding_answer
+from cli.doctor.endpoints import Endpoint, model_endpoint, moderation_endpoint
+from worker.adapters import openai_client
+from worker.adapters.openai_client import VendorFailure
+from worker.settings import Settings
+
+MASK: Final = "********"
+SHOWN_CHARS: Final = 160
+TEXT: Final = "Hello"
+"""The text of every call: one token for most models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One real call.
+
+    Attributes:
+        check: the name of its line.
+        variable: the variable that names the model.
+        holding: a field that every answer has.
+        read: the answer in words; raises LookupError or TypeError when it is not an answer of this API.
+    """
+
+    check: str
+    endpoint: Endpoint
+    variable: str
+    model: str
+    path: str
+    body: Mapping[str, object]
+    timeout_s: float
+    holding: str
+    read: Callable[[Any], str]
+
+
+def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
+    """A chat call of one token for each model, a moderation call, and an embedding call if a model is set."""
+    chat = model_endpoint(settings)
+    for variable, model in chat.models:
+        yield asyncio.run(_call_check(_chat_call(chat, variable, model, settings.llm_timeout_s)))
+    if (moderation := moderation_endpoint(settings)) is not None:
+        yield asyncio.run(_call_check(_moderation_call(moderation, settings)))
+    yield from embedding_answer(settings)
+
+
+def _chat_call(endpoint: Endpoint, variable: str, model: str, timeout_s: float) -> Call:
+    return Call(
+        check="live judge call" if variable == "HUSHGATE_JUDGE_MODEL" else "live model call",
+        endpoint=endpoint,
+        variable=variable,
+        model=model,
+        path="/chat/completions",
+        body={"model": model, "messages": [{"role": "user", "content": TEXT}], "max_tokens": 1},
+        timeout_s=timeout_s,
+        holding="choices",
+        read=_tokens,
+    )
+
+
+def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:
+    return Call(
+        check="live moderation call",
+        endpoint=endpoint,
+        variable="HUSHGATE_MODERATION_MODEL",
+        model=settings.moderation_model,
+        path="/moderations",
+        body={"model": settings.moderation_model, "input": TEXT},
+        timeout_s=settings.moderation_timeout_s,
+        holding="results",
+        read=_categories,
+    )
+
+
+async def _call_check(call: Call) -> DoctorCheck:
+    """Make the call and check the answer."""
+    called = f"{call.model} at {call.endpoint.url}"
+    client = openai_client.client(call.endpoint.url, call.endpoint.key, connections=1)
+    started = time.monotonic()
+    try:
+        document = await openai_client.answer(
+            client, call.path, call.body, call.timeout_s, holding=call.holding
+        )
+        result = call.read(document)
+    except (openai.OpenAIError, TimeoutError, ValueError, LookupError, TypeError, AttributeError) as error:
+        known = openai_client.failure(error)
+        found = f"{called}: {_shown(error, known, call.endpoint.key)}"
+        return failed(call.check, found, _fix(call, known))
+    finally:
+        await client.close()
+    found = f"{called} answered in {(time.monotonic() - started) * 1000:.0f} ms: {result}"
+    return passed(call.check, found)
+
+
+def _shown(error: Exception, known: VendorFailure | None, key: str) -> str:
+    if known is None or known.kind == "malformed":
+        return f"not an answer of this API ({type(error).__name__})"
+    return known.message.replace(key, MASK)[:SHOWN_CHARS]
+
+
+def _fix(call: Call, known: VendorFailure | None) -> str:
+    endpoint, status = call.endpoint, known.status if known else None
+    meanwhile = f"meanwhile {endpoint.meanwhile}"
+    if status in {401, 403, 407}:
+        return f"set {endpoint.key_variable} to a key that the endpoint accepts; {meanwhile}"
+    if status in {402, 429}:
+        return f"check the quota and the rate limits of {endpoint.key_variable}; {meanwhile}"
+    if known is not None and known.kind in {"timeout", "connection", "server_error"} and status != 501:
+        return f"check {endpoint.variable} and the network, or ask the provider; {meanwhile}"
+    return f"check {call.variable} and {endpoint.variable}; {meanwhile}"
+
+
+def _tokens(answer: Any) -> str:
+    """How many tokens the call used.
+
+    Raises:
+        LookupError, TypeError, AttributeError: the answer holds no choice with a message.
+    """
+    answer["choices"][0]["message"].get("content")
+    usage = answer.get("usage") or {}
+    return f"{usage.get('prompt_tokens', '?')} + {usage.get('completion_tokens', '?')} tokens"
+
+
+def _categories(answer: Any) -> str:
+    """How many categories were scored.
+
+    Raises:
+        LookupError, TypeError, AttributeError: the answer holds no scores.
+    """
+    result = answer["results"][0]
+    result["categories"].items()
+    scored = [value for value in result["category_scores"].values() if value is not None]
+    if not scored:
+        raise LookupError("no category is scored")
+    return f"{len(scored)} categories"

@@ -1,0 +1,128 @@
+"""``hushgate doctor``: are Redis and Postgres set up for Hushgate, and is no event lost?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from cli.doctor.check import DoctorCheck, failed, passed, warned
+from db import conservation, migrate
+from db.audit.decision_list import read_connection
+from db.fitness import fitness
+from db.pool import WORKER_ROLE
+from tasks.memory import WARN_SHARE, from_info
+from worker.settings import Settings
+
+LEAST_POSTGRES: Final = 150000
+LEAST_REDIS: Final = (7, 2)
+MOST_SKEW_S: Final = 2.0
+REACH_S: Final = 10.0
+FREE_MEMORY: Final = "start workers, trim the entries of the reply stream that were read, or raise maxmemory"
+EVERYSEC: Final = "a power failure may lose about a second of events"
+
+
+def redis_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """Version, persistence, eviction, memory and clock of Redis."""
+    with _redis(settings) as redis:
+        info: dict[str, Any] = redis.info()
+        version = str(info.get("valkey_version") or info["redis_version"])
+        recent = tuple(int(part) for part in version.split(".")[:2]) >= LEAST_REDIS
+        yield failed("redis version", version, "use Redis 7.2+ or Valkey 8+", unless=recent)
+        aof = bool(info.get("aof_enabled"))
+        fix = "set appendonly yes in redis.conf (CONFIG SET until then): events are stored in Redis only"
+        yield failed("redis AOF", "on" if aof else "off", fix, unless=aof)
+        policy = str(info.get("maxmemory_policy"))
+        fix = "CONFIG SET maxmemory-policy noeviction: eviction deletes events"
+        yield failed("redis eviction", policy, fix, unless=policy == "noeviction")
+        yield memory_check(info)
+        yield from _fsync_check(redis)
+        yield _clock_check("redis clock", float(redis.time()[0]))
+
+
+def memory_check(info: Mapping[str, Any]) -> DoctorCheck:
+    """Whether Redis has memory for further events; a full server refuses new events and keeps the others."""
+    found = from_info(info)
+    if found.share >= 1:
+        return failed("redis memory", f"{found}: publishing is refused", FREE_MEMORY)
+    if found.share >= WARN_SHARE:
+        return warned("redis memory", f"{found}: nearly full", FREE_MEMORY)
+    return passed("redis memory", f"{found}")
+
+
+def postgres_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """Version, clock, migrations, partition and role of Postgres."""
+    found = fitness(settings.database_url.get_secret_value(), datetime.now(UTC).date())
+    recent = found.version_number >= LEAST_POSTGRES
+    yield failed("postgres version", found.version, "use Postgres 15 or later", unless=recent)
+    yield _clock_check("postgres clock", found.now.timestamp())
+    head = migrate.head()
+    migrated = found.revision == head
+    shown = f"{found.revision or 'none'} of {head}"
+    yield failed("migrations", shown, "run: hushgate migrate", unless=migrated)
+    if migrated:
+        fix = "run hushgate beat; the first decision creates the partition too"
+        yield failed("audit partition", found.partition, fix, unless=found.has_partition)
+        fix = f"GRANT {WORKER_ROLE} TO the login of DATABASE_URL"
+        yield failed("worker role", found.role or "none", fix, unless=found.role is not None)
+
+
+def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether every accepted event has its decision or dead letter, or is still unfinished."""
+    found = asyncio.run(_balance(settings))
+    shown = (
+        f"{found.accepted} accepted = {found.decided} decided + {found.duplicates} duplicates"
+        f" + {found.buried} dead letters + {found.unfinished} unfinished"
+        + (f" + {found.purged} purged" if found.purged else "")
+    )
+    if found.holds:
+        yield passed("conservation", shown)
+    elif found.missing <= 0 and found.unfinished >= -found.missing and found.audited <= found.decided:
+        yield passed("conservation", f"{shown}; {-found.missing} about to finish")
+    else:
+        yield failed(
+            "conservation",
+            f"{shown}; {found.missing} missing, {found.audited} audited",
+            "find out who trimmed the stream, changed tables by hand, or restored only one server",
+        )
+
+
+async def _balance(settings: Settings) -> conservation.Balance:
+    with _redis(settings) as redis:
+        try:
+            info: dict[str, Any] = redis.xinfo_stream(settings.stream)
+        except ResponseError:
+            info = {"entries-added": 0, "length": 0}
+    async with read_connection(settings.database_url.get_secret_value()) as connection:
+        return await conservation.load_balance(
+            connection, accepted=int(info["entries-added"]), unfinished=int(info["length"])
+        )
+
+
+def _redis(settings: Settings) -> Redis:
+    url = settings.redis_url.get_secret_value()
+    return Redis.from_url(url, socket_timeout=REACH_S, decode_responses=True)
+
+
+def _fsync_check(redis: Redis) -> Iterator[DoctorCheck]:
+    try:
+        fsync = str(redis.config_get("appendfsync").get("appendfsync"))
+    except ResponseError:
+        return  # managed servers forbid CONFIG
+    always = fsync == "always"
+    fix = "set appendfsync always, or use publishers that can publish again"
+    yield warned("redis fsync", fsync if always else f"{fsync}: {EVERYSEC}", fix, unless=always)
+
+
+def _clock_check(name: str, server_s: float) -> DoctorCheck:
+    skew_s = abs(server_s - datetime.now(UTC).timestamp())
+    return warned(
+        name,
+        f"{skew_s:.1f} s from the clock of this machine",
+        "run NTP on both machines: ages of events are differences of their clocks",
+        unless=skew_s <= MOST_SKEW_S,
+    )

@@ -1,0 +1,1 @@
+"""Commands on events and payloads: publish them, explain them, replay dead letters."""

@@ -1,0 +1,113 @@
+"""``hushgate explain``: what happened to one event."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+import psycopg
+import sqlalchemy as sa
+import typer
+from redis import Redis
+from redis.exceptions import RedisError
+from rich.table import Table
+from rich.text import Text
+
+from cli.events.event_report import SENTENCES, EventReport, EventState, combine
+from cli.events.report_lines import report_lines
+from cli.exit_codes import ExitCode, code_of
+from cli.options import read_audit, stream_settings
+from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
+from db.audit import event_outcomes
+from db.audit.event_outcomes import EventOutcomes
+from tasks.entry_lookup import FoundEntry, find_entries
+from worker.settings import StreamSettings
+
+REACH_S: Final = 10.0
+NOTHING: Final = EventOutcomes(outcomes=(), letters=(), unknown={})
+
+
+def explain(
+    event_id: Annotated[
+        str, typer.Argument(help="The publisher's event id; the stream entry id when the event has none.")
+    ],
+    account: Annotated[
+        str | None, typer.Option(help="Only the event of this account; else of every account.")
+    ] = None,
+) -> None:
+    """Explain what happened to an event: where it waits, how it was decided, and what became of its reply.
+
+    Prints one report per account that has the event id: a table on a terminal, one JSON object a line in a
+    pipe. Reads the whole event stream and changes nothing. When Redis or Postgres does not answer, the report
+    says which part is unknown.
+
+    Exit 0 when the event was found, 1 when it was not, 3 or 4 when it was not and a server could not be
+    read. For example:
+
+        hushgate explain order-1042
+
+        hushgate explain order-1042 --account corner-shop
+    """
+    settings = stream_settings()
+    unknown: dict[str, str] = {}
+    code = ExitCode.NEGATIVE
+    entries: tuple[FoundEntry, ...] = ()
+    try:
+        entries = _entries(settings, event_id)
+    except (RedisError, OSError) as error:
+        unknown["stream"], code = _reason("Redis", error), ExitCode.UNAVAILABLE
+    known = tuple(entry for entry in entries if account is None or entry.user_id == account)
+    stored = NOTHING
+    try:
+        stored = read_audit(
+            lambda connection: event_outcomes.load_outcomes(
+                connection,
+                event_id,
+                user_id=account,
+                entry_ids=tuple(entry.entry_id for entry in known),
+                now=datetime.now(UTC),
+            )
+        )
+    except (psycopg.Error, sa.exc.DBAPIError) as error:
+        unknown["audit"], code = _reason("Postgres", error), code_of(error)
+    unknown |= stored.unknown
+    reports = combine(
+        event_id, entries=known, outcomes=stored.outcomes, letters=stored.letters, unknown=unknown
+    )
+    for report in reports:
+        _show(report)
+    if all(report.state in {EventState.NOT_FOUND, EventState.UNKNOWN} for report in reports):
+        raise typer.Exit(code)
+
+
+def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
+    url = settings.redis_url.get_secret_value()
+    with (
+        Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis,
+        progress_bar(transient=True) as bar,
+    ):
+        task = bar.add_task("stream entries read", total=None)
+        return find_entries(
+            redis,
+            settings.stream,
+            event_id,
+            most_bytes=settings.payload_bytes,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+
+
+def _reason(server: str, error: Exception) -> str:
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
+    lines = str(cause).splitlines()
+    return f"{server}: {lines[0] if lines else type(cause).__name__}"
+
+
+def _show(report: EventReport) -> None:
+    if not stdout_is_terminal():
+        emit_json(report.as_json())
+        return
+    screen.print(Text(f"{printable(report.event_id)}: {SENTENCES[report.state]}", style="bold"))
+    grid = Table.grid(padding=(0, 2))
+    for part, text in report_lines(report):
+        grid.add_row(Text(part, style="dim"), Text(printable(text)))
+    screen.print(grid)

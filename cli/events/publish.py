@@ -1,0 +1,155 @@
+"""``hushgate publish``: events from a file or a pipe onto the stream."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from redis import Redis
+from redis.exceptions import RedisError
+from rich.progress import TimeElapsedColumn
+
+from cli.exit_codes import ExitCode, code_of
+from cli.options import stream_settings
+from cli.output import emit, fail, print_message, progress_bar
+from tasks.publish import append, checked
+from worker.errors import PayloadRejected, StreamFull
+
+BATCH: Final = 500
+SHOWN_ERRORS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadEventLine:
+    """A line that is not an event."""
+
+    line: int
+    error: PayloadRejected
+
+
+def publish(
+    source: Annotated[str, typer.Argument(help="A file of NDJSON, one event a line; - for standard input.")],
+    rate: Annotated[float, typer.Option(min=0, help="Events per second; 0 is no limit.")] = 0.0,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until every event is decided.")] = False,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="With --wait: give up after this many seconds.")
+    ] = 600.0,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Skip bad lines and publish the others.")
+    ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw", help="Publish lines without a check; a line that is not an event becomes a dead letter."
+        ),
+    ] = False,
+) -> None:
+    """Publish events from a file or a pipe; when a line is not an event, nothing is published.
+
+    Every line is checked first. --skip-bad publishes the good lines. Prints one summary. Exit 0 when every
+    line is on the stream and, with --wait, decided; 1 when some are not; 5 when nothing was published because
+    of a bad line. Examples:
+
+        hushgate publish events.ndjson --rate 50 --wait
+
+        jq -c '.[]' export.json | hushgate publish -
+    """
+    settings = stream_settings()
+    lines = _lines(source)
+    bad = [] if raw else _bad(lines, settings.payload_bytes)
+    for problem in bad[:SHOWN_ERRORS]:
+        print_message(f"line {problem.line}: {problem.error}")
+    if len(bad) > SHOWN_ERRORS:
+        print_message(f"... and {len(bad) - SHOWN_ERRORS} more bad lines")
+    if bad and not skip_bad:
+        raise fail(
+            f"nothing was published: {len(bad)} of {len(lines)} lines are not events", code=ExitCode.REJECTED
+        )
+    skipped = {problem.line for problem in bad}
+    events = [line for number, line in lines.items() if number not in skipped]
+    ids: list[str] = []
+    try:
+        with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=30) as redis:
+            _send(redis, settings.stream, events, rate, ids)
+            unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
+    except StreamFull as error:
+        raise fail(
+            f"Redis is full: {len(ids)} of {len(events)} were published; publish the others when the backlog"
+            " is smaller, or raise maxmemory",
+            code=ExitCode.UNAVAILABLE,
+        ) from error
+    except RedisError as error:
+        shown = f"{type(error).__name__}: {error}"
+        raise fail(
+            f"Redis: {shown} ({len(ids)} of {len(events)} were published)", code=code_of(error)
+        ) from error
+    summary = {"published": len(ids), "skipped": len(bad)}
+    if wait:
+        summary["unfinished"] = unfinished
+    emit([summary], list(summary))
+    if unfinished or bad:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def _lines(source: str) -> dict[int, bytes]:
+    """Line number -> line; blank ones left out."""
+    try:
+        body = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    except OSError as error:
+        raise fail(f"{source}: {error.strerror}") from error
+    return {number: line for number, line in enumerate(body.split(b"\n"), 1) if line.strip()}
+
+
+def _bad(lines: dict[int, bytes], most_bytes: int) -> list[BadEventLine]:
+    """The lines that a worker would make dead letters of, with the same messages."""
+    problems = []
+    for number, line in lines.items():
+        try:
+            checked(line, most_bytes=most_bytes)
+        except PayloadRejected as error:
+            problems.append(BadEventLine(line=number, error=error))
+    return problems
+
+
+def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list[str]) -> None:
+    """Append events at the given rate; their entry ids are added to ``ids``, also when an error follows."""
+    started, size = time.monotonic(), max(1, min(BATCH, int(rate / 10))) if rate else BATCH
+    with progress_bar(TimeElapsedColumn()) as progress:
+        task = progress.add_task("published", total=len(events))
+        for first in range(0, len(events), size):
+            try:
+                ids += append(redis, events[first : first + size], stream=stream)
+            except StreamFull as error:
+                ids += error.published
+                raise
+            progress.update(task, completed=len(ids))
+            if rate:
+                time.sleep(max(0.0, started + len(ids) / rate - time.monotonic()))
+
+
+def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
+    """Wait until the entries have left the stream; how many are still there at the end."""
+    deadline, left = time.monotonic() + timeout_s, ids
+    with progress_bar(TimeElapsedColumn()) as progress:
+        task = progress.add_task("decided", total=len(ids))
+        while left and time.monotonic() < deadline:
+            left = _present(redis, stream, left)
+            progress.update(task, completed=len(ids) - len(left))
+            if left:
+                time.sleep(0.2)
+    return len(left)
+
+
+def _present(redis: Redis, stream: str, ids: list[str]) -> list[str]:
+    """Those of the entries that are still in the stream."""
+    present: list[str] = []
+    for first in range(0, len(ids), BATCH):
+        batch, pipe = ids[first : first + BATCH], redis.pipeline(transaction=False)
+        for entry in batch:
+            pipe.xrange(stream, entry, entry)
+        present += [entry for entry, rows in zip(batch, pipe.execute(), strict=True) if rows]
+    return present

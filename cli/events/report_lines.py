@@ -1,0 +1,123 @@
+"""``hushgate explain``: a report in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from cli.events.event_report import EventReport, ExchangeState, ReplyState, exchange_state, reply_state
+from db.audit.decision_context import RetractionRecord
+from db.audit.event_outcomes import EventOutcome, EventReply, StoredExchange
+from tasks.entry_lookup import EntryState, FoundEntry
+
+
+def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
+    """Part and sentence, in the order in which an event travels."""
+    yield "account", report.user_id or "unknown"
+    for entry in report.entries:
+        yield "stream", _entry_text(entry, report.outcome)
+    yield from ((f"unknown: {part}", reason) for part, reason in report.unknown.items())
+    for letter in report.letters:
+        yield (
+            "dead letter",
+            f"entry {letter.entry_id}, {letter.reason_code}: {letter.field}: expected {letter.expected},"
+            f" got {letter.got} ({_moment(letter.created_at)})",
+        )
+    if report.outcome is not None:
+        yield from _outcome_lines(report.outcome)
+
+
+def _outcome_lines(outcome: EventOutcome) -> Iterator[tuple[str, str]]:
+    if (decision := outcome.decision) is not None:
+        yield "decision", f"{decision.decision} because {decision.reason_code}: {decision.reason}"
+        yield "", f"{_moment(decision.created_at)}, id {decision.id}"
+        yield (
+            "",
+            f"settings version {decision.settings_version}, assessment policy {decision.policy or 'none'}",
+        )
+        if decision.matched_rule is not None:
+            yield "", f"matched rule {decision.matched_rule}"
+        for each in decision.failed_calls:
+            yield (
+                "",
+                f"{each.stage}: {each.failed} failed attempts, the last {each.last},"
+                f" {each.duration_s:.0f} s in total",
+            )
+    elif outcome.decision_id is not None:
+        yield "decision", f"id {outcome.decision_id}, {_missing_text(outcome)}"
+    if outcome.duplicates:
+        yield "duplicates", f"{outcome.duplicates} further stream entries with the same event id"
+    if outcome.reply is not None:
+        yield "reply", _reply_text(outcome.reply)
+    if outcome.retraction is not None:
+        yield "retraction", _retraction_text(outcome.retraction)
+    if outcome.exchange is not None:
+        yield "exchange", _exchange_text(outcome, outcome.exchange)
+
+
+def _missing_text(outcome: EventOutcome) -> str:
+    if outcome.month_dropped is None:
+        return "not readable"
+    return "retention removed its month" if outcome.month_dropped else "erased"
+
+
+def _entry_text(entry: FoundEntry, outcome: EventOutcome | None) -> str:
+    parts = [f"entry {entry.entry_id}, published {_moment(entry.published_at)}"]
+    if outcome is not None and outcome.decision_id is not None:
+        same = entry.entry_id == outcome.entry_id
+        parts.append("decided, about to leave the stream" if same else "a further entry: a duplicate")
+    if entry.problem:
+        parts.append(f"becomes a dead letter: {entry.problem}")
+    if entry.state is EntryState.UNREAD:
+        return ", ".join([*parts, "not read by a worker yet"])
+    parts.append(f"lane {entry.lane}, position {entry.position} of {entry.lane_entries}")
+    parts.append(f"hand-outs: {entry.starts}")
+    if entry.read_s is not None:
+        parts.append(f"read {entry.read_s:.0f} s ago")
+    if entry.worker is None:
+        parts.append("no worker owns the lane")
+    elif entry.heartbeat_left_s is None:
+        parts.append(f"worker {entry.worker} without a heartbeat")
+    else:
+        parts.append(f"worker {entry.worker}, heartbeat valid for another {entry.heartbeat_left_s:.1f} s")
+    return ", ".join(parts)
+
+
+def _reply_text(reply: EventReply) -> str:
+    match reply_state(reply):
+        case ReplyState.DELIVERED:
+            return f"delivered {_moment(reply.delivered_at)}"
+        case ReplyState.WAITING:
+            until = f"; held back after {_moment(reply.send_before)}" if reply.send_before else ""
+            return f"waits in the outbox since {_moment(reply.created_at)}{until}"
+        case ReplyState.HELD_BACK:
+            limit = _moment(reply.send_before)
+            return f"held back {_moment(reply.cancelled_at)}: too late, the limit was {limit}"
+        case ReplyState.CANCELLED:
+            return f"cancelled {_moment(reply.cancelled_at)} by a reviewer"
+
+
+def _retraction_text(retraction: RetractionRecord) -> str:
+    if retraction.delivered_at is not None:
+        return f"sent to the channel {_moment(retraction.delivered_at)}"
+    if retraction.cancelled_at is not None:
+        return f"undone {_moment(retraction.cancelled_at)}"
+    return f"requested {_moment(retraction.created_at)}, sent after {_moment(retraction.not_before)}"
+
+
+def _exchange_text(outcome: EventOutcome, exchange: StoredExchange) -> str:
+    match exchange_state(outcome, exchange):
+        case ExchangeState.IN_HISTORY:
+            return "in the stored history"
+        case ExchangeState.RESTORED:
+            return "restored by a reviewer: it was sealed, and is in the stored history again"
+        case ExchangeState.SEALED:
+            return f"sealed in quarantine until {_moment(exchange.sealed_until)}"
+        case ExchangeState.REMOVED:
+            return f"removed from the history by a reviewer, sealed until {_moment(exchange.sealed_until)}"
+        case ExchangeState.NONE:
+            return "not stored: never stored, expired, or erased"
+
+
+def _moment(at: datetime | None) -> str:
+    return "–" if at is None else f"{at:%Y-%m-%d %H:%M:%S}Z"

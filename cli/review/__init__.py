@@ -1,0 +1,1 @@
+"""``hushgate review``: the review pages, the people who use them, and rulings."""

@@ -1,0 +1,135 @@
+"""``hushgate review list``, ``disable`` and so on: the people of the review pages and their access."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from cli.exit_codes import ExitCode
+from cli.options import settings_of
+from cli.output import emit, fail, print_message
+from cli.review.person import LoginArgument, found_person, people_entry, print_change, require_other_admin
+from cli.review.roles import add_person, grant, revoke
+from cli.review.store import stored, who, with_store
+from db import access_log
+from db.people import changes, records, sign_ins
+from db.people.records import Person
+from review.auth import sign_in_links
+from review.people import role_grants
+from review.people.role_grants import GrantResult
+from worker.settings import SiteSettings
+
+PersonChange: TypeAlias = Callable[[AsyncConnection, Person], Awaitable[dict[str, Any]]]
+MAY_KNOW: Final = (
+    "this person may know the passwords of people they added or invited;"
+    " hushgate review reset-password ends that"
+)
+
+
+def list_people(
+    account: Annotated[str | None, typer.Option(help="Only people who have a role on this account.")] = None,
+) -> None:
+    """Print all people with their roles."""
+    accounts = None if account is None else (account,)
+    people = stored(lambda connection: records.list_people(connection, accounts))
+    emit((_row(each) for each in people), ["login", "name", "roles", "state"])
+
+
+def disable(login: LoginArgument) -> None:
+    """End a person's access, sessions, API tokens and invitations. Prints whose passwords they may know."""
+    gave: list[Person] = []
+
+    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+        await require_other_admin(connection, person)
+        await changes.disable_person(connection, person.person_id, now=datetime.now(UTC))
+        gave.extend(await records.people_knowing_password(connection, person.person_id))
+        ended = await changes.revoke_access(connection, person.person_id, now=datetime.now(UTC))
+        return {"changed": "disabled"} | ended
+
+    _changed(login, change)
+    if gave:
+        print_message(f"{MAY_KNOW}: {', '.join(each.login for each in gave)}", style="yellow")
+
+
+def enable(login: LoginArgument) -> None:
+    """Give a disabled person access again."""
+
+    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+        await changes.enable_person(connection, person.person_id)
+        return {"changed": "enabled"}
+
+    _changed(login, change)
+
+
+def reset_password(login: LoginArgument) -> None:
+    """Print a new first password, once; the person's sessions and API tokens end."""
+    password = role_grants.new_password()
+
+    async def run(connection: AsyncConnection) -> str:
+        person = await found_person(connection, login)
+        line = people_entry({"changed": "password reset", "login": person.login})
+        await role_grants.give_password(connection, person, password, line=line, now=datetime.now(UTC))
+        return person.login
+
+    print_change({"login": stored(run), "changed": "password reset"}, GrantResult(password=password))
+
+
+def unlock(login: LoginArgument) -> None:
+    """End the wait after too many wrong passwords."""
+
+    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+        return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
+
+    _changed(login, change)
+
+
+def sign_out(login: LoginArgument) -> None:
+    """End all sessions and API tokens of a person."""
+
+    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+        ended = await changes.revoke_access(connection, person.person_id, now=datetime.now(UTC))
+        return {"changed": "signed out"} | ended
+
+    _changed(login, change)
+
+
+def sign_in_link(login: LoginArgument) -> None:
+    """Print an address that signs a person in, once, within 15 minutes."""
+    url = settings_of(SiteSettings).review_url
+    found = with_store(
+        lambda store: sign_in_links.new_sign_in_link(
+            store, login, review_url=url, now=datetime.now(UTC), made_by=who()
+        )
+    )
+    if found is None:
+        raise fail(f"login: expected a person who may sign in, got {login[:80]!r}", code=ExitCode.NEGATIVE)
+    emit([{"login": login.lower(), "link": found}], ["login", "link"])
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("add-person")(add_person)
+    app.command("list")(list_people)
+    for command in (grant, revoke, disable, enable, reset_password, unlock, sign_out, sign_in_link):
+        app.command()(command)
+
+
+def _changed(login: str, change: PersonChange) -> None:
+    async def run(connection: AsyncConnection) -> dict[str, Any]:
+        person = await found_person(connection, login)
+        detail = await change(connection, person) | {"login": person.login}
+        await access_log.append_entries_for_accounts(connection, people_entry(detail), person.accounts)
+        return {"login": person.login} | detail
+
+    row = stored(run)
+    emit([row], list(row))
+
+
+def _row(person: Person) -> dict[str, str]:
+    state = "disabled" if person.disabled else "first password" if person.must_change_password else "active"
+    roles = ", ".join(f"{each.role.value} on {each.user_id}" for each in person.grants)
+    return {"login": person.login, "name": person.name, "roles": roles, "state": state}

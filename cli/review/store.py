@@ -1,0 +1,51 @@
+"""Settings and database access of the ``hushgate review`` commands."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from cli.options import database_url, settings_of
+from db.review_store import Store
+from worker.settings import SiteSettings
+
+Value = TypeVar("Value")
+
+
+def site_url() -> str:
+    """The URL of the review pages for links, or empty when the environment does not set it."""
+    known = settings_of(SiteSettings)
+    return known.review_url.rstrip("/") if "review_url" in known.model_fields_set else ""
+
+
+def stored(change: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+    """The result of a change, in one transaction in the role of the review pages."""
+
+    async def run(store: Store) -> Value:
+        async with store.writing() as connection:
+            return await change(connection)
+
+    return with_store(run)
+
+
+def with_store(work: Callable[[Store], Awaitable[Value]]) -> Value:
+    """The result of work with the database in the role of the review pages."""
+    url = database_url()
+
+    async def run() -> Value:
+        async with Store(url, size=1) as store:
+            return await work(store)
+
+    return asyncio.run(run())
+
+
+def who() -> str:
+    """The user at the command line, for the access log."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError):
+        return "command line"

@@ -1,0 +1,236 @@
+"""Servers, sandbox and workers of one machine, started and ended together."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from cli.stack import loopback
+from cli.stack.environment import ENDPOINTS, KEYS, STAND_INS, completed
+from cli.stack.servers import Stack
+from db import logins, migrate
+from db.logins import Service
+from sandbox import server
+from sandbox.server import SandboxHandle
+from worker.errors import ConfigurationError
+from worker.settings import Settings, load
+
+STOP_S: Final = 40.0
+LAST_LINES: Final = 15
+MOST_FAILED_STARTS: Final = 3
+START_S: Final = 300.0
+"""A process that ends with an error code this soon after its start has failed to start; a start took 55 s
+on a machine that eight busy programs shared."""
+REVIEW: Final = "review"
+SERVERS: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_REVIEW_URL")
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The running processes.
+
+    Attributes:
+        stack: Postgres and Valkey.
+        environment: what every process of the fleet reads; its DATABASE_URL is the owner's.
+        sandbox: replaces the model and moderation endpoints; None when a key was given.
+        logs: folder with one file per process.
+        service_urls: DATABASE_URL of each service; empty where the caller's own DATABASE_URL serves all.
+        workers: every process, by name.
+        commands: the command of each process.
+        started: when each process was last started, on the monotonic clock.
+        failed_starts: how often each process failed to start, in a row.
+    """
+
+    stack: Stack
+    environment: dict[str, str]
+    sandbox: SandboxHandle | None
+    logs: Path
+    service_urls: Mapping[Service, str] = field(default_factory=dict)
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
+    failed_starts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def sandboxed(self) -> bool:
+        """True when the sandbox replaces the models."""
+        return self.sandbox is not None
+
+    @property
+    def owns_database(self) -> bool:
+        """True when Postgres was started here and ends with the fleet."""
+        return self.stack.postgres_pid is not None
+
+    @property
+    def review_url(self) -> str:
+        """The address of the review pages."""
+        return self.environment["HUSHGATE_REVIEW_URL"].rstrip("/")
+
+    @property
+    def review_answers(self) -> bool:
+        """True once the server of the pages answers, also behind a proxy."""
+        return loopback.status(f"http://127.0.0.1:{self.review_port}/healthz") == 200
+
+    @property
+    def review_port(self) -> int:
+        """The port of the pages on loopback."""
+        return urlsplit(self.review_url).port or loopback.USUAL_PORT
+
+    def require_review_port(self) -> None:
+        """Return when the pages can be served at their port.
+
+        Raises:
+            ConfigurationError: the port is in use.
+        """
+        loopback.require_free("127.0.0.1", self.review_port)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The variables that another shell needs to reach the same servers; never a key of the caller."""
+        endpoints = (*KEYS, *ENDPOINTS) if self.sandboxed else ()
+        return {name: self.environment[name] for name in (*SERVERS, *endpoints)}
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a process of the fleet; its output goes to a file of its own."""
+        self.commands[name], self.started[name] = command, time.monotonic()
+        service = Service.REVIEW if name == REVIEW else Service.WORKER
+        url = self.service_urls.get(service, self.environment["DATABASE_URL"])
+        with (self.logs / f"{name}.log").open("ab") as log:
+            self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
+                [sys.executable, "-m", *command],
+                env=self.environment | {"DATABASE_URL": url},
+                stdout=log,
+                stderr=log,
+            )
+
+    def start_all(self, workers: int) -> None:
+        """Start the review pages and workers."""
+        self.start(REVIEW, "cli", "review")
+        for number in range(1, workers + 1):
+            self.start_worker(f"worker-{number}")
+
+    def start_beat(self) -> None:
+        """Start beat, for a fleet that is to stay."""
+        self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
+
+    def start_worker(self, name: str) -> None:
+        """Start one worker process."""
+        self.start(name, "celery", "-A", "tasks.app", "worker", "-n", f"{name}@%h")
+
+    def ended_output(self) -> str | None:
+        """The last log lines of a process that ended; None while all run."""
+        for name, process in self.workers.items():
+            if process.poll() is not None:
+                return self._last_lines(name)
+        return None
+
+    def _last_lines(self, name: str) -> str:
+        tail = (self.logs / f"{name}.log").read_text(errors="replace").splitlines()[-LAST_LINES:]
+        return "\n".join((f"{name} ended with exit code {self.workers[name].returncode}:", *tail))
+
+    def restart_ended(self) -> tuple[str, ...]:
+        """Start each process again that has ended; the names of those processes.
+
+        Raises:
+            ConfigurationError: a process failed to start several times in a row; see its last lines.
+        """
+        restarted = list(self.stack.restart_ended())
+        if self.sandbox is not None and self.sandbox.process.poll() is not None:
+            self.sandbox.stop()
+            self.sandbox = server.start(urlsplit(self.sandbox.url).port or 0)
+            restarted.append("sandbox")
+        for name, process in list(self.workers.items()):
+            if process.poll() is not None:
+                self._count_failed_start(name)
+                self.start(name, *self.commands[name])
+                restarted.append(name)
+        return tuple(restarted)
+
+    def _count_failed_start(self, name: str) -> None:
+        """Count an end with an error code; an end by a signal is not a failed start."""
+        failed = self.workers[name].returncode > 0 and time.monotonic() - self.started[name] < START_S
+        self.failed_starts[name] = self.failed_starts[name] + 1 if failed else 0
+        if self.failed_starts[name] >= MOST_FAILED_STARTS:
+            raise ConfigurationError(
+                f"{name} failed to start {MOST_FAILED_STARTS} times in a row\n{self._last_lines(name)}"
+            )
+
+    def stop_workers(self) -> None:
+        """Ask every process to drain and wait for it; a process that does not end is killed by its id."""
+        for process in self.workers.values():
+            process.terminate()
+        for process in self.workers.values():
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def fleet(outside: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+    """Servers with the newest migration; embedded ones and the sandbox where ``outside`` names none.
+
+    Args:
+        outside: the environment of the caller: DATABASE_URL, REDIS_URL and the keys in it are used.
+
+    Raises:
+        ConfigurationError: a variable is not usable; nothing was started.
+    """
+    environment = dict(os.environ if outside is None else outside)
+    load(Settings, STAND_INS | {name: value for name, value in environment.items() if value})
+    with ExitStack() as stack:
+        servers = stack.enter_context(
+            Stack(database_url=environment.get("DATABASE_URL"), redis_url=environment.get("REDIS_URL"))
+        )
+        migrate.upgrade(servers.database_url)
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hushgate-logs-")))
+        environment |= {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+            "HUSHGATE_BEAT_FILE": str(logs / "beat"),
+            "HUSHGATE_REVIEW_URL": environment.get("HUSHGATE_REVIEW_URL")
+            or stack.enter_context(loopback.review_address()),
+        }
+        sandbox = None
+        if any(environment.get(key) for key in KEYS):
+            environment = completed(environment)
+        else:
+            sandbox = stack.enter_context(server.start())
+            environment |= dict.fromkeys(ENDPOINTS, sandbox.base_url) | dict.fromkeys(KEYS, "sandbox")
+        running = Fleet(
+            stack=servers,
+            environment=environment,
+            sandbox=sandbox,
+            logs=logs,
+            service_urls=_service_urls(servers),
+        )
+        try:
+            yield running
+        finally:
+            running.stop_workers()
+            if running.sandbox is not None:
+                running.sandbox.stop()
+
+
+def _service_urls(servers: Stack) -> dict[Service, str]:
+    """Logins of their own for the services, where Postgres is ours; a caller's gets no login unasked.
+
+    The embedded server takes no password: it answers on a socket that only its user reaches.
+    """
+    if servers.postgres_pid is None:
+        return {}
+    return {
+        login.service: logins.url_of(servers.database_url, login.name, login.password or "")
+        for login in logins.ensure(servers.database_url, {})
+    }

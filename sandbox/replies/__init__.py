@@ -1,0 +1,1 @@
+"""The replies of the sandbox, made without a model: chat, judge, moderation and embeddings."""

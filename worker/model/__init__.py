@@ -1,0 +1,46 @@
+"""The nouns: values that travel from the stream entry to the audit row, all frozen."""
+
+from worker.model.account import Account, FailurePolicy
+from worker.model.assessment import Action, Assessment, Tier
+from worker.model.decision import Decision, DecisionKind
+from worker.model.event import Event, Json, Message, MessageRole, Scope
+from worker.model.findings import Finding, ModerationScores, Severity, Span
+from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
+from worker.model.passages import FoundBy, Passage, Retrieved, Source
+from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
+
+__all__ = [
+    "STAGES",
+    "Account",
+    "Action",
+    "Assessment",
+    "Attempt",
+    "AttemptOutcome",
+    "Completion",
+    "Decision",
+    "DecisionKind",
+    "Event",
+    "FailurePolicy",
+    "Finding",
+    "FoundBy",
+    "Json",
+    "Message",
+    "MessageRole",
+    "ModerationScores",
+    "Passage",
+    "Prompt",
+    "Retrieved",
+    "Scope",
+    "Severity",
+    "Source",
+    "Span",
+    "Stage",
+    "StageOutcome",
+    "StageRecord",
+    "Tier",
+    "Tokens",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "ToolRound",
+]

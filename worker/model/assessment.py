@@ -1,0 +1,61 @@
+"""How far a draft is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from worker.model.event import Json
+
+
+class Tier(StrEnum):
+    """How far a draft is trusted; the three names are Confidence Guardrail's."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Action(StrEnum):
+    """What an assessment asks for."""
+
+    SEND = "send"
+    RECHECK = "recheck"
+    FALLBACK = "fallback"
+    ESCALATE = "escalate"
+    SILENCE = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """How far a draft can be trusted, and the action that follows.
+
+    Attributes:
+        policy: name of the policy that judged, with its version, such as ``calibrated@1``.
+        confidence: 0..1.
+        category: a policy's own class of problem, or empty.
+        passed_checks: names of checks that passed.
+        failed_checks: names of checks that failed.
+        reasons: sentences for a reviewer.
+        signals: measured numbers, by name.
+        explanation: one paragraph in plain words.
+        diagnostics: the policy's own record as its document defines it.
+        fallback_text: what to send instead when the action is ``fallback``, else None.
+        measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
+            nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
+    """
+
+    policy: str
+    confidence: float
+    tier: Tier
+    action: Action
+    category: str = ""
+    passed_checks: tuple[str, ...] = ()
+    failed_checks: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    explanation: str = ""
+    diagnostics: Mapping[str, Json] = field(default_factory=dict)
+    fallback_text: str | None = None
+    measured: bool = True

@@ -1,0 +1,74 @@
+"""The outcome of one event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from worker.model.assessment import Assessment
+from worker.model.event import Event, Json
+from worker.model.findings import Finding
+from worker.model.generation import Tokens
+from worker.model.passages import Passage, Source
+from worker.model.stages import Attempt, StageRecord
+
+
+class DecisionKind(StrEnum):
+    """What Hushgate does with an event; stored in ``ai_decisions.decision``."""
+
+    IGNORE = "ignore"
+    RESPOND = "respond"
+    ESCALATE = "escalate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The outcome of one event and all it rests on; immutable.
+
+    Attributes:
+        decision_id: UUIDv7; its time is ``decided_at``.
+        confidence: 0..1, how sure the deciding stage was; see ``docs/architecture.md``.
+        reason_code: a member of ``worker.reasons.Reason``; stored, never renamed.
+        reason: one sentence for a reviewer.
+        reply: text that goes to the outbox, without citation marks, or None for silence.
+        draft: the draft as it was assessed, with its citation marks, or None when no draft is sent.
+        sources: the passages that the draft cites.
+        send_before: a reply that is not delivered by this time is held back.
+        degraded: True when moderation, the search or the model failed or was incomplete.
+        remember: True when message and reply enter the stored history.
+        quarantine: True when the exchange leaves the stored history.
+        rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
+        rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    event: Event
+    kind: DecisionKind
+    reason_code: str
+    reason: str
+    confidence: float
+    rules_version: int
+    matched_rule: str | None = None
+    reply: str | None = None
+    draft: str | None = None
+    sources: tuple[Source, ...] = ()
+    send_before: datetime | None = None
+    degraded: bool = False
+    remember: bool = False
+    quarantine: bool = False
+    rejected_draft: str | None = None
+    findings: tuple[Finding, ...] = ()
+    stages: tuple[StageRecord, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    assessment: Assessment | None = None
+    rechecked: tuple[float, float | None] | None = None
+    confidence_log: tuple[Mapping[str, Json], ...] = ()
+    tokens: Tokens = field(default_factory=Tokens)
+    models: Mapping[str, str] = field(default_factory=dict)
+    prompt_hash: str | None = None

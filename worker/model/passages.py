@@ -1,0 +1,82 @@
+"""What a search finds, and what of it a reply cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FoundBy(StrEnum):
+    """Which of the two searches found a passage."""
+
+    WORDS = "words"
+    VECTOR = "vector"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk retrieved for one event.
+
+    Attributes:
+        passage_id: ``<document id>#<chunk number>``.
+        similarity: 0..1, higher is nearer: the cosine of query and chunk, 0 when negative; of a chunk
+            without a vector the share of the query's words it holds. See ``docs/retrieval.md``.
+        percentile: 0..1, share of this embedder's background similarities below this one; None exactly when
+            the similarity is a share of words or the embedder is not calibrated.
+        metadata: the document's own labels (subject, class, source ...).
+        found_by: which search found it.
+    """
+
+    passage_id: str
+    title: str
+    text: str
+    similarity: float
+    percentile: float | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    found_by: FoundBy = FoundBy.WORDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A passage that a reply cites.
+
+    Attributes:
+        number: from 1, as the draft's citation marks count; other numbers were not cited.
+        passage_id: ``<document id>#<chunk number>``.
+    """
+
+    number: int
+    passage_id: str
+    title: str
+
+    def shape(self) -> dict[str, int | str]:
+        """As the reply stream has it."""
+        document_id = self.passage_id.partition("#")[0]
+        return {
+            "number": self.number,
+            "document_id": document_id,
+            "passage_id": self.passage_id,
+            "title": self.title,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """What a search found.
+
+    Attributes:
+        passages: best first.
+        degraded: why the search was incomplete, as the kind of the embedder's failure
+            (``timeout``, ``rate_limited``, ``rejected`` ...); empty when it was complete.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    degraded: str = ""
+
+    def __iter__(self) -> Iterator[Passage]:
+        return iter(self.passages)
+
+    def __len__(self) -> int:
+        return len(self.passages)

@@ -1,0 +1,15 @@
+"""Payloads of stream entries: their schema, and the event in one."""
+
+from worker.payload.parse import EARLIEST, PAYLOAD_BYTES, Arrival, parse, received_at
+from worker.payload.schema import ID_CHARS, EventPayload, is_account_name
+
+__all__ = [
+    "EARLIEST",
+    "ID_CHARS",
+    "PAYLOAD_BYTES",
+    "Arrival",
+    "EventPayload",
+    "is_account_name",
+    "parse",
+    "received_at",
+]

@@ -1,0 +1,131 @@
+"""The edge of the engine: raw bytes in, an Event or a PayloadRejected out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from worker.model import Event
+from worker.payload.json_object import check_storable, json_kind, json_object, rejected, shown
+from worker.payload.schema import ID_CHARS, EventPayload
+
+PAYLOAD_BYTES: Final = 262_144
+"""Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
+EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
+FUTURE_SKEW: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Facts about a payload before it is parsed.
+
+    Attributes:
+        entry_id: its stream entry.
+        size_bytes: true size; -1 when the entry has no field ``data``.
+        received_at: when Redis took the entry, UTC.
+    """
+
+    entry_id: str
+    size_bytes: int
+    received_at: datetime
+
+
+def parse(payload: bytes, arrival: Arrival, *, most_bytes: int) -> Event:
+    """The event in a payload, plain or as CloudEvents 1.0 structured JSON.
+
+    Raises:
+        PayloadRejected: it cannot be an event; the error names the field, the expectation and what came.
+    """
+    if arrival.size_bytes < 0:
+        raise rejected("missing_data", "a stream field named data", "none")
+    if arrival.size_bytes > most_bytes:
+        raise rejected("too_large", f"at most {most_bytes} bytes", f"{arrival.size_bytes} bytes")
+    body = json_object(payload)
+    if "specversion" in body:
+        body = _unwrapped(body)
+    return _event(_validated(body), arrival)
+
+
+def received_at(entry_id: str) -> datetime:
+    """When Redis took the entry: the milliseconds before the dash; 1970 when a publisher chose its own id."""
+    milliseconds = min(int(entry_id.partition("-")[0]), 253_402_300_799_000)
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The event inside a CloudEvents 1.0 envelope; the envelope's id and time are its defaults."""
+    if envelope["specversion"] != "1.0":
+        raise rejected("invalid", "'1.0'", shown(repr(envelope["specversion"])), field="specversion")
+    for name in ("id", "source", "type"):
+        if not isinstance(envelope.get(name), str) or not envelope[name]:
+            raise rejected("invalid", "a non-empty string", shown(repr(envelope.get(name))), field=name)
+    inner = envelope.get("data")
+    if not isinstance(inner, dict):
+        raise rejected("invalid", "a JSON object", json_kind(inner), field="data.data")
+    ours = {name: value for name, value in inner.items() if value is not None}
+    defaults = {"event_id": _cloud_id(envelope["source"], envelope["id"]), "created_at": envelope.get("time")}
+    return {name: value for name, value in defaults.items() if value is not None} | ours
+
+
+def _cloud_id(source: str, event_id: str) -> str:
+    """``source#id``: unique only together (CloudEvents 1.0); their SHA-256 when too long."""
+    joined = f"{source}#{event_id}"
+    return joined if len(joined) <= ID_CHARS else hashlib.sha256(joined.encode()).hexdigest()
+
+
+def _validated(body: dict[str, Any]) -> EventPayload:
+    try:
+        return EventPayload.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "data"
+        raise rejected("invalid", _expectation(first["msg"]), _got(first), field=field) from error
+
+
+def _expectation(message: str) -> str:
+    """Pydantic's message without its subject, so that it reads after the word "expected"."""
+    if message == "Field required":
+        return "a value, the field is required"
+    message = re.sub(r"^(Value error, |Input should be )", "", message)
+    return re.sub(r"^(Input|String|List) should ", r"a \1 to ", message).replace("a Input", "a value")
+
+
+def _got(error: Any) -> str:
+    if error["type"] == "missing":
+        return "nothing"
+    value = error["input"]
+    if isinstance(value, str) and len(value) > 60:
+        return f"{len(value)} characters"
+    return shown(json.dumps(value, default=str))
+
+
+def _event(payload: EventPayload, arrival: Arrival) -> Event:
+    _check_time(payload.created_at, arrival.received_at)
+    check_storable(payload.metadata)
+    return Event(
+        event_id=payload.event_id or arrival.entry_id,
+        entry_id=arrival.entry_id,
+        user_id=payload.user_id,
+        scope=payload.scope,
+        conversation_id=payload.conversation_id,
+        message_id=payload.message_id,
+        author_id=payload.author_id,
+        text=payload.text,
+        created_at=payload.created_at.astimezone(UTC),
+        received_at=arrival.received_at,
+        language=payload.language,
+        attachments=tuple(payload.attachments),
+        metadata=payload.metadata,
+    )
+
+
+def _check_time(created_at: datetime, received: datetime) -> None:
+    if created_at < EARLIEST or created_at - max(received, EARLIEST) > FUTURE_SKEW:
+        limits = f"a time from {EARLIEST:%Y-%m-%d} to one day after its arrival"
+        raise rejected("invalid", limits, created_at.isoformat(), field="created_at")

@@ -1,0 +1,101 @@
+"""The schema of an event as publishers send it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+)
+
+from worker.model import Scope
+
+ID_CHARS: Final = 255
+TEXT_CHARS: Final = 20_000
+ATTACHMENTS: Final = 16
+RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+UNPRINTABLE: Final = r"\u0000-\u001f\u007f-\u009f\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+"""The characters that the schema excludes; the parser also refuses unassigned code points."""
+RESERVED: Final = frozenset({"*", ".", ".."})
+"""``*`` means every account in grants; dots are path segments in URLs."""
+
+
+def is_account_name(name: str) -> bool:
+    """Whether a name is valid for an account: printable, without a space at either end, not reserved."""
+    within = 0 < len(name) <= ID_CHARS
+    return within and name.isprintable() and name == name.strip() and name not in RESERVED
+
+
+def _account_name(name: str) -> str:
+    if not is_account_name(name):
+        raise ValueError("printable characters without a space at either end, not *, . or ..")
+    return name
+
+
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=r"^[^\x00]*$")]
+AccountName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=ID_CHARS),
+    AfterValidator(_account_name),
+    Field(
+        json_schema_extra={
+            "pattern": f"^[^ {UNPRINTABLE}]([^{UNPRINTABLE}]*[^ {UNPRINTABLE}])?$",
+            "not": {"enum": sorted(RESERVED)},
+        }
+    ),
+]
+ImageUrl = Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^\s\x00]+$")]
+
+
+def _only_text(value: object) -> object:
+    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
+        raise ValueError("an RFC 3339 time such as 2026-11-21T10:00:00Z")
+    return value
+
+
+Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
+
+
+class EventPayload(BaseModel):
+    """One chat message or comment, as publishers send it; fields it does not name are ignored.
+
+    The JSON Schema in ``docs/event.schema.json`` is generated from this class.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, title="Hushgate event")
+
+    event_id: Identifier | None = Field(
+        default=None, description="Idempotency key, unique per account; the stream entry id when absent."
+    )
+    user_id: AccountName = Field(
+        description="The account whose inbox it is: printable, no space at either end, not `*`, `.` or `..`."
+    )
+    scope: Annotated[Scope, Field(strict=False)] = Field(description="Where the author wrote.")
+    conversation_id: Identifier = Field(description="Events of one conversation are decided in order.")
+    message_id: Identifier = Field(description="The platform's id of this message or comment.")
+    author_id: Identifier = Field(description="Who wrote it.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = (
+        Field(description="What was written.")
+    )
+    created_at: Rfc3339 = Field(
+        description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."
+    )
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = (
+        Field(default=None, description="BCP 47 tag, when the publisher knows it.")
+    )
+    attachments: Annotated[list[ImageUrl], Field(max_length=ATTACHMENTS)] = Field(
+        default_factory=list, description="URLs of images that belong to the message."
+    )
+    metadata: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="The publisher's own object, kept with the decision. Texts in its `labels` restrict which"
+        " documents may answer; nothing else is interpreted.",
+    )

@@ -1,0 +1,38 @@
+"""The environment as frozen objects, one class for each need; all problems are reported together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.settings.documents import DocumentSettings, EmbeddingSettings
+from worker.settings.environment import Environment, load, secret_variables
+from worker.settings.review import ReviewSettings, SiteSettings
+from worker.settings.servers import DatabaseSettings, LoginSettings, StreamSettings
+from worker.settings.worker import Settings, embedding_endpoint
+
+__all__ = [
+    "ALIASES",
+    "FIELDS",
+    "SECRETS",
+    "DatabaseSettings",
+    "DocumentSettings",
+    "EmbeddingSettings",
+    "Environment",
+    "LoginSettings",
+    "ReviewSettings",
+    "Settings",
+    "SiteSettings",
+    "StreamSettings",
+    "embedding_endpoint",
+    "load",
+]
+
+FIELDS: Final = dict(
+    sorted(
+        (Settings.model_fields | ReviewSettings.model_fields | LoginSettings.model_fields).items(),
+        key=lambda item: not item[1].is_required(),
+    )
+)
+"""Every variable of any command, the required ones first."""
+ALIASES: Final = {name: str(field.alias) for name, field in FIELDS.items()}
+SECRETS: Final = secret_variables(FIELDS.values())

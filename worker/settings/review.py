@@ -1,0 +1,100 @@
+"""The variables of the review pages."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+
+from worker.settings.documents import DocumentSettings
+from worker.settings.environment import Environment, HttpUrl
+
+
+class SiteSettings(Environment):
+    """Settings of a command that writes links to the review pages."""
+
+    review_url: HttpUrl = Field(
+        default="http://127.0.0.1:8085",
+        alias="HUSHGATE_REVIEW_URL",
+        description="URL at which people reach the review pages; https for other machines.",
+    )
+
+
+class ReviewSettings(SiteSettings, DocumentSettings):
+    """Settings of the review pages."""
+
+    review_idle_s: float = Field(
+        default=28_800.0,
+        ge=60,
+        le=604_800,
+        alias="HUSHGATE_REVIEW_IDLE_S",
+        description="Seconds without a page view after which a session ends.",
+    )
+    review_session_s: float = Field(
+        default=86_400.0,
+        ge=60,
+        le=2_592_000,
+        alias="HUSHGATE_REVIEW_SESSION_S",
+        description="Seconds after sign-in at which a session ends.",
+    )
+    review_proxies: str = Field(
+        default="",
+        alias="HUSHGATE_REVIEW_PROXIES",
+        description="Addresses and networks of proxies whose X-Forwarded-For and -Proto are trusted.",
+    )
+    oidc_issuer: HttpUrl | None = Field(
+        default=None,
+        alias="HUSHGATE_REVIEW_OIDC_ISSUER",
+        description="OpenID Connect issuer for sign-in, exactly as it names itself; https.",
+    )
+    oidc_client_id: str = Field(
+        default="",
+        validate_default=True,
+        alias="HUSHGATE_REVIEW_OIDC_CLIENT_ID",
+        description="Our client id at the issuer; its redirect URL is HUSHGATE_REVIEW_URL/sign-in/oidc/back.",
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_REVIEW_OIDC_CLIENT_SECRET",
+        description="Our client secret at the issuer.",
+    )
+    oidc_name: str = Field(
+        default="your organisation",
+        min_length=1,
+        max_length=60,
+        alias="HUSHGATE_REVIEW_OIDC_NAME",
+        description="Name of the provider on the sign-in page.",
+    )
+    passwords_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_REVIEW_PASSWORDS",
+        description="False: people sign in by OpenID Connect or by a link from the command line.",
+    )
+
+    @field_validator("review_proxies")
+    @classmethod
+    def _proxies_are_addresses(cls, proxies: str) -> str:
+        for each in proxies.split(",") if proxies.strip() else ():  # a trusted proxy may name any client
+            try:
+                every_address = ip_network(each.strip()).prefixlen == 0
+            except ValueError:
+                every_address = True
+            if every_address:
+                raise ValueError("expected addresses or networks of proxies, such as 10.0.0.5,10.1.0.0/24")
+        return proxies
+
+    @field_validator("oidc_client_id")
+    @classmethod
+    def _issuer_has_a_client(cls, client_id: str, info: ValidationInfo) -> str:
+        if info.data.get("oidc_issuer") is not None and not client_id:
+            raise ValueError("expected the client id at HUSHGATE_REVIEW_OIDC_ISSUER")
+        return client_id
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer_is_safe(cls, issuer: str | None) -> str | None:
+        parts = urlsplit(issuer or "https://")
+        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
+            raise ValueError("expected https")
+        return issuer

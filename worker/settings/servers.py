@@ -1,0 +1,85 @@
+"""The variables of Postgres and Redis, for commands that need nothing else too."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
+
+from worker.payload import PAYLOAD_BYTES
+from worker.settings.environment import Environment
+
+SCHEMES: Final = {
+    "database_url": ("postgresql://", "postgres://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+}
+ONE_PLACE: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(:(?P<port>\d{0,5}))?")
+"""``host:port``; passwords before it may hold anything, as libpq takes them unquoted."""
+
+
+def _checked_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
+    schemes, value = SCHEMES[str(info.field_name)], url.get_secret_value()
+    if not value.startswith(schemes):
+        raise ValueError(f"expected a URL that starts with {' or '.join(schemes)}")
+    places = re.split(r"[/?]", value.partition("://")[2].rpartition("@")[2])[0]
+    found = [ONE_PLACE.fullmatch(place) for place in places.split(",")]  # Postgres may have several
+    if not all(each and int(each["port"] or 0) <= 65_535 for each in found):
+        raise ValueError("expected a host and a port from 0 to 65535 in the URL")
+    return url
+
+
+class DatabaseSettings(Environment):
+    """Settings of a command that uses Postgres only."""
+
+    database_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
+        alias="DATABASE_URL", description="Postgres 15 or later: postgresql://user:password@host:5432/name"
+    )
+
+
+class LoginSettings(DatabaseSettings):
+    """Settings of ``hushgate migrate --create-logins``."""
+
+    db_worker_password: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_DB_WORKER_PASSWORD",
+        description="For hushgate migrate --create-logins: password of the workers' database login.",
+    )
+    db_review_password: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_DB_REVIEW_PASSWORD",
+        description="For hushgate migrate --create-logins: password of the review pages' database login.",
+    )
+
+
+class StreamSettings(Environment):
+    """Settings of a command that uses Redis only."""
+
+    redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
+        alias="REDIS_URL", description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0"
+    )
+    stream: str = Field(
+        default="hushgate:events",
+        alias="HUSHGATE_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Redis stream of events.",
+    )
+    reply_stream: str = Field(
+        default="hushgate:replies",
+        alias="HUSHGATE_REPLY_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Redis stream of replies.",
+    )
+    retraction_stream: str = Field(
+        default="hushgate:retractions",
+        alias="HUSHGATE_RETRACTION_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Redis stream of delivered replies that a reviewer removed.",
+    )
+    payload_bytes: int = Field(
+        default=PAYLOAD_BYTES,
+        ge=1024,
+        le=16_777_216,
+        alias="HUSHGATE_PAYLOAD_BYTES",
+        description="Largest payload of an event, in bytes.",
+    )

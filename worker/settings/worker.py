@@ -1,0 +1,202 @@
+"""The variables of a worker."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+
+from worker.settings.documents import (
+    OPENAI,
+    OPENAI_KEY_DESCRIPTION,
+    OPENAI_URL_DESCRIPTION,
+    DocumentSettings,
+    EmbeddingSettings,
+)
+from worker.settings.environment import HttpUrl
+from worker.settings.servers import StreamSettings
+
+OPENROUTER: Final = "https://openrouter.ai/api/v1"
+
+
+class Settings(StreamSettings, EmbeddingSettings):
+    """Settings of a worker, read from the environment and ``.env`` once, at start."""
+
+    openai_moderation_enabled: bool = Field(
+        default=True,
+        alias="OPENAI_MODERATION_ENABLED",
+        description="False: no text is moderated, for any account.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        alias="OPENAI_API_KEY",
+        description=OPENAI_KEY_DESCRIPTION,
+    )
+    openai_base_url: HttpUrl = Field(
+        default=OPENAI,
+        alias="OPENAI_BASE_URL",
+        description=OPENAI_URL_DESCRIPTION,
+    )
+    openrouter_base_url: HttpUrl = Field(
+        default=OPENROUTER,
+        alias="OPENROUTER_BASE_URL",
+        description="OpenAI-compatible endpoint of the language model: OpenRouter, vLLM, Ollama.",
+    )
+    openrouter_api_key: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        alias="OPENROUTER_API_KEY",
+        description="Key of the language model's endpoint; required unless OPENROUTER_BASE_URL is set.",
+    )
+
+    engine_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_ENGINE_ENABLED",
+        description="False: this worker runs Celery tasks only.",
+    )
+    in_flight: int = Field(
+        default=1000,
+        ge=1,
+        le=20_000,
+        alias="HUSHGATE_IN_FLIGHT",
+        description="Events decided at once per process.",
+    )
+    heartbeat_ttl_s: float = Field(
+        default=10.0,
+        ge=1,
+        le=300,
+        alias="HUSHGATE_HEARTBEAT_TTL_S",
+        description="Seconds after which a worker without a heartbeat counts as dead: the recovery time.",
+    )
+    drain_s: float = Field(
+        default=25.0,
+        ge=0,
+        le=600,
+        alias="HUSHGATE_DRAIN_S",
+        description="How long SIGTERM waits for running entries.",
+    )
+    max_starts: int = Field(
+        default=10,
+        ge=2,
+        le=1000,
+        alias="HUSHGATE_MAX_STARTS",
+        description="Grants after which an entry has two more runs before it is poison.",
+    )
+    db_pool: int = Field(
+        default=10, ge=2, le=200, alias="HUSHGATE_DB_POOL", description="Postgres connections per process."
+    )
+
+    llm_model: str = Field(
+        default="openai/gpt-4.1-mini", min_length=1, alias="HUSHGATE_LLM_MODEL", description="Language model."
+    )
+    llm_attempts: int = Field(
+        default=3,
+        ge=1,
+        le=10,
+        alias="HUSHGATE_LLM_ATTEMPTS",
+        description="Attempts for one completion.",
+    )
+    llm_first_wait_s: float = Field(
+        default=2.0,
+        ge=0,
+        le=60,
+        alias="HUSHGATE_LLM_FIRST_WAIT_S",
+        description="Seconds before the second attempt; doubled after each failure.",
+    )
+    llm_longest_wait_s: float = Field(
+        default=60.0,
+        ge=0,
+        le=600,
+        alias="HUSHGATE_LLM_LONGEST_WAIT_S",
+        description="Longest Retry-After that is followed, in seconds.",
+    )
+    llm_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=600,
+        alias="HUSHGATE_LLM_TIMEOUT_S",
+        description="Time limit of one attempt, in seconds.",
+    )
+    llm_max_tokens: int = Field(
+        default=512,
+        ge=16,
+        le=32_768,
+        alias="HUSHGATE_LLM_MAX_TOKENS",
+        description="Most tokens of one completion.",
+    )
+    llm_tool_rounds: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        alias="HUSHGATE_LLM_TOOL_ROUNDS",
+        description="Most rounds of tool calls for one event.",
+    )
+    judge_enabled: bool = Field(
+        default=True,
+        alias="HUSHGATE_JUDGE_ENABLED",
+        description="False: no judge; its answers count as unavailable.",
+    )
+    judge_model: str = Field(
+        default="",
+        alias="HUSHGATE_JUDGE_MODEL",
+        description="Language model of the judge; empty: HUSHGATE_LLM_MODEL.",
+    )
+    moderation_model: str = Field(
+        default="omni-moderation-latest",
+        alias="HUSHGATE_MODERATION_MODEL",
+        description="Model of the moderation API.",
+    )
+    moderation_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=120,
+        alias="HUSHGATE_MODERATION_TIMEOUT_S",
+        description="Time limit of one moderation call, in seconds.",
+    )
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO",
+        alias="HUSHGATE_LOG_LEVEL",
+        description="Log level; texts of users are logged at DEBUG only.",
+    )
+    beat_file: str = Field(
+        default="celerybeat-schedule",
+        alias="HUSHGATE_BEAT_FILE",
+        description="File with the schedule of beat.",
+    )
+    keep_keys_days: int = Field(
+        default=0,
+        ge=0,
+        alias="HUSHGATE_KEEP_KEYS_DAYS",
+        description="Days that idempotency keys are kept; 0 for ever.",
+    )
+    keep_decisions_months: int = Field(
+        default=0,
+        ge=0,
+        alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
+        description="Months that the audit is kept; 0 for ever.",
+    )
+
+    @field_validator("openai_api_key")
+    @classmethod
+    def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if key is None and info.data.get("openai_moderation_enabled", True):
+            raise ValueError("expected a key, or OPENAI_MODERATION_ENABLED=false")
+        return key
+
+    @field_validator("openrouter_api_key")
+    @classmethod
+    def _openrouter_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if key is None and info.data.get("openrouter_base_url") == OPENROUTER:
+            raise ValueError("expected a key, or OPENROUTER_BASE_URL of a server that needs none")
+        return key
+
+
+def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str | None]:
+    """Base URL and key of the embedding model; OPENAI_API_KEY is sent to OPENAI_BASE_URL only."""
+    key = settings.embedding_api_key
+    if settings.embedding_base_url is None:
+        key = key or settings.openai_api_key
+    url = settings.embedding_base_url or settings.openai_base_url
+    return url, key.get_secret_value() if key else None
