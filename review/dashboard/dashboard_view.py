@@ -8,21 +8,13 @@ from markupsafe import Markup
 
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
-from review.dashboard import figure_links, sparks, tiles
-from review.dashboard.drawings import (
-    Cell,
-    DashboardPlots,
-    PlotTable,
-    count_by,
-)
+from review.dashboard import tiles
+from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
+from review.dashboard.plots import spark
+from review.dashboard.ranges import range_link
 from review.dashboard.scales import duration
 from review.dashboard.summary import summarise, time_percentiles
-from review.dashboard.tiles import (
-    Compared,
-    FigureChange,
-    Tile,
-    relative_change,
-)
+from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
 from review.wording import DECISION_LABELS
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 
@@ -68,9 +60,11 @@ def build_view(plots: DashboardPlots) -> DashboardView:
             plots.decisions(),
             plots.blocks(),
             plots.failures(),
-            plots.paces(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
+            plots.time_percentiles(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
             plots.confidence(),
-            plots.paces(SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"),
+            plots.time_percentiles(
+                SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"
+            ),
         ),
         reasons=_reasons(plots, compared),
         times=_times(found),
@@ -91,7 +85,7 @@ def compare_figures(found: DashboardFigures) -> Compared:
 
 def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...]:
     """Every reason that occurred, now or before, most frequent first."""
-    counted = count_by(plots.found.counts, lambda row: row["reason_code"])
+    counts = count_by(plots.found.counts, lambda row: row["reason_code"])
     before = compared.before.by_reason if compared.before else {}
     now, whole = compared.now.by_reason, compared.whole.by_reason
     return tuple(
@@ -101,8 +95,8 @@ def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative_change(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=sparks.spark([counted[start, reason] for start in plots.starts]),
-            href=figure_links.range_link(plots.chosen, **plots.kept, reason=reason),
+            spark=spark([counts[start, reason] for start in plots.starts]),
+            href=range_link(plots.chosen, **plots.filters, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
     )

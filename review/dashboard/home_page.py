@@ -12,7 +12,7 @@ from db.access_log import LoggedAction
 from db.figures import dashboard
 from db.reviews import queue_items
 from review.access import Right
-from review.dashboard import figure_links, ranges
+from review.dashboard import ranges
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.tiles import decision_tiles
@@ -29,11 +29,10 @@ MAX_JOBS: Final = 5
 
 async def show_home(visit: Visit) -> Response:
     """The start page: waiting items, own jobs and the figures of the last 24 hours."""
-    chosen = ranges.range_of({}, visit.now)
-    question = figure_filter(visit, chosen, account=None, scope=None)
+    chosen = ranges.parse_range({}, visit.now)
     waiting = await _waiting_items(visit) if visit.may(Right.REVIEW) else {}
     async with visit.store.reading() as connection:
-        found = await dashboard.load_totals(connection, question, now=visit.now)
+        found = await dashboard.load_totals(connection, figure_filter(visit, chosen), now=visit.now)
         own: dict[str, Any] = {
             "jobs": await jobs.list_jobs(connection, visit.person.person_id, limit=MAX_JOBS),
             "views": await shared_views.visible_views(visit, connection),
@@ -45,7 +44,7 @@ async def show_home(visit: Visit) -> Response:
         tiles=decision_tiles(compared)[:MAX_FIGURES],
         compared=compared.before is not None,
         missing=found.missing,
-        link=lambda tile: None if tile.filters is None else figure_links.range_link(chosen, **tile.filters),
+        link=lambda tile: tile.link(chosen, {}),
         **own,
         **waiting,
     )

@@ -14,19 +14,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.scales import (
-    compact,
-    duration,
-    log_ticks,
-    ticks,
-)
-from review.dashboard.svg import (
-    pattern,
-    share,
-    stroke,
-    swatch,
-    tag,
-)
+from review.dashboard.measures import Share
+from review.dashboard.scales import compact, duration, log_ticks, ticks
+from review.dashboard.svg import pattern, share, stroke, swatch, tag
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""
@@ -60,7 +50,7 @@ class PlotData:
     text: str
     steps: tuple[str, ...]
     marks: tuple[tuple[int, str], ...]
-    series: tuple[Series, ...]
+    series: tuple[Series, ...] = ()
     open: bool = False
 
 
@@ -204,3 +194,34 @@ def _side(at: int, sheet: PlotData) -> str:
 def _up(value: float, marks: Sequence[float]) -> float:
     """The position of a value, in percent from the top."""
     return HEAD + (100 - FOOT - HEAD) * (1 - value / marks[-1])
+
+
+def spark(values: Sequence[float]) -> Markup:
+    """Bars of one series for a table cell, scaled to its highest value; the next cell has them as text."""
+    top = max(values, default=0)
+    heights = [(place, max(4.0, 100 * value / top)) for place, value in enumerate(values) if value > 0]
+    bars = "".join(f"M{10 * place + 1} 100v{-height:.1f}h8v{height:.1f}z" for place, height in heights)
+    return tag(
+        "svg",
+        tag("path", d=bars, class_="c1"),
+        viewBox=f"0 0 {10 * max(1, len(values))} 100",
+        preserveAspectRatio="none",
+        class_="spark",
+        aria_hidden="true",
+        focusable="false",
+    )
+
+
+def interval(found: Share) -> Markup:
+    """A share for a table cell: a dot on a line from 0 to 100 %, its interval as a bar."""
+    low, high = 100 * found.low, 100 * found.high
+    return tag(
+        "svg",
+        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_="rule"),
+        *(tag("line", x1=f"{at}%", x2=f"{at}%", y1="30%", y2="70%", class_="rule") for at in (0, 50, 100)),
+        tag("rect", x=share(low), width=share(max(0.5, high - low)), y="28%", height="44%", class_="range"),
+        tag("circle", cx=share(100 * found.share), cy="50%", r=4, class_="point"),
+        class_="interval",
+        aria_hidden="true",
+        focusable="false",
+    )

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from db.audit.decision_list import RunEvent
+from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
 from review.wording import amount, decision_label, percent
 from worker.model import DecisionKind
 
 Times = Mapping[str, float | None]
-TITLES: Final = {
-    RunEvent.RETRIED: "Retried",
-    RunEvent.RECHECKED: "Rechecked",
-    RunEvent.IMPROVED: "Improved",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +38,10 @@ class Tile:
     note: str
     change: FigureChange | None
     filters: Mapping[str, str] | None = None
+
+    def link(self, chosen: Range, filters: Mapping[str, str]) -> str | None:
+        """The list of the decisions that it counts; None where no filter selects exactly these."""
+        return None if self.filters is None else range_link(chosen, **{**filters, **self.filters})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class Compared:
         before = None if self.before is None else measure(self.before)
         change = point_change(measure(self.whole), before)
         return Tile(
-            title=TITLES[name],
+            title=name.capitalize(),
             value=percent(now),
             note=note,
             change=change,
@@ -133,21 +132,14 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
             RunEvent.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
         ),
         found.rate(
-            RunEvent.RECHECKED,
-            lambda s: s.share("rechecked"),
-            f"{amount(now.rechecked)} drafts rechecked",
+            RunEvent.RECHECKED, lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts rechecked"
         ),
         found.rate(RunEvent.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} improved"),
         _confidence(found),
         found.count("attempts", "Calls", None, note=_calls(now)),
         _time("Time to a decision", *total, found),
         _time("Waiting before it", *waiting, found),
-        Tile(
-            title="Tokens",
-            value=_short(now.tokens),
-            note=tokens,
-            change=_tokens(found),
-        ),
+        Tile(title="Tokens", value=_short(now.tokens), note=tokens, change=_tokens(found)),
     )
 
 

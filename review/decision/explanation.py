@@ -9,13 +9,7 @@ from typing import Any, Final
 
 from review.content_covers import CATEGORIES, MODERATION
 from review.decision.margins import Margin, trust_wording
-from review.wording import (
-    attempt_wording,
-    count_wording,
-    duration_wording,
-    match_wording,
-    shortened,
-)
+from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
 from worker.model import FailurePolicy
 from worker.reasons import Reason
 from worker.snapshot import Snapshot, SnapshotAssessment

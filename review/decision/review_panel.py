@@ -10,15 +10,8 @@ from uuid import UUID
 
 from db.identifiers import uuid_at
 from db.review_store import AsyncConnection
-from db.reviews import (
-    exchanges,
-    golden_answers,
-    queue_items,
-    queues,
-)
-from db.reviews import (
-    rulings as reviews,
-)
+from db.reviews import exchanges, golden_answers, queue_items, queues
+from db.reviews import rulings as reviews
 from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
 from db.reviews.queue_items import HeldItem

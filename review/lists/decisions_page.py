@@ -11,11 +11,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
-from db.audit.decision_list import (
-    CursorRejected,
-    DecisionCount,
-    DecisionPage,
-)
+from db.audit.decision_list import CursorRejected, DecisionCount, DecisionPage
 from db.audit.saved_views import SavedView
 from db.reviews import queue_items
 from review.access import Right

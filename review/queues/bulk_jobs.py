@@ -14,13 +14,7 @@ from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection
 from db.reviews import bulk, queue_items
-from db.reviews.rulings import (
-    Remedy,
-    Reviewer,
-    ReviewSource,
-    Ruling,
-    RulingReason,
-)
+from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.access import Right, accounts_with
 from review.http.visit import Site

@@ -12,21 +12,10 @@ from db import access_log
 from db.access_log import LoggedAction
 from db.people import records
 from db.review_store import AsyncConnection
-from db.reviews import (
-    claims,
-    exchanges,
-    golden_answers,
-    queue_items,
-    queues,
-)
+from db.reviews import claims, exchanges, golden_answers, queue_items, queues
 from db.reviews.claims import ClaimLost
 from db.reviews.queues import Queue, QueueKind
-from db.reviews.rulings import (
-    RULINGS,
-    DecisionGone,
-    ReviewRejected,
-    Ruling,
-)
+from db.reviews.rulings import RULINGS, DecisionGone, ReviewRejected, Ruling
 from review.access import Right, may
 from review.http.visit import Refused, Visit
 from review.queues import review_pages

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from db.reviews.queues import (
-    NewQueue,
-    QueueKind,
-    Sample,
-    Stratum,
-)
+from db.reviews.queues import NewQueue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 
 FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")

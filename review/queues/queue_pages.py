@@ -13,11 +13,7 @@ from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
 from db.reviews import claims, queues, rulings
 from db.reviews.queue_loads import QueueLoad
-from db.reviews.queues import (
-    Queue,
-    QueueKind,
-    Stratum,
-)
+from db.reviews.queues import Queue, QueueKind, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.http.visit import Refused, Visit

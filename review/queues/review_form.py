@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from db.reviews.rulings import (
-    RULINGS,
-    Remedy,
-    Reviewer,
-    ReviewRejected,
-    Ruling,
-    RulingReason,
-)
+from db.reviews.rulings import RULINGS, Remedy, Reviewer, ReviewRejected, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.http.visit import Visit
 from worker.model import DecisionKind

@@ -13,34 +13,16 @@ from starlette.responses import RedirectResponse, Response
 from db import access_log
 from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
-from db.reviews import (
-    claims,
-    exchanges,
-    queue_items,
-    queues,
-    rulings,
-    withdrawal,
-)
+from db.reviews import claims, exchanges, queue_items, queues, rulings, withdrawal
 from db.reviews.remedies import RemedyImpossible, UndoTooLate
-from db.reviews.rulings import (
-    DecisionGone,
-    Remedy,
-    Review,
-    ReviewRejected,
-)
+from db.reviews.rulings import DecisionGone, Remedy, Review, ReviewRejected
 from db.reviews.submission import StaleReview, StoredReview, Submission
 from db.reviews.submission import submit_review as store_review
 from review.access import Right
 from review.decision import page
 from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
-from review.queues.review_form import (
-    ReviewDraft,
-    last_seen_of,
-    parse_review_form,
-    reviewer_of,
-    submission_of,
-)
+from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
 
 NOWHERE: Final = Refused(404, "Not found", "There is nothing at this address.")
 GONE: Final = (

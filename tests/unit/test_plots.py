@@ -12,20 +12,8 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from review.dashboard.measures import wilson
-from review.dashboard.plots import (
-    PlotData,
-    Series,
-    lines,
-    stacked,
-)
-from review.dashboard.scales import (
-    compact,
-    duration,
-    log_ticks,
-    ticks,
-    time_marks,
-)
-from review.dashboard.sparks import interval, spark
+from review.dashboard.plots import PlotData, Series, interval, lines, spark, stacked
+from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
 from review.dashboard.svg import PATTERNS, tag
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
