@@ -17,7 +17,7 @@ from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.tiles import decision_tiles
 from review.http.visit import Visit
-from review.lists import shared_views
+from review.lists.views_page import load_visible_views
 from review.queues.queue_loads import list_open_queues
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ async def show_home(visit: Visit) -> Response:
         found = await dashboard.load_totals(connection, figure_filter(visit, chosen), now=visit.now)
         own: dict[str, Any] = {
             "jobs": await jobs.list_jobs(connection, visit.person.person_id, limit=MAX_JOBS),
-            "views": await shared_views.visible_views(visit, connection),
+            "views": await load_visible_views(visit, connection),
         }
     compared = compare_figures(found)
     await visit.log(LoggedAction.FIGURES, detail=range_log_detail(chosen))

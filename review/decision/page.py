@@ -19,7 +19,8 @@ from review.content_covers import cover_reason
 from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.filters import ListQuery
+from review.lists.visit_query import parse_visit_query
 from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
@@ -155,19 +156,19 @@ async def _load_record(
 
 async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
     """The next decisions by the filters of the list that the person came from."""
-    wanted = _parsed_list(visit)
-    if wanted is None:
+    query = _parsed_list_query(visit)
+    if query is None:
         return ListPosition()
-    filters = await queue_items.with_hidden_reviews(connection, wanted.filters, visit.person.person_id)
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     return ListPosition(
-        query=wanted.query(),
-        link_query=urlencode({"from": wanted.query()}),
+        query=query.encoded(),
+        link_query=urlencode({"from": query.encoded()}),
         newer=await neighbours.newer_decision(connection, filters, row),
         older=await neighbours.older_decision(connection, filters, row),
     )
 
 
-def _parsed_list(visit: Visit) -> ListQuery | None:
+def _parsed_list_query(visit: Visit) -> ListQuery | None:
     """The list's filters, limited to what the person may see; None without valid ones."""
     if (query := list_query(visit)) is None:
         return None
@@ -175,9 +176,8 @@ def _parsed_list(visit: Visit) -> ListQuery | None:
         pairs = parse_qsl(query, max_num_fields=50)
     except ValueError:
         return None
-    asker = ParseContext(now=visit.now, login=visit.person.login)
-    wanted = parse_query(pairs, asker, visit.accounts(Right.VIEW))
-    return None if wanted.problems else wanted
+    parsed = parse_visit_query(visit, pairs)
+    return None if parsed.problems else parsed
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

@@ -99,17 +99,12 @@ class DecisionView:
         worked_ms: all stages together.
     """
 
-    row: DecisionRow
-    snapshot: Snapshot
     cover: tuple[str, ...]
     sentence: str
     notices: tuple[str, ...]
     message: Markup
     complete: bool
     draft: Markup | None
-    sealed: Sealed
-    retractions: tuple[RetractionRecord, ...]
-    blind: bool
     not_in_history: bool
     other_sealed: tuple[ExchangeLine, ...]
     matches: tuple[MatchLine, ...]
@@ -147,19 +142,21 @@ def build_view(record: DecisionRecord) -> DecisionView:
     text, complete = _message(record)
     draft = None if cover else _draft(record)
     worked_ms = sum(stage.duration_ms for stage in snapshot.stages)
-    facts = _facts(record, hides_rule=bool(cover))
-    return DecisionView(
+    settings = record.settings.used
+    facts = ExplanationFacts(
         row=row,
         snapshot=snapshot,
+        settings=settings,
+        margins=margins.assessment_margins(snapshot, settings.assessment_policy if settings else None),
+        hides_rule=bool(cover),
+    )
+    return DecisionView(
         cover=cover,
         sentence=explain(facts),
         notices=notices(facts),
         message=Markup("") if cover else _highlighted(text, snapshot, reply=False),
         complete=complete,
         draft=None if draft is None else _highlighted(draft, snapshot, reply=True),
-        sealed=replace(record.sealed, lines=()),
-        retractions=record.retractions,
-        blind=record.blind,
         not_in_history=not record.conversation.lines.get(row["id"]),
         other_sealed=()
         if cover
@@ -172,19 +169,6 @@ def build_view(record: DecisionRecord) -> DecisionView:
         worked_ms=worked_ms,
         moderation=margins.moderation_margins(snapshot),
         confidence=facts.margins,
-    )
-
-
-def _facts(record: DecisionRecord, *, hides_rule: bool) -> ExplanationFacts:
-    used = record.settings.used
-    return ExplanationFacts(
-        row=record.row,
-        snapshot=record.snapshot,
-        failure=used.moderation_failure if used else None,
-        hold_max_s=used.hold_max_s if used else None,
-        reply_max_age_s=used.reply_max_age_s if used else None,
-        margins=margins.assessment_margins(record.snapshot, used.assessment_policy if used else None),
-        hides_rule=hides_rule,
     )
 
 

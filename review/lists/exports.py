@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from db import jobs
 from db.audit import decision_list, export_rows
@@ -20,7 +18,7 @@ from review.http.visit import Site
 from review.lists import export_file
 from review.lists.export_file import GZIP_HEAD, Written
 from review.lists.export_layout import Form, Layout
-from review.lists.filters import ParseContext, parse_query
+from review.lists.filters import ParseContext, parse_stored_query
 
 ROWS: Final = 2000
 """Decisions of one piece: about a megabyte in memory."""
@@ -38,7 +36,7 @@ class ExportGone(Exception):
     """The file was deleted during its download."""
 
 
-def export_order(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
+def job_params(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
     """The parameters of a job, as JSON; ``accounts`` are those whose decisions it may have, None: all."""
     return {
         "query": query,
@@ -72,14 +70,10 @@ async def write_step(_site: Site, connection: AsyncConnection, job: Job, person:
     """Write the next piece."""
     check_right(job, person)
     accounts = None if job.params["accounts"] is None else tuple(job.params["accounts"])
-    wanted = parse_query(
-        parse_qsl(job.params["query"]), ParseContext(now=job.created_at, login=person.login), accounts
-    )
-    until = min(wanted.filters.until or job.created_at, job.created_at)  # later decisions are not in it
+    context = ParseContext(now=job.created_at, login=person.login)
+    query = parse_stored_query(job.params["query"], context, accounts)
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
     before = _written(job)
-    filters = await queue_items.with_hidden_reviews(
-        connection, replace(wanted.filters, until=until), person.person_id
-    )
     page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=before.cursor or None)
     hidden = await queue_items.hidden_decisions(connection, person.person_id)
     rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from db.audit.decision_list import Filters
 from review import reason_labels
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filter_parsers import BadValue, ParseContext
 
-__all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query"]
+__all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query", "parse_stored_query"]
 
 LONGEST: Final = 500
 """Characters of one filter: as much of a message as is stored."""
@@ -32,6 +32,9 @@ class FilterProblem:
     title: str
     expected: str
     got: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: expected {self.expected}; got {self.got}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ class ListQuery:
         """The reason codes and groups of the query."""
         return reason_labels.parse_names(self.values["reason"]) if "reason" in self.values else ()
 
-    def query(self, **changes: str | None) -> str:
+    def encoded(self, **changes: str | None) -> str:
         """The valid values as a URL's query with these changes, in fixed order; None removes a value."""
         wanted = {**self.values, **changes}
         names = sorted(wanted, key=lambda name: _PLACE.get(name, len(_PLACE)))
@@ -66,28 +69,35 @@ class ListQuery:
 
 
 def parse_query(
-    pairs: Iterable[tuple[str, str]], asker: ParseContext, accounts: tuple[str, ...] | None
+    pairs: Iterable[tuple[str, str]], context: ParseContext, accounts: tuple[str, ...] | None
 ) -> ListQuery:
     """The filters in a URL's query; without ``since``, of the last 24 hours.
 
     Args:
         pairs: names and values of the query; an empty value means any.
-        asker: the login of the person, and the time.
+        context: the login of the person, and the time.
         accounts: the accounts that the person may see; None: every account.
     """
     given, problems = _single([(name, value.strip()) for name, value in pairs])
-    parsed: dict[str, Any] = {"since": asker.now - DEFAULT_AGE}
+    parsed: dict[str, Any] = {"since": context.now - DEFAULT_AGE}
     values: dict[str, str] = {}
     for field in FIELDS:
         if not (text := given.get(field.name, "")):
             continue
         try:
-            parsed[field.target] = _checked(text, field, asker)
+            parsed[field.target] = _checked(text, field, context)
             values[field.name] = text
         except BadValue as bad:
             problems.append(_problem(field, str(bad), bad.got or text))
     problems += _contradictions(parsed, values)
     return ListQuery(filters=Filters(**parsed, accounts=accounts), values=values, problems=tuple(problems))
+
+
+def parse_stored_query(query: str, context: ParseContext, accounts: tuple[str, ...] | None) -> ListQuery:
+    """The filters that a job stored at ``context.now``; decisions made later do not match."""
+    found = parse_query(parse_qsl(query), context, accounts)
+    until = min(found.filters.until or context.now, context.now)
+    return replace(found, filters=replace(found.filters, until=until))
 
 
 def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterProblem]]:
@@ -111,13 +121,13 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterPr
     return given, problems
 
 
-def _checked(text: str, field: FilterField, asker: ParseContext) -> Any:
+def _checked(text: str, field: FilterField, context: ParseContext) -> Any:
     longest = LONGEST_LIST if field.several else LONGEST
     if len(text) > longest:
         raise BadValue(f"at most {longest} characters")
     if "\0" in text:
         raise BadValue("text without a NUL character")
-    return field.parse(text, asker)
+    return field.parse(text, context)
 
 
 def _contradictions(parsed: Mapping[str, Any], values: dict[str, str]) -> list[FilterProblem]:

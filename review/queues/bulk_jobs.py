@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import parse_qsl
 from uuid import UUID
 
-from db.audit.decision_list import Filters
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection
@@ -18,7 +16,7 @@ from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingRea
 from db.reviews.submission import Submission
 from review.access import Right, accounts_with
 from review.http.visit import Site
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.filters import ParseContext, parse_stored_query
 from worker.model import DecisionKind
 
 NO_DECISION: Final = UUID(int=0)
@@ -36,19 +34,6 @@ class BulkProgress:
 
     def __str__(self) -> str:
         return f"{self.reviewed}:{self.skipped}:{self.unrestored}:{self.cursor}"
-
-
-def filters_of_query(
-    query: str, *, asked_at: datetime, login: str, accounts: Sequence[str] | None
-) -> tuple[ListQuery, Filters]:
-    """The filters of a query at ``asked_at``; later decisions do not match."""
-    found = parse_query(
-        parse_qsl(query),
-        ParseContext(now=asked_at, login=login),
-        None if accounts is None else tuple(accounts),
-    )
-    until = min(found.filters.until or asked_at, asked_at)
-    return found, replace(found.filters, until=until)
 
 
 def job_params(
@@ -82,8 +67,8 @@ async def review_step(site: Site, connection: AsyncConnection, job: Job, person:
     params, so_far = job.params, progress_of(job.position)
     asked_at = datetime.fromisoformat(params["asked_at"])
     accounts = _still_led(params["accounts"], accounts_with(person, Right.LEAD))
-    _, filters = filters_of_query(params["query"], asked_at=asked_at, login=person.login, accounts=accounts)
-    filters = await queue_items.with_hidden_reviews(connection, filters, person.person_id)
+    query = parse_stored_query(params["query"], ParseContext(now=asked_at, login=person.login), accounts)
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
     done = await bulk.review_batch(
         connection,
         filters,

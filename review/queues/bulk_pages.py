@@ -30,7 +30,7 @@ from db.reviews.rulings import (
 from db.reviews.submission import Submission
 from review.access import Right
 from review.http.visit import Refused, Visit
-from review.lists.filters import ListQuery
+from review.lists.filters import ListQuery, ParseContext, parse_stored_query
 from review.queues import bulk_jobs
 from review.queues.review_form import ReviewDraft, parse_review_form, submission_of
 from worker.model import DecisionKind
@@ -51,7 +51,7 @@ async def start_bulk_review(visit: Visit) -> Response:
     if asked_at is None:
         problem = "The count is older than an hour. Check the new count and start again."
         return await _form(visit, query, status=409, draft=draft, problem=problem)
-    _, filters = _filters(visit, query, asked_at)
+    filters = _parse_filters(visit, query, asked_at).filters
     try:
         submission = _template(visit, draft)
     except ReviewRejected as rejected:
@@ -82,13 +82,13 @@ async def start_bulk_review(visit: Visit) -> Response:
 async def _form(
     visit: Visit, query: str, *, status: int = 200, draft: ReviewDraft | None = None, problem: str = ""
 ) -> Response:
-    list_query, filters = _filters(visit, query, visit.now)
+    list_query = _parse_filters(visit, query, visit.now)
     async with visit.store.reading() as connection:
-        count = await _count(visit, connection, filters)
+        count = await _count(visit, connection, list_query.filters)
     return visit.render(
         "bulk.html",
         status=status,
-        asked=list_query,
+        list_query=list_query,
         query=query,
         count=count,
         most=bulk_reviews.MOST,
@@ -102,18 +102,17 @@ async def _form(
     )
 
 
-def _filters(visit: Visit, query: str, asked_at: datetime) -> tuple[ListQuery, Filters]:
+def _parse_filters(visit: Visit, query: str, asked_at: datetime) -> ListQuery:
     """The filters, limited to accounts that the person leads.
 
     Raises:
         Refused: a filter is invalid.
     """
-    accounts, login = visit.accounts(Right.LEAD), visit.person.login
-    found, filters = bulk_jobs.filters_of_query(query, asked_at=asked_at, login=login, accounts=accounts)
+    context = ParseContext(now=asked_at, login=visit.person.login)
+    found = parse_stored_query(query, context, visit.accounts(Right.LEAD))
     if found.problems:
-        problems = [f"{each.title}: expected {each.expected}; got {each.got}" for each in found.problems]
-        raise Refused(400, "Invalid filters", "\n".join(problems))
-    return found, filters
+        raise Refused(400, "Invalid filters", "\n".join(map(str, found.problems)))
+    return found
 
 
 async def _count(visit: Visit, connection: AsyncConnection, filters: Filters) -> int:

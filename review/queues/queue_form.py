@@ -7,6 +7,7 @@ from typing import Final
 
 from db.reviews.queues import NewQueue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
+from review.queues.review_form import parse_code
 
 FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
 
@@ -17,39 +18,32 @@ def parse_queue_form(form: Mapping[str, str]) -> NewQueue:
     Raises:
         ReviewRejected: a field is invalid.
     """
-    kind = _kind(form["kind"])
+    kind = parse_code("kind", form["kind"], tuple(QueueKind))
     return NewQueue(
         name=form["name"],
         kind=kind,
         sample=_sample(form) if kind is QueueKind.SAMPLE else None,
-        lease_s=_whole("claim duration", form["lease"] or "300"),
-        golden_share=_percent("golden items", form["golden"] or "0"),
-        second_share=_percent("second readings", form["second"] or "0"),
+        lease_s=_whole_number("claim duration", form["lease"] or "300"),
+        golden_share=_share("golden items", form["golden"] or "0"),
+        second_share=_share("second readings", form["second"] or "0"),
     )
 
 
-def _kind(text: str) -> QueueKind:
-    if text not in list(QueueKind):
-        raise ReviewRejected(f"kind: expected {', '.join(QueueKind)}, got {text[:60]!r}")
-    return QueueKind(text)
-
-
 def _sample(form: Mapping[str, str]) -> Sample:
-    if form["per"] not in list(Stratum):
-        raise ReviewRejected(f"per: expected a group of the list, got {form['per'][:60]!r}")
-    per, seed = Stratum(form["per"]), _whole("seed", form["seed"] or "1")
+    per = parse_code("per", form["per"], tuple(Stratum))
+    seed = _whole_number("seed", form["seed"] or "1")
     if form["how"] == "each":
-        return Sample(each=_whole("amount", form["amount"]), per=per, seed=seed)
-    return Sample(share=_percent("amount", form["amount"]), per=per, seed=seed)
+        return Sample(each=_whole_number("amount", form["amount"]), per=per, seed=seed)
+    return Sample(share=_share("amount", form["amount"]), per=per, seed=seed)
 
 
-def _whole(name: str, text: str) -> int:
+def _whole_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise ReviewRejected(f"{name}: expected a whole number, got {text[:60]!r}")
     return int(text)
 
 
-def _percent(name: str, text: str) -> float:
+def _share(name: str, text: str) -> float:
     try:
         share = float(text.replace(",", ".").removesuffix("%")) / 100
     except ValueError:

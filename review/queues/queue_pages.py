@@ -42,7 +42,7 @@ async def list_queues(visit: Visit) -> Response:
 async def take_next(visit: Visit) -> Response:
     """Claim the next item of a queue."""
     await queue_filler.fill_open(visit.store, visit.now)
-    return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOWHERE))
+    return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOT_FOUND))
 
 
 async def create_queue(visit: Visit) -> Response:
@@ -91,7 +91,7 @@ async def close_queue(visit: Visit) -> Response:
 
 async def restore_skipped(visit: Visit) -> Response:
     """Restore the items that the person skipped."""
-    queue_id = visit.path_id("queue_id", review_pages.NOWHERE)
+    queue_id = visit.path_id("queue_id", review_pages.NOT_FOUND)
     async with visit.store.writing() as connection:
         await claims.restore_skipped(connection, queue_id, visit.person.person_id)
     return visit.redirect("queues")
@@ -103,7 +103,7 @@ async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
     Raises:
         Refused: it does not exist, is already closed, or this person may not close it.
     """
-    queue = await queues.get_queue(connection, visit.path_id("queue_id", review_pages.NOWHERE))
+    queue = await queues.get_queue(connection, visit.path_id("queue_id", review_pages.NOT_FOUND))
     if queue is None or not queue.is_for(visit.accounts(Right.LEAD)):
         raise Refused(404, "Not found", "There is no such queue.")
     if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:

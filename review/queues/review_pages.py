@@ -24,7 +24,7 @@ from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
 from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
 
-NOWHERE: Final = Refused(404, "Not found", "There is nothing at this address.")
+NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
 GONE: Final = (
     "It was erased, or never existed. Nothing was stored. This is your note, in case you need it:\n\n"
 )
@@ -52,7 +52,7 @@ async def submit_review(visit: Visit) -> Response:
 
 async def undo_review(visit: Visit) -> Response:
     """Withdraw a review; the person stays in its queue."""
-    review_id = visit.path_id("review_id", NOWHERE)
+    review_id = visit.path_id("review_id", NOT_FOUND)
     async with visit.store.writing() as connection:
         review = await rulings.get_review(connection, review_id)
         if review is None or not visit.may(Right.VIEW, review.user_id):
@@ -135,7 +135,7 @@ def redirect_to_decision(visit: Visit, decision_id: UUID, place: str, *, finishe
 
 
 def _decision_id(visit: Visit) -> UUID:
-    return visit.path_id("decision_id", NOWHERE)
+    return visit.path_id("decision_id", NOT_FOUND)
 
 
 async def _store(visit: Visit, submission: Submission) -> StoredReview:

@@ -58,7 +58,7 @@ async def site(database_url: str) -> AsyncIterator[Site]:
 async def ordered(site: Site, person: Person, form: Form, **filters: str) -> UUID:
     """An export that waits."""
     job_id = uuid_at(site.now())
-    params = exports.export_order(urlencode({"since": "all"} | filters), Layout(form=form), None)
+    params = exports.job_params(urlencode({"since": "all"} | filters), Layout(form=form), None)
     async with site.store.writing() as connection:
         await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
     return job_id
