@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from db.audit.decision_list import RunEvent
 from review.dashboard.ranges import Range, range_link
@@ -84,17 +84,16 @@ class Compared:
         )
 
 
-def relative_change(now: float, before: float | None) -> FigureChange | None:
-    """The relative change, in percent."""
+def relative_change(
+    now: float, before: float | None, wording: Callable[[float], str] = amount
+) -> FigureChange | None:
+    """The relative change, in percent; ``wording`` writes the value before."""
     if before is None:
         return None
     if not before:
-        return None if not now else FigureChange(arrow="▲", text="none before", before="0")
+        return FigureChange(arrow="▲", text="none before", before=wording(before)) if now else None
     share = now / before - 1
-    if abs(share) < 0.0005:
-        return FigureChange(arrow="=", text="as before", before=amount(before))
-    text = f"{'up' if share > 0 else 'down'} {percent(abs(share))}"
-    return FigureChange(arrow=_arrow(share), text=text, before=amount(before))
+    return _change(0.0 if abs(share) < 0.0005 else share, percent(abs(share)), wording(before))
 
 
 def point_change(now: float | None, before: float | None) -> FigureChange | None:
@@ -102,10 +101,14 @@ def point_change(now: float | None, before: float | None) -> FigureChange | None
     if now is None or before is None:
         return None
     by = round((now - before) * 100, 1)
+    return _change(by, f"{abs(by):.1f} points", percent(before))
+
+
+def _change(by: float, size: str, before: str) -> FigureChange:
     if not by:
-        return FigureChange(arrow="=", text="as before", before=percent(before))
-    words = f"{'up' if by > 0 else 'down'} {abs(by):.1f} points"
-    return FigureChange(arrow=_arrow(by), text=words, before=percent(before))
+        return FigureChange(arrow="=", text="as before", before=before)
+    arrow, direction = ("▲", "up") if by > 0 else ("▼", "down")
+    return FigureChange(arrow=arrow, text=f"{direction} {size}", before=before)
 
 
 def decision_tiles(found: Compared) -> tuple[Tile, ...]:
@@ -125,8 +128,8 @@ def decision_tiles(found: Compared) -> tuple[Tile, ...]:
 def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
     """Tiles of runs; times are those now and those before."""
     now = found.now
-    each = now.tokens / now.replies if now.replies else None
-    tokens = "" if each is None else f"{amount(round(each))} a reply"
+    note = f"{amount(round(now.tokens / now.replies))} a reply" if now.replies else ""
+    change = relative_change(found.whole.tokens, found.before.tokens if found.before else None, _short)
     return (
         found.rate(
             RunEvent.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
@@ -139,7 +142,7 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
         found.count("attempts", "Calls", None, note=_calls(now)),
         _time("Time to a decision", *total, found),
         _time("Waiting before it", *waiting, found),
-        Tile(title="Tokens", value=_short(now.tokens), note=tokens, change=_tokens(found)),
+        Tile(title="Tokens", value=_short(now.tokens), note=note, change=change),
     )
 
 
@@ -150,25 +153,13 @@ def _confidence(found: Compared) -> Tile:
     change = None
     if whole is not None and before is not None:
         by = round(whole - before, 3)
-        text = f"{'up' if by > 0 else 'down'} {abs(by):.3f}" if by else "as before"
-        change = FigureChange(arrow=_arrow(by), text=text, before=f"{before:.2f}")
+        change = _change(by, f"{abs(by):.3f}", f"{before:.2f}")
     value = "–" if now is None else f"{now:.2f}"
     return Tile(title="Mean confidence", value=value, note="of the assessed replies, 0 to 1", change=change)
 
 
-def _tokens(found: Compared) -> FigureChange | None:
-    change = relative_change(found.whole.tokens, None if found.before is None else found.before.tokens)
-    if change is None or found.before is None:
-        return None
-    return replace(change, before=_short(found.before.tokens))
-
-
-def _short(number: int) -> str:
+def _short(number: float) -> str:
     return compact(float(f"{number:.3g}"))
-
-
-def _arrow(by: float) -> str:
-    return "=" if not by else "▲" if by > 0 else "▼"
 
 
 def _calls(now: FigureSummary) -> str:
@@ -182,8 +173,6 @@ def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
     note = " · ".join(
         f"{name} {duration(ms)}" for name, ms in now.items() if ms is not None and name != "p95"
     )
-    change = None if value is None or earlier is None else relative_change(value, earlier)
-    if change is not None and earlier is not None:
-        change = replace(change, before=duration(earlier))
+    change = None if value is None else relative_change(value, earlier, duration)
     shown = "–" if value is None else duration(value)
     return Tile(title=f"{title}, p95", value=shown, note=note or "nothing measured", change=change)

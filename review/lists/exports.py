@@ -121,7 +121,7 @@ def _written(job: Job) -> Written:
     try:
         return Written.read(job.position)
     except ValueError as error:
-        raise ExportOutdated("An earlier release wrote this export. Ask for the export again.") from error
+        raise ExportOutdated("An earlier release wrote this export. Request a new export.") from error
 
 
 def _text(layout: Layout, rows: Sequence[SearchRow], *, first: bool) -> bytes:

@@ -21,6 +21,7 @@ LONGEST_LIST: Final = 1000
 """Characters of a list; all reason codes together have 520."""
 SHOWN: Final = 60
 """Characters of a wrong value that a message repeats."""
+FIELDS_BY_NAME: Final = {field.name: field for field in FIELDS}
 DEFAULT_AGE: Final = timedelta(hours=24)
 
 
@@ -63,9 +64,9 @@ class ListQuery:
 
     def encoded(self, **changes: str | None) -> str:
         """The valid values as a URL's query with these changes, in fixed order; None removes a value."""
-        wanted = {**self.values, **changes}
-        names = sorted(wanted, key=lambda name: _PLACE.get(name, len(_PLACE)))
-        return urlencode([(name, value) for name in names if (value := wanted[name])])
+        values = {**self.values, **changes}
+        names = dict.fromkeys((*FIELDS_BY_NAME, *values))
+        return urlencode([(name, value) for name in names if (value := values.get(name))])
 
 
 def parse_query(
@@ -103,19 +104,16 @@ def parse_stored_query(query: str, context: ParseContext, accounts: tuple[str, .
 def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterProblem]]:
     given: dict[str, str] = {}
     problems = []
-    known = {field.name: field for field in FIELDS}
     for name, value in pairs:
-        if name not in known:
-            names = ", ".join(known)
+        if name not in FIELDS_BY_NAME:
+            expected = f"one of {', '.join(FIELDS_BY_NAME)}"
             problems.append(
-                FilterProblem(
-                    field=name[:SHOWN], title="Unknown filter", expected=f"one of {names}", got=_short(name)
-                )
+                FilterProblem(field=name[:SHOWN], title="Unknown filter", expected=expected, got=_short(name))
             )
-        elif known[name].several:
+        elif FIELDS_BY_NAME[name].several:
             given[name] = ",".join(filter(None, (given.get(name), value)))
         elif name in given and given[name] != value:
-            problems.append(_problem(known[name], "one value", f"{given[name]} and {value}"))
+            problems.append(_problem(FIELDS_BY_NAME[name], "one value", f"{given[name]} and {value}"))
         else:
             given[name] = value
     return given, problems
@@ -132,20 +130,19 @@ def _checked(text: str, field: FilterField, context: ParseContext) -> Any:
 
 def _contradictions(parsed: Mapping[str, Any], values: dict[str, str]) -> list[FilterProblem]:
     """Values that do not fit together; the wrong one of each pair is removed."""
-    found = []
-    by_name = {field.name: field for field in FIELDS}
+    found: list[FilterProblem] = []
+
+    def reject(name: str, expected: str) -> None:
+        found.append(_problem(FIELDS_BY_NAME[name], expected, values.pop(name)))
+
     if "version" in values and "account" not in values:
-        expected = "the filter account as well, as each account numbers its own versions"
-        found.append(_problem(by_name["version"], expected, values.pop("version")))
+        reject("version", "the filter account as well, as each account numbers its own versions")
     since, until = parsed.get("since"), parsed.get("until")
     if "until" in values and since is not None and until is not None and until <= since:
-        found.append(
-            _problem(by_name["until"], f"a time after {since:%Y-%m-%d %H:%M} UTC", values.pop("until"))
-        )
+        reject("until", f"a time after {since:%Y-%m-%d %H:%M} UTC")
     least, most = parsed.get("least_confidence"), parsed.get("most_confidence")
     if least is not None and most is not None and most < least:
-        expected = f"at least {least:g}, where the range begins"
-        found.append(_problem(by_name["confidence_to"], expected, values.pop("confidence_to")))
+        reject("confidence_to", f"at least {least:g}, where the range begins")
     return found
 
 
@@ -156,6 +153,3 @@ def _problem(field: FilterField, expected: str, got: str) -> FilterProblem:
 def _short(text: str) -> str:
     cut = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text[:SHOWN])
     return cut if len(text) <= SHOWN else f"{cut}… ({len(text):,} characters)"
-
-
-_PLACE: Final = {field.name: place for place, field in enumerate(FIELDS)}

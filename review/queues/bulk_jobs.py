@@ -44,22 +44,16 @@ def job_params(
         "query": query,
         "asked_at": asked_at.isoformat(),
         "accounts": None if accounts is None else list(accounts),
-        "ruling": submission.ruling,
-        "reason": submission.reason,
-        "note": submission.note,
-        "corrected": submission.corrected,
-        "remedy": submission.remedy,
-    }
+    } | {name: getattr(submission, name) for name in ("ruling", "reason", "note", "corrected", "remedy")}
 
 
 def progress_of(position: str | None) -> BulkProgress:
     """The progress of a job, by its position."""
     if position is None:
         return BulkProgress()
-    reviewed, skipped, unrestored, cursor = position.split(":", 3)
-    return BulkProgress(
-        reviewed=int(reviewed), skipped=int(skipped), unrestored=int(unrestored), cursor=cursor
-    )
+    *counts, cursor = position.split(":", 3)
+    reviewed, skipped, unrestored = map(int, counts)
+    return BulkProgress(reviewed=reviewed, skipped=skipped, unrestored=unrestored, cursor=cursor)
 
 
 async def review_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
@@ -100,8 +94,8 @@ def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission
     )
 
 
-def _still_led(then: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
+def _still_led(before: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
     """Accounts that the owner led when the job was requested, and still leads."""
-    if then is None:
+    if before is None:
         return None if now is None else tuple(now)
-    return tuple(sorted(set(then) if now is None else set(then) & set(now)))
+    return tuple(sorted(set(before) if now is None else set(before) & set(now)))

@@ -13,12 +13,13 @@ from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
 from db.reviews import claims, queues, rulings
 from db.reviews.queue_loads import QueueLoad
-from db.reviews.queues import Queue, QueueKind, Stratum
+from db.reviews.queues import NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.http.visit import Refused, Visit
-from review.queues import queue_filler, queue_form, review_pages
+from review.queues import queue_filler, review_pages
 from review.queues.queue_loads import list_open_queues
+from review.queues.review_form import parse_code
 
 KINDS: Final = {
     QueueKind.ESCALATIONS: "every decision handed to a person",
@@ -32,6 +33,7 @@ STRATA: Final = {
     Stratum.MATCHED_RULE: "from each rule",
 }
 """The strata of a sample, in words."""
+FORM_FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
 
 
 async def list_queues(visit: Visit) -> Response:
@@ -47,9 +49,9 @@ async def take_next(visit: Visit) -> Response:
 
 async def create_queue(visit: Visit) -> Response:
     """Open a queue."""
-    form = {name: str(visit.form.get(name, "")) for name in queue_form.FIELDS}
+    form = {name: str(visit.form.get(name, "")) for name in FORM_FIELDS}
     try:
-        new_queue = queue_form.parse_queue_form(form)
+        new_queue = _parse_queue_form(form)
         async with visit.store.writing() as connection:
             queue_id = await queues.create_queue(
                 connection,
@@ -148,3 +150,44 @@ async def _index(
         accounts=visit.accounts(Right.REVIEW),
         mine=visit.accounts(Right.LEAD),
     )
+
+
+def _parse_queue_form(form: Mapping[str, str]) -> NewQueue:
+    """The queue to open.
+
+    Raises:
+        ReviewRejected: a field is invalid.
+    """
+    kind = parse_code("kind", form["kind"], tuple(QueueKind))
+    return NewQueue(
+        name=form["name"],
+        kind=kind,
+        sample=_sample(form) if kind is QueueKind.SAMPLE else None,
+        lease_s=_whole_number("claim duration", form["lease"] or "300"),
+        golden_share=_share("golden items", form["golden"] or "0"),
+        second_share=_share("second readings", form["second"] or "0"),
+    )
+
+
+def _sample(form: Mapping[str, str]) -> Sample:
+    per = parse_code("per", form["per"], tuple(Stratum))
+    seed = _whole_number("seed", form["seed"] or "1")
+    if form["how"] == "each":
+        return Sample(each=_whole_number("amount", form["amount"]), per=per, seed=seed)
+    return Sample(share=_share("amount", form["amount"]), per=per, seed=seed)
+
+
+def _whole_number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise ReviewRejected(f"{name}: expected a whole number, got {text[:60]!r}")
+    return int(text)
+
+
+def _share(name: str, text: str) -> float:
+    try:
+        share = float(text.replace(",", ".").removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ReviewRejected(f"{name}: expected 0 to 100 percent, got {text[:60]!r}")
+    return share

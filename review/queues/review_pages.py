@@ -32,17 +32,17 @@ GONE: Final = (
 
 async def submit_review(visit: Visit) -> Response:
     """Store a review, then show the next item of its queue, or the decision."""
-    decision_id, draft = _decision_id(visit), parse_review_form(visit)
+    decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
         submission = submission_of(visit, decision_id, draft)
         stored = await _store(visit, submission)
     except StaleReview as stale:
-        return await _collided(visit, draft, stale)
+        return await _show_collision(visit, draft, stale)
     except DecisionGone as gone:
         raise Refused(410, "The decision is gone", GONE + draft.note) from gone
     except RemedyImpossible as impossible:
-        kept = replace(draft, remedy=Remedy.NONE)
-        return await page.show_rejected_review(visit, kept, status=409, problem=str(impossible))
+        draft = replace(draft, remedy=Remedy.NONE)
+        return await page.show_rejected_review(visit, draft, status=409, problem=str(impossible))
     except ReviewRejected as rejected:
         return await page.show_rejected_review(visit, draft, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
@@ -59,7 +59,7 @@ async def undo_review(visit: Visit) -> Response:
             raise Refused(404, "Not found", "There is no such review, or you may not see it.")
         visit.require(Right.REVIEW, review.user_id)
         try:
-            back = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
+            withdrawn = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
         except UndoTooLate as late:
             raise Refused(409, "Too late to undo", str(late)) from late
         except ReviewRejected as rejected:
@@ -68,7 +68,7 @@ async def undo_review(visit: Visit) -> Response:
             LoggedAction.UNDO,
             user_id=review.user_id,
             decision_id=review.decision_id,
-            detail={"review": str(review_id), "effect": back.effect},
+            detail={"review": str(review_id), "effect": withdrawn.effect},
         )
         await access_log.append_entry(connection, entry)
         queue_id = await _left_queue(visit, connection, review)
@@ -100,11 +100,7 @@ async def redirect_to_next(
         queue = await queues.get_queue(connection, queue_id)
         accounts = visit.accounts(Right.REVIEW)
         if queue is None or queue.closed_at is not None or not queue.is_for(accounts):
-            return (
-                visit.redirect("queues")
-                if ruled_on is None
-                else redirect_to_decision(visit, ruled_on, "review")
-            )
+            return redirect_to_decision(visit, ruled_on, "review") if ruled_on else visit.redirect("queues")
         claim = await claims.claim_next(
             connection,
             queue,
@@ -134,10 +130,6 @@ def redirect_to_decision(visit: Visit, decision_id: UUID, place: str, *, finishe
     return RedirectResponse(f"/decisions/{decision_id}{query}#{place}", status_code=303)
 
 
-def _decision_id(visit: Visit) -> UUID:
-    return visit.path_id("decision_id", NOT_FOUND)
-
-
 async def _store(visit: Visit, submission: Submission) -> StoredReview:
     async with visit.store.writing() as connection:
         subject = await exchanges.load_subject(connection, submission.decision_id)
@@ -156,7 +148,7 @@ async def _store(visit: Visit, submission: Submission) -> StoredReview:
     return stored
 
 
-async def _collided(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Response:
+async def _show_collision(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Response:
     """Show both reviews; the person's own stays in the form and can be stored in addition."""
     try:
         values = await page.load_page(visit, LoggedAction.READ)
@@ -166,4 +158,4 @@ async def _collided(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Res
     known = [each.id for each in stale.reviews]
     newer = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
     values["panel"] = replace(values["panel"], draft=draft)
-    return visit.render("decision/collision.html", status=409, **values, news=newer)
+    return visit.render("decision/collision.html", status=409, **values, newer_reviews=newer)
