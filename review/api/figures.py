@@ -8,7 +8,6 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
-from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
 from review.dashboard import agreement_page, dashboard_page
 from review.dashboard.agreement_view import AgreementLine
@@ -45,7 +44,16 @@ async def show_figures(visit: Visit) -> Response:
                 kind: time_percentiles(found.spreads, kind)
                 for kind in (SpreadKind.TOTAL, SpreadKind.WORK, SpreadKind.WAITING)
             },
-            "steps": _steps(found),
+            "steps": [
+                {
+                    "start": row["step"].isoformat(),
+                    "decision": row["decision"],
+                    "reason_code": row["reason_code"],
+                    "decisions": row["events"],
+                    "open": row["open"],
+                }
+                for row in found.counts
+            ],
             "before": {
                 "uncounted_hours": found.missing_before,
                 "totals": _numbers(summarise(found.before)),
@@ -87,23 +95,8 @@ def _numbers(found: FigureSummary) -> dict[str, Any]:
     return asdict(found) | {"improvement": found.improvement, "tokens": found.tokens}
 
 
-def _steps(found: DashboardFigures) -> list[dict[str, Any]]:
-    """Events per step, decision and reason."""
-    return [
-        {
-            "start": row["step"].isoformat(),
-            "decision": row["decision"],
-            "reason_code": row["reason_code"],
-            "decisions": row["events"],
-            "open": row["open"],
-        }
-        for row in found.counts
-    ]
-
-
 def _line(line: AgreementLine) -> dict[str, Any]:
-    values = asdict(line)
-    return values | {"second": _kappa(line.second)}
+    return asdict(line) | {"second": _kappa(line.second)}
 
 
 def _kappa(found: Kappa | None) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from review.dashboard.dashboard_view import build_view
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.ranges import BadRange, Range
 from review.http.visit import Visit
-from review.queues.queue_loads import list_open_queues
+from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
 
 
@@ -33,7 +33,7 @@ async def show_dashboard(visit: Visit) -> Response:
         accounts = suggestions = await dashboard.busiest_accounts(connection, figures)
         if figures.account is not None:
             suggestions = await dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
-        queues = await list_open_queues(visit, connection)
+        queues = await load_open_queues(visit, connection)
     filters = {"account": figures.account or "", "scope": figures.scope or ""}
     query = chosen.query | {name: value for name, value in filters.items() if value}
     await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
@@ -17,6 +18,11 @@ from review.dashboard.summary import summarise, time_percentiles
 from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
 from review.wording import DECISION_LABELS
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
+
+KINDS: Final = dict.fromkeys(FAILURE_FAMILIES, "failure") | {
+    ReasonFamily.BLOCKED: "block",
+    ReasonFamily.SETTINGS: "switch",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +122,4 @@ def _times(found: DashboardFigures) -> tuple[tuple[Cell, ...], ...]:
 
 def _kind(reason: str) -> str:
     """The kind of ending of a reason; empty for a code of another release."""
-    if reason not in Reason.__members__:
-        return ""
-    family = Reason(reason).spec.family
-    if family in FAILURE_FAMILIES:
-        return "failure"
-    return {ReasonFamily.BLOCKED: "block", ReasonFamily.SETTINGS: "switch"}.get(family, "")
+    return KINDS.get(Reason(reason).spec.family, "") if reason in Reason.__members__ else ""

@@ -120,14 +120,11 @@ def range_link(chosen: Range, **filters: str | None) -> str:
 @lru_cache(maxsize=1024)
 def _times(since: datetime, until: datetime) -> str:
     """Cached: a page repeats the same few times and filters in hundreds of links."""
-    return urlencode({"since": _minute(since), "until": _minute(until)})
+    times = {"since": since, "until": until}
+    return urlencode({name: f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" for name, at in times.items()})
 
 
 @lru_cache(maxsize=1024)
 def _chosen(filters: tuple[tuple[str, str | None], ...]) -> str:
     chosen = [(name, value) for name, value in filters if value]
     return f"&{urlencode(chosen)}" if chosen else ""
-
-
-def _minute(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

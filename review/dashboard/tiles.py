@@ -129,6 +129,8 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
     """Tiles of runs; times are those now and those before."""
     now = found.now
     note = f"{amount(round(now.tokens / now.replies))} a reply" if now.replies else ""
+    calls_share = now.share("attempts")
+    calls = "to models and moderation" if calls_share is None else f"{calls_share:.2f} per decision"
     change = relative_change(found.whole.tokens, found.before.tokens if found.before else None, _short)
     return (
         found.rate(
@@ -139,7 +141,7 @@ def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times,
         ),
         found.rate(RunEvent.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} improved"),
         _confidence(found),
-        found.count("attempts", "Calls", None, note=_calls(now)),
+        found.count("attempts", "Calls", None, note=calls),
         _time("Time to a decision", *total, found),
         _time("Waiting before it", *waiting, found),
         Tile(title="Tokens", value=_short(now.tokens), note=note, change=change),
@@ -160,12 +162,6 @@ def _confidence(found: Compared) -> Tile:
 
 def _short(number: float) -> str:
     return compact(float(f"{number:.3g}"))
-
-
-def _calls(now: FigureSummary) -> str:
-    """The number of calls per decision."""
-    share = now.share("attempts")
-    return "to models and moderation" if share is None else f"{share:.2f} per decision"
 
 
 def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:

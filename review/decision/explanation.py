@@ -62,7 +62,10 @@ def _too_late(facts: ExplanationFacts) -> str:
     if facts.settings is not None:
         limit = duration_wording(facts.settings.reply_max_age_s)
         allowed = f", longer than the {limit} this account allows for a reply"
-    return f"Nothing was sent: the message was {duration_wording(_age_s(facts))} old{allowed}."
+    decided_at: datetime = facts.row["created_at"]
+    times = [each for each in (facts.snapshot.received_at, facts.snapshot.created_at) if each is not None]
+    age_s = max(0.0, (decided_at - min(times)).total_seconds()) if times else 0.0
+    return f"Nothing was sent: the message was {duration_wording(age_s)} old{allowed}."
 
 
 def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
@@ -177,13 +180,6 @@ def _attempts(facts: ExplanationFacts, stage: str) -> str:
     number = attempts[-1].number
     times = "one attempt" if number == 1 else f"{number} attempts"
     return f" in {times} ({', '.join(outcomes)})"
-
-
-def _age_s(facts: ExplanationFacts) -> float:
-    """Age of the message in seconds when it was decided; from its arrival when that was earlier."""
-    decided_at: datetime = facts.row["created_at"]
-    times = (facts.snapshot.received_at, facts.snapshot.created_at)
-    return max((0.0, *((decided_at - each).total_seconds() for each in times if each is not None)))
 
 
 def _ended_before_draft(facts: ExplanationFacts) -> bool:

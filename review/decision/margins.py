@@ -9,7 +9,7 @@ from typing import Final
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import parse_policy
 from worker.assessment.policies.calibrated import CalibratedPolicy
-from worker.assessment.policies.designs import Policy, design_name
+from worker.assessment.policies.designs import design_name
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
@@ -100,30 +100,25 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
 
     ``settings`` is that version's ``assessment_policy``; None when it is no longer stored.
     """
-    assessment, policy = snapshot.assessment, read_policy(settings)
+    assessment = snapshot.assessment
+    try:
+        policy = None if settings is None else parse_policy(dict(settings))
+    except PolicyRejected:  # of another release
+        return ()
     if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
         return ()
     match policy:
         case CalibratedPolicy():
-            return tuple(_calibrated(assessment, snapshot, policy))
+            margins = _calibrated(assessment, snapshot, policy)
         case GuardrailPolicy():
-            return tuple(_guardrail(assessment, policy))
+            margins = _guardrail(assessment, policy)
         case FailsafePolicy():
-            return tuple(_failsafe(assessment, policy))
+            margins = _failsafe(assessment, policy)
         case ValidatorsPolicy():
-            return tuple(_validators(assessment, policy))
+            margins = _validators(assessment, policy)
         case SafetyPolicy():
-            return tuple(_safety(assessment, snapshot, policy))
-
-
-def read_policy(settings: Mapping[str, Json] | None) -> Policy | None:
-    """A stored policy, or None when this release cannot read it."""
-    if settings is None:
-        return None
-    try:
-        return parse_policy(dict(settings))
-    except PolicyRejected:
-        return None
+            margins = _safety(assessment, snapshot, policy)
+    return tuple(margins)
 
 
 def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:

@@ -31,8 +31,6 @@ class ReviewPanel:
     """Everything the partial ``decision/_review_panel.html`` shows.
 
     Attributes:
-        may_review: whether the person may review on this account.
-        state: of the reviews.
         seen: what the form sends back, so that a stale submit is noticed.
         reviews: oldest first; empty while hidden.
         own_review: the person's own standing review.
@@ -130,7 +128,7 @@ async def load_review_panel(visit: Visit, connection: AsyncConnection, subject: 
         hand_queues=await _list_hand_queues(connection, subject.user_id) if may_lead else (),
         came_from=list_query(visit),
         finished=await _finished_queue(visit, connection),
-        undone=_query_id(visit, "undone"),
+        undone=query_id(visit, "undone"),
     )
     return _without_reviews(panel) if panel.hidden else panel
 
@@ -155,13 +153,13 @@ async def _list_hand_queues(connection: AsyncConnection, user_id: str) -> tuple[
 
 async def _finished_queue(visit: Visit, connection: AsyncConnection) -> str:
     """The name of the queue that the address names as finished, if the person may know of it."""
-    queue_id = _query_id(visit, "finished")
+    queue_id = query_id(visit, "finished")
     queue = None if queue_id is None else await queues.get_queue(connection, queue_id)
     may_know = queue is not None and visit.may(Right.REVIEW) and queue.is_for(visit.accounts(Right.REVIEW))
     return queue.name if queue is not None and may_know else ""
 
 
-def _query_id(visit: Visit, name: str) -> UUID | None:
+def query_id(visit: Visit, name: str) -> UUID | None:
     """A UUID of the query; None when there is none."""
     try:
         return UUID(visit.request.query_params.get(name, ""))

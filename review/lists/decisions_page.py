@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
-from db.audit.decision_list import CursorRejected, DecisionCount, DecisionPage
-from db.audit.saved_views import SavedView
+from db.audit.decision_list import CursorRejected, DecisionCount
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
@@ -24,17 +20,6 @@ from review.lists.visit_query import parse_url_query
 from review.reason_labels import NAMES
 
 ROWS: Final = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionListing:
-    """A page of the list with all it shows."""
-
-    page: DecisionPage
-    count: DecisionCount
-    review_states: Mapping[UUID, str]
-    covers: Mapping[UUID, tuple[str, ...]]
-    views: tuple[SavedView, ...]
 
 
 async def list_decisions(visit: Visit) -> Response:
@@ -51,15 +36,16 @@ async def list_decisions(visit: Visit) -> Response:
         return visit.render("decisions_form_again.html", status=400, **form)
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
-    listing = await _load_listing(visit, query, None if live else parameters.get("cursor") or None)
+    values = await _load_values(visit, query, None if live else parameters.get("cursor") or None)
     if not live or visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now):
         action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
-        detail = {"query": query.encoded(), "rows": len(listing.page.rows), "live": live}
+        detail = {"query": query.encoded(), "rows": len(values["page"].rows), "live": live}
         await visit.log(action, user_id=query.filters.about(), detail=detail)
-    return visit.render("decisions.html", listing=listing, live=live, **form)
+    return visit.render("decisions.html", live=live, **form, **values)
 
 
-async def _load_listing(visit: Visit, query: ListQuery, cursor: str | None) -> DecisionListing:
+async def _load_values(visit: Visit, query: ListQuery, cursor: str | None) -> dict[str, Any]:
+    """A page of the list with what its template shows of each decision."""
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
         try:
@@ -79,4 +65,4 @@ async def _load_listing(visit: Visit, query: ListQuery, cursor: str | None) -> D
         row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
         for row in page.rows
     }
-    return DecisionListing(page=page, count=count, review_states=review_states, covers=covers, views=views)
+    return {"page": page, "count": count, "review_states": review_states, "covers": covers, "views": views}

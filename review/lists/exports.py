@@ -16,20 +16,12 @@ from db.reviews import queue_items
 from review.access import Right, accounts_with
 from review.http.visit import Site
 from review.lists import export_file
-from review.lists.export_file import GZIP_HEAD, Written
+from review.lists.export_file import GZIP_HEAD, ExportRefused, Written
 from review.lists.export_layout import Form, Layout
 from review.lists.filters import ParseContext, parse_stored_query
 
 ROWS: Final = 2000
 """Decisions of one piece: about a megabyte in memory."""
-
-
-class ExportRefused(Exception):
-    """The person may no longer have this export."""
-
-
-class ExportOutdated(ExportRefused):
-    """An earlier release wrote the file, in another format."""
 
 
 class ExportGone(Exception):
@@ -73,7 +65,7 @@ async def write_step(_site: Site, connection: AsyncConnection, job: Job, person:
     context = ParseContext(now=job.created_at, login=person.login)
     query = parse_stored_query(job.params["query"], context, accounts)
     filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
-    before = _written(job)
+    before = Written.read(job.position)
     page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=before.cursor or None)
     hidden = await queue_items.hidden_decisions(connection, person.person_id)
     rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)
@@ -91,7 +83,7 @@ async def length(store: Store, job: Job, *, packed: bool) -> int:
     Raises:
         ExportOutdated: an earlier release wrote the file.
     """
-    written = _written(job)
+    written = Written.read(job.position)
     if not packed:
         return written.size_bytes
     async with store.reading() as connection:
@@ -104,7 +96,7 @@ async def read_pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[
     Raises:
         ExportGone: it was deleted meanwhile; breaking off is how a browser learns that the file is not whole.
     """
-    written = _written(job)
+    written = Written.read(job.position)
     if packed:
         yield GZIP_HEAD
     for number in range(1, written.parts + 1):
@@ -115,13 +107,6 @@ async def read_pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[
         yield data if packed else await asyncio.to_thread(export_file.unpacked, data)
     if packed:
         yield written.gzip_end
-
-
-def _written(job: Job) -> Written:
-    try:
-        return Written.read(job.position)
-    except ValueError as error:
-        raise ExportOutdated("An earlier release wrote this export. Request a new export.") from error
 
 
 def _text(layout: Layout, rows: Sequence[SearchRow], *, first: bool) -> bytes:

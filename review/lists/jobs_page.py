@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response, StreamingResponse
 
 from db import access_log, jobs
-from db.access_log import LoggedAction
+from db.access_log import LogEntry, LoggedAction
 from db.audit import decision_list
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
+from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists import exports
-from review.lists.export_file import accepts_gzip
+from review.lists.export_file import ExportOutdated, ExportRefused, accepts_gzip
 from review.lists.export_layout import Form, Layout
-from review.lists.exports import ExportOutdated, ExportRefused
 from review.lists.visit_query import parse_visit_query
 
 MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
@@ -38,7 +39,6 @@ async def start_export(visit: Visit) -> Response:
         raise Refused(400, "Choose a format", "Format: expected csv or ndjson.") from error
     site = str(visit.site.settings.review_url).rstrip("/")
     layout = Layout(form=form, bom=visit.form.get("bom") == "1", site=site)
-    job_id = uuid_at(visit.now)
     async with visit.store.writing() as connection:
         own = await jobs.list_jobs(connection, visit.person.person_id)
         if sum(not each.ended for each in own) >= MOST_WAITING:
@@ -50,17 +50,27 @@ async def start_export(visit: Visit) -> Response:
             await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id),
         )
         params = exports.job_params(query.encoded(), layout, accounts)
-        await jobs.add_job(
-            connection,
-            job_id,
-            person_id=visit.person.person_id,
-            kind=JobKind.EXPORT,
-            params=params | {"estimated": not count.exact},
-            total=count.number,
-        )
-        detail = {"job": str(job_id), "query": query.encoded(), "format": form.value, "about": count.number}
+        detail = {"query": query.encoded(), "format": form.value, "about": count.number}
         entry = visit.entry(LoggedAction.EXPORT, user_id=query.filters.about(), detail=detail)
-        await access_log.append_entry(connection, entry)
+        params |= {"estimated": not count.exact}
+        return await add_job(visit, connection, JobKind.EXPORT, params, total=count.number, entry=entry)
+
+
+async def add_job(
+    visit: Visit,
+    connection: AsyncConnection,
+    kind: JobKind,
+    params: dict[str, Any],
+    *,
+    total: int,
+    entry: LogEntry,
+) -> Response:
+    """Add a job with its line of the access log, and redirect to its page."""
+    job_id = uuid_at(visit.now)
+    await jobs.add_job(
+        connection, job_id, person_id=visit.person.person_id, kind=kind, params=params, total=total
+    )
+    await access_log.append_entry(connection, replace(entry, detail={"job": str(job_id), **entry.detail}))
     return visit.redirect("job", job_id=job_id)
 
 

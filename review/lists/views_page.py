@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -36,11 +35,12 @@ async def list_views(visit: Visit) -> Response:
 async def load_visible_views(visit: Visit, connection: AsyncConnection) -> tuple[SavedView, ...]:
     """The person's own views and the shared ones, without those on accounts the person may not see."""
     found = await saved_views.list_views(connection, visit.person.person_id, visit.accounts(Right.VIEW))
-    return tuple(view for view in found if view.mine or _may_see_accounts(visit, view))
-
-
-def _may_see_accounts(visit: Visit, view: SavedView) -> bool:
-    return all(visit.may(Right.VIEW, account) for account in parse_qs(view.query).get("account", ()))
+    accounts = {view.view_id: parse_qs(view.query).get("account", ()) for view in found}
+    return tuple(
+        view
+        for view in found
+        if view.mine or all(visit.may(Right.VIEW, each) for each in accounts[view.view_id])
+    )
 
 
 async def save_view(visit: Visit) -> Response:
@@ -64,11 +64,12 @@ async def save_view(visit: Visit) -> Response:
 
 async def change_view(visit: Visit) -> Response:
     """Rename, share or unshare a view of the person."""
+    view_id = visit.path_id("view_id", NOT_FOUND)
     name, shared = str(visit.form.get("name", "")), visit.form.get("shared") == "1"
     async with visit.store.writing() as connection:
         try:
             found = await saved_views.change_view(
-                connection, _view_id(visit), visit.person.person_id, name=name, shared=shared
+                connection, view_id, visit.person.person_id, name=name, shared=shared
             )
         except ViewRefused as refused:
             raise Refused(400, "The view cannot be renamed", str(refused)) from refused
@@ -77,8 +78,9 @@ async def change_view(visit: Visit) -> Response:
 
 async def delete_view(visit: Visit) -> Response:
     """Delete a view of the person."""
+    view_id = visit.path_id("view_id", NOT_FOUND)
     async with visit.store.writing() as connection:
-        found = await saved_views.delete_view(connection, _view_id(visit), visit.person.person_id)
+        found = await saved_views.delete_view(connection, view_id, visit.person.person_id)
     return _back(visit, "deleted", found=found)
 
 
@@ -86,7 +88,3 @@ def _back(visit: Visit, done: str, *, found: bool) -> Response:
     if not found:
         raise NOT_FOUND
     return visit.redirect("views", query=f"done={done}")
-
-
-def _view_id(visit: Visit) -> UUID:
-    return visit.path_id("view_id", NOT_FOUND)

@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import access_log, jobs
 from db.access_log import LoggedAction
 from db.audit.decision_list import Filters
-from db.identifiers import uuid_at
 from db.jobs import JobKind
 from db.review_store import AsyncConnection
 from db.reviews import bulk as bulk_reviews
@@ -31,6 +29,7 @@ from db.reviews.submission import Submission
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists.filters import ListQuery, ParseContext, parse_stored_query
+from review.lists.jobs_page import add_job
 from review.queues import bulk_jobs
 from review.queues.review_form import ReviewDraft, parse_review_form, submission_of
 from worker.model import DecisionKind
@@ -53,7 +52,7 @@ async def start_bulk_review(visit: Visit) -> Response:
         return await _form(visit, query, status=409, draft=draft, problem=problem)
     filters = _parse_filters(visit, query, asked_at).filters
     try:
-        submission = _template(visit, draft)
+        submission = _parse_submission(visit, draft)
     except ReviewRejected as rejected:
         return await _form(visit, query, status=400, draft=draft, problem=str(rejected))
     async with visit.store.reading() as connection:
@@ -63,20 +62,10 @@ async def start_bulk_review(visit: Visit) -> Response:
         return await _form(visit, query, status=409, draft=draft, problem=problem)
     leads = visit.accounts(Right.LEAD)
     params = bulk_jobs.job_params(submission, query=query, asked_at=asked_at, accounts=leads)
-    job_id = uuid_at(visit.now)
+    detail = {"query": query, "ruling": submission.ruling, "decisions": count}
+    entry = visit.entry(LoggedAction.BULK_REVIEW, user_id=filters.about(), detail=detail)
     async with visit.store.writing() as connection:
-        await jobs.add_job(
-            connection,
-            job_id,
-            person_id=visit.person.person_id,
-            kind=JobKind.BULK_REVIEW,
-            params=params,
-            total=count,
-        )
-        detail = {"job": str(job_id), "query": query, "ruling": submission.ruling, "decisions": count}
-        entry = visit.entry(LoggedAction.BULK_REVIEW, user_id=filters.about(), detail=detail)
-        await access_log.append_entry(connection, entry)
-    return visit.redirect("job", job_id=job_id)
+        return await add_job(visit, connection, JobKind.BULK_REVIEW, params, total=count, entry=entry)
 
 
 async def _form(
@@ -129,7 +118,7 @@ def _asked_at(visit: Visit) -> datetime | None:
         return None
 
 
-def _template(visit: Visit, draft: ReviewDraft) -> Submission:
+def _parse_submission(visit: Visit, draft: ReviewDraft) -> Submission:
     submission = submission_of(visit, bulk_jobs.NO_DECISION, draft)
     if submission.reason is None:
         raise ReviewRejected("reason: expected a reason code, which a bulk review requires, got nothing")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -16,11 +15,13 @@ from db.reviews.queue_loads import QueueLoad
 from db.reviews.queues import NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
+from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
 from review.queues import queue_filler, review_pages
-from review.queues.queue_loads import list_open_queues
+from review.queues.queue_loads import load_open_queues
 from review.queues.review_form import parse_code
 
+CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {
     QueueKind.ESCALATIONS: "every decision handed to a person",
     QueueKind.SAMPLE: "a sample of decisions without a reply",
@@ -74,8 +75,8 @@ async def confirm_close(visit: Visit) -> Response:
     """Show the consequences of closing a queue."""
     async with visit.store.reading() as connection:
         queue = await _closable(visit, connection)
-        shown = await list_open_queues(visit, connection)
-    load = next((each.load for each in shown if each.queue.id == queue.id), QueueLoad())
+        loads = {each.id: load for each, load in await load_open_queues(visit, connection)}
+    load = loads.get(queue.id, QueueLoad())
     return visit.render("queues/close.html", queue=queue, load=load)
 
 
@@ -84,7 +85,7 @@ async def close_queue(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         queue = await _closable(visit, connection)
         if not await queues.close_queue(connection, queue.id, visit.now):
-            raise _closed_already()
+            raise CLOSED_ALREADY
         await access_log.append_entry(
             connection, visit.entry(LoggedAction.QUEUE, detail={"closed": str(queue.id)})
         )
@@ -111,20 +112,14 @@ async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
     if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
         raise Refused(403, "Not allowed", "Only its author or a lead of every account may close it.")
     if queue.closed_at is not None:
-        raise _closed_already()
+        raise CLOSED_ALREADY
     return queue
 
 
-def _closed_already() -> Refused:
-    return Refused(409, "Already closed", "Another person has already closed this queue.")
-
-
-async def _just_closed(visit: Visit, connection: AsyncConnection) -> Queue | None:
+async def _named_closed_queue(visit: Visit, connection: AsyncConnection) -> Queue | None:
     """The queue that was just closed, named in the address."""
-    try:
-        queue = await queues.get_queue(connection, UUID(visit.request.query_params.get("closed", "")))
-    except ValueError:
-        return None
+    queue_id = query_id(visit, "closed")
+    queue = await queues.get_queue(connection, queue_id) if queue_id else None
     is_known = queue is not None and queue.closed_at and queue.is_for(visit.accounts(Right.LEAD))
     return queue if is_known and visit.may(Right.LEAD) else None
 
@@ -133,13 +128,13 @@ async def _index(
     visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
 ) -> Response:
     async with visit.store.reading() as connection:
-        closed = await _just_closed(visit, connection)
-        shown = await list_open_queues(visit, connection)
+        closed = await _named_closed_queue(visit, connection)
+        opened = await load_open_queues(visit, connection)
         undo = await rulings.undoable_review(connection, visit.person.person_id, visit.now)
     return visit.render(
         "queues/index.html",
         status=status,
-        shown=shown,
+        queues=opened,
         closed=closed,
         undo=undo,
         empty=visit.request.query_params.get("empty", ""),

@@ -82,9 +82,5 @@ def parse_code(name: str, text: str, codes: Sequence[Code]) -> Code:
 
 
 def parse_optional_code(name: str, text: str, codes: Sequence[Code]) -> Code | None:
-    """One of the codes; None for an empty text.
-
-    Raises:
-        ReviewRejected: the text is none of them.
-    """
+    """One of the codes, as ``parse_code``; None for an empty text."""
     return parse_code(name, text, codes) if text else None

@@ -73,28 +73,23 @@ async def undo_review(visit: Visit) -> Response:
         await access_log.append_entry(connection, entry)
         queue_id = await _left_queue(visit, connection, review)
     if queue_id is not None:
-        return await redirect_to_next(
-            visit, queue_id, ruled_on=review.decision_id, undone=str(review.decision_id)
-        )
+        return await redirect_to_next(visit, queue_id, ruled_on=review.decision_id, undone=True)
     return redirect_to_decision(visit, review.decision_id, "review")
 
 
 async def _left_queue(visit: Visit, connection: AsyncConnection, review: Review) -> UUID | None:
     """The queue of a withdrawn review, if its item is now another reviewer's."""
-    if review.item_id is None or await queue_items.held_item(
-        connection, review.decision_id, visit.person.person_id
-    ):
-        return None
-    return await queue_items.queue_of(connection, review.item_id)
+    held = await queue_items.held_item(connection, review.decision_id, visit.person.person_id)
+    return None if held or review.item_id is None else await queue_items.queue_of(connection, review.item_id)
 
 
 async def redirect_to_next(
-    visit: Visit, queue_id: UUID, *, ruled_on: UUID | None = None, undone: str = ""
+    visit: Visit, queue_id: UUID, *, ruled_on: UUID | None = None, undone: bool = False
 ) -> Response:
     """Redirect to the next item of a queue.
 
     When nothing waits, redirect to ``ruled_on``, the decision just reviewed or undone, or to the queues when
-    it is None. ``undone`` is the decision whose review was withdrawn; the next page shows it.
+    it is None. ``undone``: its review was withdrawn; the next page shows that.
     """
     async with visit.store.writing() as connection:
         queue = await queues.get_queue(connection, queue_id)
@@ -110,24 +105,25 @@ async def redirect_to_next(
             now=visit.now,
         )
         if claim is None and ruled_on is not None:
-            return redirect_to_decision(visit, ruled_on, "review", finished=str(queue_id))
+            return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)
         if claim is None:
             return visit.redirect("queues", f"empty={queue_id}")
         entry = visit.entry(LoggedAction.CLAIM, user_id=claim.user_id, decision_id=claim.decision_id)
         await access_log.append_entry(connection, entry)
-    query = urlencode({"item": str(claim.decision_id)} | ({"undone": undone} if undone else {}))
+    query = urlencode({"item": str(claim.decision_id)} | ({"undone": str(ruled_on)} if undone else {}))
     return RedirectResponse(f"/decisions/{claim.decision_id}?{query}", status_code=303)
 
 
-def redirect_to_decision(visit: Visit, decision_id: UUID, place: str, *, finished: str = "") -> Response:
+def redirect_to_decision(
+    visit: Visit, decision_id: UUID, place: str, *, finished: UUID | None = None
+) -> Response:
     """Redirect to a place of a decision's page, in the list that the person came from.
 
     ``finished`` is the queue in which nothing more waits for the person; the page shows it.
     """
-    came_from = list_query(visit)
-    fields = ({} if came_from is None else {"from": came_from}) | ({"finished": finished} if finished else {})
-    query = f"?{urlencode(fields)}" if fields else ""
-    return RedirectResponse(f"/decisions/{decision_id}{query}#{place}", status_code=303)
+    fields = (("from", list_query(visit)), ("finished", finished))
+    query = urlencode([(name, value) for name, value in fields if value is not None])
+    return RedirectResponse(f"/decisions/{decision_id}{'?' if query else ''}{query}#{place}", status_code=303)
 
 
 async def _store(visit: Visit, submission: Submission) -> StoredReview:

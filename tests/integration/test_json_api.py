@@ -93,6 +93,24 @@ def test_the_document_says_which_parameters_take_several_values(
     assert said["scope"] == "Chats or comments. One of chat, comment."
 
 
+@pytest.mark.parametrize(("path", "days"), [("/api/v1/figures", 1), ("/api/v1/agreement", 30)])
+def test_the_document_names_the_default_range(
+    face: tuple[World, TestClient, str], path: str, days: int
+) -> None:
+    """Each path documents the range that it takes without parameters."""
+    _, client, key = face
+    parameters = read(client, "/api/v1/openapi.json", key).json()["paths"][path]["get"]["parameters"]
+    (text,) = (each["description"] for each in parameters if each["name"] == "range")
+    default = text.rpartition(" ")[2]
+    bodies = [read(client, url, key).json() for url in (path, f"{path}?range={default}")]
+    lengths = [
+        datetime.fromisoformat(body["until"]) - datetime.fromisoformat(body["since"]) for body in bodies
+    ]
+
+    assert default == {1: "24h", 30: "30d"}[days]
+    assert [round(length / timedelta(days=1)) for length in lengths] == [days, days]
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.api], ids=lambda page: page.name)
 def test_each_path_answers_as_it_is_described(face: tuple[World, TestClient, str], page: Any) -> None:
     """The body of a real answer fits the schema; every documented parameter is taken."""
