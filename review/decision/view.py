@@ -42,7 +42,7 @@ class DecisionRecord:
         covered_categories: the person wants texts of these covered.
         may_read_sealed: the person may read the lines in quarantine.
         hidden_decisions: decisions whose reviews the person must not see yet.
-        revealed: the person asked to see covered texts.
+        revealed: the person requested the covered texts.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
 

@@ -88,7 +88,7 @@ def share(text: str, _: ParseContext) -> float:
     return number
 
 
-def whole(text: str, _: ParseContext) -> int:
+def whole_number(text: str, _: ParseContext) -> int:
     """A whole number."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise BadValue("a whole number")

@@ -1,4 +1,4 @@
-"""Filters of the audit as a URL carries them: reading a query, its problems, and writing it again."""
+"""Filters of the audit as a URL carries them: reading a query, its problems, and writing a query."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ async def add_to_queue(visit: Visit) -> Response:
     login = str(visit.form.get("login", "")).strip()
     async with visit.store.writing() as connection:
         subject = await _led_subject(visit, connection)
-        reader = await records.get_credentials(connection, login) if login else None
-        if login and (reader is None or not may(reader.person, Right.REVIEW, subject.user_id)):
+        assignee = await records.get_credentials(connection, login) if login else None
+        if login and (assignee is None or not may(assignee.person, Right.REVIEW, subject.user_id)):
             raise Refused(400, "Login", "Expected the login of a reviewer of this account, or nothing.")
         queue = await _hand_queue(visit, subject.user_id)
         await queues.add_decisions(
@@ -67,7 +67,7 @@ async def add_to_queue(visit: Visit) -> Response:
             queue.id,
             {subject.id: subject.created_at},
             accounts=visit.accounts(Right.LEAD),
-            assigned_to=reader.person.person_id if reader else None,
+            assigned_to=assignee.person.person_id if assignee else None,
             now=visit.now,
         )
         detail = {"queue": queue.name, "for": login}

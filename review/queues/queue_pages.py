@@ -143,7 +143,7 @@ async def _index(
         kinds=KINDS,
         strata=STRATA,
         accounts=visit.accounts(Right.REVIEW),
-        mine=visit.accounts(Right.LEAD),
+        led_accounts=visit.accounts(Right.LEAD),
     )
 
 

@@ -25,9 +25,7 @@ from review.http.visit import Refused, Visit
 from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
 
 NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
-GONE: Final = (
-    "It was erased, or never existed. Nothing was stored. This is your note, in case you need it:\n\n"
-)
+GONE: Final = "It was erased, or never existed. Nothing was stored. Your note was:\n\n"
 
 
 async def submit_review(visit: Visit) -> Response:
