@@ -15,10 +15,19 @@ from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
 from db.reviews.queue_items import HeldItem
 from db.reviews.queues import Queue, QueueKind
-from db.reviews.rulings import NOTE_CHARS, RULING_REASONS, RULINGS, Remedy, Review, Ruling, RulingReason
+from db.reviews.rulings import (
+    NOTE_CHARS,
+    RULING_REASONS,
+    RULINGS,
+    Remedy,
+    Review,
+    Reviewer,
+    Ruling,
+    RulingReason,
+)
 from review.access import Right
 from review.http.visit import Visit
-from review.queues.review_form import ReviewDraft, reviewer_of
+from review.queues.review_form import ReviewDraft
 from worker.model import DecisionKind
 
 KEYS: Final[Mapping[Ruling, str]] = {Ruling.AGREE: "1", Ruling.OVERTURN: "2", Ruling.UNSURE: "3"}
@@ -103,7 +112,8 @@ def list_query(visit: Visit) -> str | None:
 
 async def load_review_panel(visit: Visit, connection: AsyncConnection, subject: ReviewSubject) -> ReviewPanel:
     """What the review panel shows of a decision that this person may see."""
-    reviewer, person_id = reviewer_of(visit), visit.person.person_id
+    person_id = visit.person.person_id
+    reviewer = Reviewer(person_id=person_id, login=visit.person.login)
     may_lead = visit.may(Right.LEAD, subject.user_id)
     reviews = await rulings.list_reviews(connection, subject.id)
     own = [each for each in rulings.standing_reviews(reviews) if each.is_by(reviewer)]
