@@ -42,11 +42,8 @@ async def list_decisions(visit: Visit) -> Response:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
-    await visit.log(
-        action,
-        user_id=query.filters.about(),
-        detail={"query": query.encoded(), "rows": len(page.rows), "api": True},
-    )
+    detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
+    await visit.log(action, user_id=query.filters.about(), detail=detail)
     rows = [_row_dict(row) | {"review": review_states.get(row["id"], "open")} for row in page.rows]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)

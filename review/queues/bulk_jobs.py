@@ -49,9 +49,7 @@ def job_params(
 
 def progress_of(position: str | None) -> BulkProgress:
     """The progress of a job, by its position."""
-    if position is None:
-        return BulkProgress()
-    *counts, cursor = position.split(":", 3)
+    *counts, cursor = (position or str(BulkProgress())).split(":", 3)
     reviewed, skipped, unrestored = map(int, counts)
     return BulkProgress(reviewed=reviewed, skipped=skipped, unrestored=unrestored, cursor=cursor)
 
