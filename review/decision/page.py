@@ -150,12 +150,13 @@ async def _load_record(
 
 async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
     """The next decisions by the filters of the list that the person came from, if these are valid."""
+    if (came_from := list_query(visit)) is None:
+        return ListPosition()
     try:
-        pairs = parse_qsl(list_query(visit) or "", max_num_fields=50)
+        query = parse_visit_query(visit, parse_qsl(came_from, max_num_fields=50))
     except ValueError:
         return ListPosition()
-    query = parse_visit_query(visit, pairs)
-    if list_query(visit) is None or query.problems:
+    if query.problems:
         return ListPosition()
     filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     return ListPosition(
