@@ -153,9 +153,10 @@ async def _list_position(visit: Visit, connection: AsyncConnection, row: Decisio
     if (came_from := list_query(visit)) is None:
         return ListPosition()
     try:
-        query = parse_visit_query(visit, parse_qsl(came_from, max_num_fields=50))
+        pairs = parse_qsl(came_from, max_num_fields=50)
     except ValueError:
         return ListPosition()
+    query = parse_visit_query(visit, pairs)
     if query.problems:
         return ListPosition()
     filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
