@@ -25,7 +25,7 @@ from db.review_store import AsyncConnection
 from review.access import ACTIONS, Right, may_somewhere
 from review.http.visit import Site
 from review.lists import exports
-from review.lists.exports import ExportRefused
+from review.lists.export_file import ExportRefused
 from review.queues import bulk_jobs
 from worker.errors import StorageUnavailable
 

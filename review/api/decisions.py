@@ -14,7 +14,7 @@ from db.audit.cursor import CursorRejected
 from db.reviews import queue_items
 from review.access import Right
 from review.http.visit import Refused, Visit
-from review.lists.filters import ParseContext, parse_query
+from review.lists.visit_query import parse_url_query
 
 MAX_LIMIT: Final = 500
 DEFAULT_LIMIT: Final = 50
@@ -26,10 +26,7 @@ async def list_decisions(visit: Visit) -> Response:
     Parameters are the page's filters, ``cursor`` and ``limit`` (1 to 500, default 50).
     """
     parameters = visit.request.query_params
-    pairs = [pair for pair in parameters.multi_items() if pair[0] not in ("cursor", "limit")]
-    query = parse_query(
-        pairs, ParseContext(now=visit.now, login=visit.person.login), visit.accounts(Right.VIEW)
-    )
+    query = parse_url_query(visit, other_parameters=("cursor", "limit"))
     if query.problems:
         problems = "; ".join(
             f"{each.field}: expected {each.expected}, got {each.got}" for each in query.problems
@@ -45,11 +42,8 @@ async def list_decisions(visit: Visit) -> Response:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
-    await visit.log(
-        action,
-        user_id=query.filters.about(),
-        detail={"query": query.query(), "rows": len(page.rows), "api": True},
-    )
+    detail = {"query": query.encoded(), "rows": len(page.rows), "api": True}
+    await visit.log(action, user_id=query.filters.about(), detail=detail)
     rows = [_row_dict(row) | {"review": review_states.get(row["id"], "open")} for row in page.rows]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)

@@ -8,7 +8,6 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
-from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
 from review.dashboard import agreement_page, dashboard_page
 from review.dashboard.agreement_view import AgreementLine
@@ -25,27 +24,36 @@ async def show_figures(visit: Visit) -> Response:
         Refused: 400, the range or the scope cannot be used.
     """
     try:
-        chosen, question = dashboard_page.parse_dashboard_query(visit)
+        chosen, figures = dashboard_page.parse_dashboard_query(visit, visit.request.query_params)
     except BadRange as bad:
         raise Refused(400, "Not a range", str(bad)) from bad
-    found = await dashboard_page.load_figures(visit, question)
+    found = await dashboard_page.load_figures(visit, figures)
     await visit.log(
-        LoggedAction.FIGURES, user_id=question.account, detail=dashboard_page.range_log_detail(chosen)
+        LoggedAction.FIGURES, user_id=figures.account, detail=dashboard_page.range_log_detail(chosen)
     )
     return JSONResponse(
         {
             "since": chosen.since.isoformat(),
             "until": chosen.until.isoformat(),
             "step_s": chosen.step.total_seconds(),
-            "account": question.account,
-            "scope": question.scope,
+            "account": figures.account,
+            "scope": figures.scope,
             "uncounted_hours": found.missing,
             "totals": _numbers(summarise(found.counts)),
             "times_ms": {
                 kind: time_percentiles(found.spreads, kind)
                 for kind in (SpreadKind.TOTAL, SpreadKind.WORK, SpreadKind.WAITING)
             },
-            "steps": _steps(found),
+            "steps": [
+                {
+                    "start": row["step"].isoformat(),
+                    "decision": row["decision"],
+                    "reason_code": row["reason_code"],
+                    "decisions": row["events"],
+                    "open": row["open"],
+                }
+                for row in found.counts
+            ],
             "before": {
                 "uncounted_hours": found.missing_before,
                 "totals": _numbers(summarise(found.before)),
@@ -62,22 +70,23 @@ async def show_agreement(visit: Visit) -> Response:
         Refused: 400, a value cannot be used.
     """
     try:
-        chosen, readings, basis, sort = agreement_page.parse_agreement_query(visit)
+        query = agreement_page.parse_agreement_query(visit, visit.request.query_params)
     except BadRange as bad:
         raise Refused(400, "Cannot be used", str(bad)) from bad
-    counted, basis, found = await agreement_page.load_agreement(visit, readings, basis, sort)
-    await visit.log(LoggedAction.FIGURES, user_id=readings.account, detail={"agreement": basis})
+    counts, basis, tables = await agreement_page.load_agreement(visit, query)
+    chosen, account = query.chosen, query.reviews.account
+    await visit.log(LoggedAction.FIGURES, user_id=account, detail={"agreement": basis})
     return JSONResponse(
         {
             "since": chosen.since.isoformat(),
             "until": chosen.until.isoformat(),
-            "account": readings.account,
+            "account": account,
             "basis": basis,
-            "reviews_by_basis": counted,
-            "rules": [_line(line) for line in found.rules],
-            "reasons": [_line(line) for line in found.reasons],
-            "reviewers": [_line(line) for line in found.readers],
-            "second_readings": _kappa(found.second),
+            "reviews_by_basis": counts,
+            "rules": [_line(line) for line in tables.rules],
+            "reasons": [_line(line) for line in tables.reasons],
+            "reviewers": [_line(line) for line in tables.reviewers],
+            "second_readings": _kappa(tables.second),
         }
     )
 
@@ -86,23 +95,8 @@ def _numbers(found: FigureSummary) -> dict[str, Any]:
     return asdict(found) | {"improvement": found.improvement, "tokens": found.tokens}
 
 
-def _steps(found: DashboardFigures) -> list[dict[str, Any]]:
-    """Events per step, decision and reason."""
-    return [
-        {
-            "start": row["step"].isoformat(),
-            "decision": row["decision"],
-            "reason_code": row["reason_code"],
-            "decisions": row["events"],
-            "open": row["open"],
-        }
-        for row in found.counts
-    ]
-
-
 def _line(line: AgreementLine) -> dict[str, Any]:
-    values = asdict(line)
-    return values | {"second": _kappa(line.second)}
+    return asdict(line) | {"second": _kappa(line.second)}
 
 
 def _kappa(found: Kappa | None) -> dict[str, Any] | None:

@@ -37,25 +37,27 @@ async def show_openapi(visit: Visit) -> Response:
 
 def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
     """OpenAPI 3.1 for every route of the JSON API."""
-    schemas: dict[str, Any] = {}
-    paths = {page.path: {"get": _operation(page, schemas)} for page in pages if page.api}
-    schemas["Problem"] = _schema(Problem, schemas)
+    api = [page for page in pages if page.api]
+    bodies = [Problem, *(page.response for page in api if page.response)]
+    _, definitions = TypeAdapter.json_schemas(
+        [(each.__name__, "serialization", TypeAdapter(each)) for each in bodies], ref_template=REFERENCES
+    )
     return {
         "openapi": "3.1.1",
         "info": {"title": "Hushgate review", "version": __version__, "description": ABOUT},
         "servers": [{"url": url.rstrip("/")}],
         "security": [{"key": []}],
-        "paths": paths,
+        "paths": {page.path: {"get": _operation(page)} for page in api},
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API token, such as hg_..."}
             },
-            "schemas": schemas,
+            "schemas": definitions["$defs"],
         },
     }
 
 
-def _operation(page: PageRoute, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(page: PageRoute) -> dict[str, Any]:
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in PARAMETER.findall(page.path)
@@ -64,28 +66,18 @@ def _operation(page: PageRoute, schemas: dict[str, Any]) -> dict[str, Any]:
         {"name": each.name, "in": "query", "description": each.text, "schema": {"type": "string"}}
         for each in page.query
     ]
-    body = _schema(page.response, schemas) if page.response is not None else {}
-    name = page.response.__name__ if page.response is not None else ""
-    schemas |= {name: body} if name else {}
-    answer = {"schema": {"$ref": REFERENCES.format(model=name)}} if name else {}
+    body = {"schema": _reference(page.response)} if page.response else {}
+    problem = {"application/problem+json": {"schema": _reference(Problem)}}
     return {
         "operationId": page.name,
         "summary": page.summary,
         "parameters": in_path + in_query,
         "responses": {
-            "200": {"description": page.summary, "content": {"application/json": answer}},
-            **{status: _refusal(text) for status, text in REFUSALS.items()},
+            "200": {"description": page.summary, "content": {"application/json": body}},
+            **{status: {"description": text, "content": problem} for status, text in REFUSALS.items()},
         },
     }
 
 
-def _refusal(text: str) -> dict[str, Any]:
-    problem = {"schema": {"$ref": REFERENCES.format(model="Problem")}}
-    return {"description": text, "content": {"application/problem+json": problem}}
-
-
-def _schema(shape: type, schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a body; schemas that it refers to are added to ``schemas``."""
-    made = TypeAdapter(shape).json_schema(mode="serialization", ref_template=REFERENCES)
-    schemas |= made.pop("$defs", {})
-    return made
+def _reference(body: type) -> dict[str, str]:
+    return {"$ref": REFERENCES.format(model=body.__name__)}

@@ -10,17 +10,10 @@ from typing import Any, Final, TypeAlias
 from markupsafe import Markup
 
 from db.figures.agreement import Agreement
-from review.dashboard import sparks
-from review.dashboard.measures import (
-    Kappa,
-    Share,
-    kappa,
-    weighted,
-    wilson,
-)
+from review.dashboard import plots
+from review.dashboard.measures import Kappa, Share, kappa, weighted, wilson
 
 CountRow: TypeAlias = Mapping[str, Any]
-SORTS: Final = ("reviews", "precision", "overturned", "name")
 NO_RULE: Final = "no rule matched"
 NO_DECISION: Final = "decision deleted"
 
@@ -52,7 +45,16 @@ class AgreementLine:
     @property
     def picture(self) -> Markup:
         """The precision with its interval, drawn."""
-        return Markup("") if self.precision is None else sparks.interval(self.precision)
+        return Markup("") if self.precision is None else plots.interval(self.precision)
+
+
+SORTS: Final[Mapping[str, Callable[[AgreementLine], float | str]]] = {
+    "reviews": lambda line: -line.reviews,
+    "precision": lambda line: 2.0 if line.precision is None else line.precision.share,
+    "overturned": lambda line: -line.overturned,
+    "name": lambda line: line.name,
+}
+"""Orders of the tables: most reviews, least precision, most overturned, name; equal ones by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,39 +63,37 @@ class AgreementTables:
 
     rules: tuple[AgreementLine, ...]
     reasons: tuple[AgreementLine, ...]
-    readers: tuple[AgreementLine, ...]
+    reviewers: tuple[AgreementLine, ...]
     second: Kappa | None
 
 
 def agreement_tables(found: Agreement, sort: str) -> AgreementTables:
     """All tables of the page, in the same order."""
     golden = {row["person"]: wilson(row["right"], row["known"]) for row in found.golden}
-    readers = {row["person"] for row in found.readers}
-    golden_only = (
-        {"person": each, "agree": 0, "overturn": 0, "unsure": 0} for each in golden if each not in readers
-    )
+    reviewers = {row["person"] for row in found.readers}
+    golden_only = [
+        {"person": each, "agree": 0, "overturn": 0, "unsure": 0} for each in golden if each not in reviewers
+    ]
+
+    def table(rows: Iterable[CountRow], column: str, missing: str = "") -> tuple[AgreementLine, ...]:
+        lines = (_line(row, column, missing, found, golden) for row in rows)
+        return tuple(sorted(lines, key=lambda line: (SORTS[sort](line), line.name)))
+
     return AgreementTables(
-        rules=_sorted(sort, (_line(row, "rule", NO_RULE, found) for row in found.rules)),
-        reasons=_sorted(sort, (_line(row, "reason_code", NO_DECISION, found) for row in found.reasons)),
-        readers=_sorted(
-            sort,
-            (
-                _line(row, "person", "", found, golden.get(row["person"]))
-                for row in (*found.readers, *golden_only)
-            ),
-        ),
-        second=_kappa(found.pairs, lambda _: True),
+        rules=table(found.rules, "rule", NO_RULE),
+        reasons=table(found.reasons, "reason_code", NO_DECISION),
+        reviewers=table((*found.readers, *golden_only), "person"),
+        second=_kappa(found.pairs),
     )
 
 
 def _line(
-    row: CountRow, column: str, missing: str, found: Agreement, golden: Share | None = None
+    row: CountRow, column: str, missing: str, found: Agreement, golden: Mapping[str, Share | None]
 ) -> AgreementLine:
     agree, overturn, unsure = row["agree"], row["overturn"], row["unsure"]
     reviews = agree + overturn + unsure
-    weights = row.get("weights") or (agree, overturn, unsure, agree + overturn)
-    right, wrong, doubtful, squares = weights
-    every = max(1, right + wrong + doubtful)
+    right, wrong, doubtful, squares = row.get("weights") or (agree, overturn, unsure, agree + overturn)
+    total = max(1, right + wrong + doubtful)
     key = row[column]
     sides = ("first", "second") if column == "person" else (column,)
     return AgreementLine(
@@ -105,27 +105,15 @@ def _line(
         precision=weighted(
             agree, agree + overturn, weight_of_hits=right, weight=right + wrong, squares=squares
         ),
-        overturned=wrong / every,
-        unsure=doubtful / every,
-        golden=golden,
-        second=_kappa(found.pairs, lambda pair: key in [pair[side] for side in sides]),
+        overturned=wrong / total,
+        unsure=doubtful / total,
+        golden=golden.get(key) if column == "person" else None,
+        second=_kappa(pair for pair in found.pairs if key in [pair[side] for side in sides]),
     )
 
 
-def _kappa(pairs: Iterable[CountRow], wanted: Callable[[CountRow], bool]) -> Kappa | None:
-    counted: Counter[tuple[str, str]] = Counter()
+def _kappa(pairs: Iterable[CountRow]) -> Kappa | None:
+    counts: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
-        if wanted(pair):
-            counted[pair["first_ruling"], pair["second_ruling"]] += pair["readings"]
-    return kappa(counted)
-
-
-def _sorted(sort: str, lines: Iterable[AgreementLine]) -> tuple[AgreementLine, ...]:
-    """Sorted by most reviews, least precision, most overturned or name; then by name."""
-    orders: dict[str, Callable[[AgreementLine], tuple[Any, ...]]] = {
-        "reviews": lambda line: (-line.reviews, line.name),
-        "precision": lambda line: (2.0 if line.precision is None else line.precision.share, line.name),
-        "overturned": lambda line: (-line.overturned, line.name),
-        "name": lambda line: (line.name,),
-    }
-    return tuple(sorted(lines, key=orders[sort]))
+        counts[pair["first_ruling"], pair["second_ruling"]] += pair["readings"]
+    return kappa(counts)

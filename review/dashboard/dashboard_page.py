@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -11,13 +11,12 @@ from db.access_log import LoggedAction
 from db.figures import dashboard
 from db.figures.dashboard import DashboardFigures, FigureFilter
 from review.access import Right
-from review.dashboard import figure_counter, figure_links, ranges
+from review.dashboard import figure_counter, ranges
 from review.dashboard.dashboard_view import build_view
 from review.dashboard.drawings import DashboardPlots
 from review.dashboard.ranges import BadRange, Range
-from review.dashboard.tiles import Tile
 from review.http.visit import Visit
-from review.queues.queue_loads import list_open_queues
+from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
 
 
@@ -25,51 +24,47 @@ async def show_dashboard(visit: Visit) -> Response:
     """The page; an unusable range or scope is reported, and the last 24 hours are shown."""
     problem = ""
     try:
-        chosen, question = parse_dashboard_query(visit)
+        chosen, figures = parse_dashboard_query(visit, visit.request.query_params)
     except BadRange as bad:
         problem = str(bad)
-        chosen = ranges.range_of({}, visit.now)
-        question = figure_filter(visit, chosen, account=None, scope=None)
-    found = await load_figures(visit, question)
+        chosen, figures = parse_dashboard_query(visit, {})
+    found = await load_figures(visit, figures)
     async with visit.store.reading() as connection:
-        accounts = await dashboard.busiest_accounts(connection, question)
-        queues = await list_open_queues(visit, connection)
-        known = accounts
-        if question.account is not None:
-            known = await dashboard.busiest_accounts(
-                connection, figure_filter(visit, chosen, account=None, scope=None)
-            )
-    kept = {"account": question.account or "", "scope": question.scope or ""}
-    await visit.log(LoggedAction.FIGURES, user_id=question.account, detail=range_log_detail(chosen))
+        accounts = suggestions = await dashboard.busiest_accounts(connection, figures)
+        if figures.account is not None:
+            suggestions = await dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
+        queues = await load_open_queues(visit, connection)
+    filters = {"account": figures.account or "", "scope": figures.scope or ""}
+    query = chosen.query | {name: value for name, value in filters.items() if value}
+    await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
     return visit.render(
         "dashboard.html",
         status=400 if problem else 200,
         problem=problem,
         chosen=chosen,
-        asked=visit.request.query_params,
-        kept=kept,
+        filters=filters,
         titles=ranges.TITLES,
         scopes=tuple(Scope),
-        view=build_view(DashboardPlots(found, chosen, kept)),
+        view=build_view(DashboardPlots(found, chosen, filters)),
         found=found,
         accounts=accounts,
         queues=queues,
-        known=known,
-        of_account=_account_link(chosen, kept),
-        decisions=lambda **filters: figure_links.range_link(chosen, **(kept | filters)),
-        link=_link(chosen, kept),
+        suggestions=suggestions,
+        account_link=lambda account: "?" + urlencode(query | {"account": account}),
+        decisions=lambda **more: ranges.range_link(chosen, **(filters | more)),
+        link=lambda tile: tile.link(chosen, filters),
     )
 
 
-def parse_dashboard_query(visit: Visit) -> tuple[Range, FigureFilter]:
-    """The query of the URL, restricted to what the person may see.
+def parse_dashboard_query(visit: Visit, parameters: Mapping[str, str]) -> tuple[Range, FigureFilter]:
+    """The range and filter of a URL's parameters, restricted to what the person may see.
 
     Raises:
         BadRange: a value is not usable.
         Refused: 404, the person may not see the account.
     """
-    values = {name: value.strip() for name, value in visit.request.query_params.items()}
-    chosen = ranges.range_of(values, visit.now)
+    values = {name: value.strip() for name, value in parameters.items()}
+    chosen = ranges.parse_range(values, visit.now)
     scope, account = values.get("scope") or None, values.get("account") or None
     if scope is not None and scope not in list(Scope):
         raise BadRange(f"scope: expected one of {', '.join(Scope)}, got {scope[:40]!r}")
@@ -78,7 +73,9 @@ def parse_dashboard_query(visit: Visit) -> tuple[Range, FigureFilter]:
     return chosen, figure_filter(visit, chosen, account=account, scope=scope)
 
 
-def figure_filter(visit: Visit, chosen: Range, *, account: str | None, scope: str | None) -> FigureFilter:
+def figure_filter(
+    visit: Visit, chosen: Range, *, account: str | None = None, scope: str | None = None
+) -> FigureFilter:
     """The filter for the decisions of a range that the person may see."""
     return FigureFilter(
         accounts=visit.accounts(Right.VIEW),
@@ -91,30 +88,17 @@ def figure_filter(visit: Visit, chosen: Range, *, account: str | None, scope: st
     )
 
 
-async def load_figures(visit: Visit, question: FigureFilter) -> DashboardFigures:
+async def load_figures(visit: Visit, figures: FigureFilter) -> DashboardFigures:
     """The figures; waits at most half a second for hours that are not counted yet."""
     async with visit.store.reading() as connection:
-        found = await dashboard.load_figures(connection, question, now=visit.now)
+        found = await dashboard.load_figures(connection, figures, now=visit.now)
     if not (found.missing or found.missing_before):
         return found
     await figure_counter.catch_up(visit.site)
     async with visit.store.reading() as connection:
-        return await dashboard.load_figures(connection, question, now=visit.now)
+        return await dashboard.load_figures(connection, figures, now=visit.now)
 
 
 def range_log_detail(chosen: Range) -> dict[str, str]:
     """The access log's detail for a range."""
     return {"since": chosen.since.isoformat(), "until": chosen.until.isoformat()}
-
-
-def _link(chosen: Range, kept: Mapping[str, str]) -> Callable[[Tile], str | None]:
-    """Links to the decisions of a figure, where a filter of the list selects exactly these."""
-    return lambda tile: (
-        None if tile.filters is None else figure_links.range_link(chosen, **kept, **tile.filters)
-    )
-
-
-def _account_link(chosen: Range, kept: Mapping[str, str]) -> Callable[[str], str]:
-    """Links to this page for one account, with the other filters unchanged."""
-    query = chosen.query | {name: value for name, value in kept.items() if value}
-    return lambda account: "?" + urlencode(query | {"account": account})

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import SpreadKind
-from review.dashboard import figure_links, sparks, tiles
-from review.dashboard.drawings import (
-    Cell,
-    DashboardPlots,
-    PlotTable,
-    count_by,
-)
+from review.dashboard import tiles
+from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
+from review.dashboard.plots import spark
+from review.dashboard.ranges import range_link
 from review.dashboard.scales import duration
 from review.dashboard.summary import summarise, time_percentiles
-from review.dashboard.tiles import (
-    Compared,
-    FigureChange,
-    Tile,
-    relative_change,
-)
+from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
 from review.wording import DECISION_LABELS
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
+
+KINDS: Final = dict.fromkeys(FAILURE_FAMILIES, "failure") | {
+    ReasonFamily.BLOCKED: "block",
+    ReasonFamily.SETTINGS: "switch",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +66,11 @@ def build_view(plots: DashboardPlots) -> DashboardView:
             plots.decisions(),
             plots.blocks(),
             plots.failures(),
-            plots.paces(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
+            plots.time_percentiles(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
             plots.confidence(),
-            plots.paces(SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"),
+            plots.time_percentiles(
+                SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"
+            ),
         ),
         reasons=_reasons(plots, compared),
         times=_times(found),
@@ -91,7 +91,7 @@ def compare_figures(found: DashboardFigures) -> Compared:
 
 def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...]:
     """Every reason that occurred, now or before, most frequent first."""
-    counted = count_by(plots.found.counts, lambda row: row["reason_code"])
+    counts = count_by(plots.found.counts, lambda row: row["reason_code"])
     before = compared.before.by_reason if compared.before else {}
     now, whole = compared.now.by_reason, compared.whole.by_reason
     return tuple(
@@ -101,8 +101,8 @@ def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...
             events=now.get(reason, 0),
             share=now.get(reason, 0) / max(1, compared.now.decisions),
             change=relative_change(whole.get(reason, 0), before.get(reason, 0)) if compared.before else None,
-            spark=sparks.spark([counted[start, reason] for start in plots.starts]),
-            href=figure_links.range_link(plots.chosen, **plots.kept, reason=reason),
+            spark=spark([counts[start, reason] for start in plots.starts]),
+            href=range_link(plots.chosen, **plots.filters, reason=reason),
         )
         for reason in [*now, *(each for each in before if each not in now)]
     )
@@ -122,9 +122,4 @@ def _times(found: DashboardFigures) -> tuple[tuple[Cell, ...], ...]:
 
 def _kind(reason: str) -> str:
     """The kind of ending of a reason; empty for a code of another release."""
-    if reason not in Reason.__members__:
-        return ""
-    family = Reason(reason).spec.family
-    if family in FAILURE_FAMILIES:
-        return "failure"
-    return {ReasonFamily.BLOCKED: "block", ReasonFamily.SETTINGS: "switch"}.get(family, "")
+    return KINDS.get(Reason(reason).spec.family, "") if reason in Reason.__members__ else ""

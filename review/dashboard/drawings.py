@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import CONFIDENCE_BINS, SpreadKind, middle_ms
-from review.dashboard import figure_links, plots
+from review.dashboard import plots
 from review.dashboard.plots import Plot, PlotData, Series
-from review.dashboard.ranges import DAY, Range
+from review.dashboard.ranges import DAY, Range, decisions_link, range_link
 from review.dashboard.scales import duration, span, time_marks
 from review.dashboard.summary import PERCENTILES
 from review.wording import DECISION_LABELS, reason_label
 from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
 
 PlotRow: TypeAlias = Mapping[str, Any]
+Key = TypeVar("Key")
 FAILURES: Final = {
     ReasonFamily.MODERATION_FAILED: "Moderation",
     ReasonFamily.MODEL_FAILED: "Model",
@@ -47,98 +48,54 @@ class DashboardPlots:
     """Draws the figures of one range.
 
     Args:
-        kept: the filters that every link contains: account and scope.
+        filters: account and scope, which every link contains.
     """
 
-    def __init__(self, found: DashboardFigures, chosen: Range, kept: Mapping[str, str]) -> None:
+    def __init__(self, found: DashboardFigures, chosen: Range, filters: Mapping[str, str]) -> None:
         self.found = found
         self.chosen = chosen
-        self.kept = dict(kept)
+        self.filters = dict(filters)
         self.starts = chosen.steps
-        self.names = tuple(span(start, chosen.step) for start in self.starts)
-        self.marks = time_marks(self.starts)
-
-    def link(self, place: int, **filters: str | None) -> str:
-        """The link to the decisions of one step."""
-        start = self.starts[place]
-        until = min(start + self.chosen.step, self.chosen.until)
-        return figure_links.decisions_link(start, until, **self.kept, **filters)
 
     def decisions(self) -> PlotTable:
         """Bars of decisions by kind."""
-        counted = count_by(self.found.counts, lambda row: row["decision"])
-        series = tuple(
-            Series(name=title, values=tuple(counted[start, decision] for start in self.starts))
-            for decision, title in DECISION_LABELS.items()
-        )
-        total = sum(counted.values())
-        sheet = self._sheet("decisions", "Decisions", f"{total} decisions, stacked by decision", series)
-        cells = [
-            tuple(
-                Cell(text=str(counted[start, decision]), href=self.link(place, decision=decision))
-                for decision in DECISION_LABELS
-            )
-            for place, start in enumerate(self.starts)
-        ]
-        return self._steps(plots.stacked(sheet), cells)
+        counts = count_by(self.found.counts, lambda row: row["decision"])
+        data = self._data("decisions", "Decisions", f"{counts.total()} decisions, stacked by decision")
+        return self._bars_per_step(data, counts, DECISION_LABELS, lambda name: {"decision": name})
 
     def failures(self) -> PlotTable:
         """Bars of silent failures by family."""
         rows = [row for row in self.found.counts if row["reason_code"] in FAILED]
-        counted = count_by(rows, lambda row: Reason(row["reason_code"]).spec.family)
-        series = tuple(
-            Series(name=FAILURES[family], values=tuple(counted[start, family] for start in self.starts))
-            for family in FAILURE_FAMILIES
-        )
-        text = f"{sum(counted.values())} decisions without a reply because of a failure"
-        sheet = self._sheet("failures", "Silent failures", text, series)
+        counts = count_by(rows, lambda row: Reason(row["reason_code"]).spec.family)
+        text = f"{counts.total()} decisions without a reply because of a failure"
         reasons = {family: ",".join(reasons_of(family)) for family in FAILURE_FAMILIES}
-        cells = [
-            tuple(
-                Cell(text=str(counted[start, family]), href=self.link(place, reason=reasons[family]))
-                for family in FAILURE_FAMILIES
-            )
-            for place, start in enumerate(self.starts)
-        ]
-        return self._steps(plots.stacked(sheet), cells)
+        titles: dict[str, str] = {family: FAILURES[family] for family in FAILURE_FAMILIES}
+        data = self._data("failures", "Silent failures", text)
+        return self._bars_per_step(data, counts, titles, lambda name: {"reason": reasons[ReasonFamily(name)]})
 
     def blocks(self) -> PlotTable:
         """Bars of blocks per UTC day, for at least a week."""
         rows = [{**row, "step": row["day"]} for row in self.found.days]
-        counted = count_by(rows, lambda row: row["reason_code"])
+        counts = count_by(rows, lambda row: row["reason_code"])
         until = self.chosen.until
         first = min(until - 6 * DAY, self.chosen.since).replace(hour=0, minute=0, second=0, microsecond=0)
         days = tuple(first + number * DAY for number in range((until - first) // DAY + 1))
-        series = tuple(
-            Series(name=reason_label(reason), values=tuple(counted[start, reason] for start in days))
-            for reason in BLOCKED
-        )
-        sheet = PlotData(
+        data = PlotData(
             key="blocks",
             title="Blocks per day",
-            text=f"{sum(counted.values())} messages and drafts that a rule or moderation flagged",
+            text=f"{counts.total()} messages and drafts that a rule or moderation flagged",
             steps=tuple(span(start, DAY) for start in days),
             marks=time_marks(days),
-            series=series,
-            open=self.chosen.until - days[-1] < DAY,
+            open=until - days[-1] < DAY,
         )
-        rows_of_cells = tuple(
-            (
-                Cell(text=span(start, DAY)),
-                *(
-                    Cell(
-                        text=str(counted[start, reason]),
-                        href=figure_links.decisions_link(start, start + DAY, **self.kept, reason=reason),
-                    )
-                    for reason in BLOCKED
-                ),
-            )
-            for start in days
-        )
-        heads = ("Day, UTC", *(each.name for each in series))
-        return PlotTable(plot=plots.stacked(sheet), heads=heads, rows=rows_of_cells)
 
-    def paces(self, kind: SpreadKind, title: str, text: str) -> PlotTable:
+        def link(day: datetime, reason: str) -> str:
+            return decisions_link(day, day + DAY, **self.filters, reason=reason)
+
+        titles: dict[str, str] = {reason: reason_label(reason) for reason in BLOCKED}
+        return _bars(data, counts, titles, keys=days, head="Day, UTC", link=link)
+
+    def time_percentiles(self, kind: SpreadKind, title: str, text: str) -> PlotTable:
         """Lines of the percentiles of a time measure."""
         by_step = {row["step"]: row for row in self.found.paces if row["kind"] == kind}
         series = tuple(
@@ -150,78 +107,92 @@ class DashboardPlots:
             )
             for name in PERCENTILES
         )
-        sheet = self._sheet(str(kind), title, f"Percentiles {text}, on a logarithmic axis", series)
-        cells = [
-            tuple(Cell(text="–" if value is None else duration(value)) for value in values)
-            for values in zip(*(each.values for each in series), strict=True)
-        ]
-        return self._steps(plots.lines(sheet), cells)
+        data = self._data(str(kind), title, f"Percentiles {text}, on a logarithmic axis")
+        rows = tuple(
+            (Cell(text=step), *(Cell(text="–" if value is None else duration(value)) for value in values))
+            for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
+        )
+        plot = plots.lines(replace(data, series=series))
+        return PlotTable(plot=plot, heads=("Time, UTC", *PERCENTILES), rows=rows)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""
-        counted: Counter[tuple[int, str]] = Counter()
+        counts: Counter[tuple[int, str]] = Counter()
         for row in self.found.spreads:
             if row["kind"] == SpreadKind.CONFIDENCE:
-                counted[row["bin"], row["decision"]] += row["events"]
+                counts[row["bin"], row["decision"]] += row["events"]
         bounds = [
             (number / CONFIDENCE_BINS, (number + 1) / CONFIDENCE_BINS) for number in range(CONFIDENCE_BINS)
         ]
-        names = tuple(f"{low:.2f}\N{EN DASH}{high:.2f}" for low, high in bounds)
-        sheet = PlotData(
+        data = PlotData(
             key="confidence",
             title="Confidence",
             text="Assessed drafts by confidence, stacked by decision",
-            steps=names,
+            steps=tuple(f"{low:.2f}\N{EN DASH}{high:.2f}" for low, high in bounds),
             marks=(*((place, f"{bounds[place][0]:.2f}") for place in (0, 5, 10, 15)), (19, "1.00")),
-            series=tuple(
-                Series(name=title, values=tuple(counted[place, decision] for place in range(CONFIDENCE_BINS)))
-                for decision, title in DECISION_LABELS.items()
-            ),
-        )
-        rows = tuple(
-            (
-                Cell(text=names[place]),
-                *(
-                    Cell(text=str(counted[place, decision]), href=self._band(bounds[place], decision))
-                    for decision in DECISION_LABELS
-                ),
-            )
-            for place in range(CONFIDENCE_BINS)
-        )
-        return PlotTable(
-            plot=plots.stacked(sheet), heads=("Confidence", *DECISION_LABELS.values()), rows=rows
         )
 
-    def _band(self, bounds: tuple[float, float], decision: str) -> str:
-        low, high = (f"{each:g}" for each in bounds)
-        return figure_links.range_link(
-            self.chosen, **self.kept, decision=decision, confidence_from=low, confidence_to=high
-        )
+        def link(place: int, decision: str) -> str:
+            low, high = (f"{each:g}" for each in bounds[place])
+            filters = self.filters | {"decision": decision, "confidence_from": low, "confidence_to": high}
+            return range_link(self.chosen, **filters)
 
-    def _sheet(self, key: str, title: str, text: str, series: tuple[Series, ...]) -> PlotData:
+        keys = range(CONFIDENCE_BINS)
+        return _bars(data, counts, DECISION_LABELS, keys=keys, head="Confidence", link=link)
+
+    def _data(self, key: str, title: str, text: str) -> PlotData:
+        """A plot of the range's steps, without series."""
         step = self.chosen.step
         return PlotData(
             key=key,
             title=f"{title} per {_length(step)}",
             text=text,
-            steps=self.names,
-            marks=self.marks,
-            series=series,
+            steps=tuple(span(start, step) for start in self.starts),
+            marks=time_marks(self.starts),
             open=self.chosen.until - self.starts[-1] < step,
         )
 
-    def _steps(self, plot: Plot, cells: Iterable[tuple[Cell, ...]]) -> PlotTable:
-        heads = ("Time, UTC", *(each.name for each in plot.sheet.series))
-        rows = ((Cell(text=name), *each) for name, each in zip(self.names, cells, strict=True))
-        return PlotTable(plot=plot, heads=heads, rows=tuple(rows))
+    def _bars_per_step(
+        self,
+        data: PlotData,
+        counts: Counter[tuple[datetime, str]],
+        titles: Mapping[str, str],
+        filters_of: Callable[[str], dict[str, str]],
+    ) -> PlotTable:
+        def link(start: datetime, name: str) -> str:
+            until = min(start + self.chosen.step, self.chosen.until)
+            return decisions_link(start, until, **self.filters, **filters_of(name))
+
+        return _bars(data, counts, titles, keys=self.starts, head="Time, UTC", link=link)
 
 
 def count_by(rows: Iterable[PlotRow], name: Callable[[PlotRow], str]) -> Counter[tuple[datetime, str]]:
     """Events by step and the ``name`` of a row."""
-    counted: Counter[tuple[datetime, str]] = Counter()
+    counts: Counter[tuple[datetime, str]] = Counter()
     for row in rows:
-        counted[row["step"], name(row)] += row["events"]
-    return counted
+        counts[row["step"], name(row)] += row["events"]
+    return counts
+
+
+def _bars(
+    data: PlotData,
+    counts: Counter[tuple[Key, str]],
+    titles: Mapping[str, str],
+    *,
+    keys: Sequence[Key],
+    head: str,
+    link: Callable[[Key, str], str],
+) -> PlotTable:
+    """Stacked bars of counts by (key of a step, name), and a table in which every count is a link."""
+    series = tuple(
+        Series(name=title, values=tuple(counts[key, name] for key in keys)) for name, title in titles.items()
+    )
+    rows = tuple(
+        (Cell(text=step), *(Cell(text=str(counts[key, name]), href=link(key, name)) for name in titles))
+        for key, step in zip(keys, data.steps, strict=True)
+    )
+    plot = plots.stacked(replace(data, series=series))
+    return PlotTable(plot=plot, heads=(head, *titles.values()), rows=rows)
 
 
 def _length(step: timedelta) -> str:

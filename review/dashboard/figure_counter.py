@@ -23,7 +23,7 @@ PAGE_S: Final = 0.5
 async def run_counter(site: Site) -> None:
     """Count due hours, newest first, and sweep expired ones; pause after a round for as long as it took."""
     while True:
-        site.rounds.begin()
+        site.rounds.requested.clear()
         started = time.monotonic()
         try:
             async with site.store.writing() as connection:

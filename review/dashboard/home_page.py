@@ -12,13 +12,13 @@ from db.access_log import LoggedAction
 from db.figures import dashboard
 from db.reviews import queue_items
 from review.access import Right
-from review.dashboard import figure_links, ranges
+from review.dashboard import ranges
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
 from review.dashboard.tiles import decision_tiles
 from review.http.visit import Visit
-from review.lists import shared_views
-from review.queues.queue_loads import list_open_queues
+from review.lists.views_page import load_visible_views
+from review.queues.queue_loads import load_open_queues
 
 log = structlog.get_logger(__name__)
 
@@ -29,15 +29,17 @@ MAX_JOBS: Final = 5
 
 async def show_home(visit: Visit) -> Response:
     """The start page: waiting items, own jobs and the figures of the last 24 hours."""
-    chosen = ranges.range_of({}, visit.now)
-    question = figure_filter(visit, chosen, account=None, scope=None)
-    waiting = await _waiting_items(visit) if visit.may(Right.REVIEW) else {}
+    chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
     async with visit.store.reading() as connection:
-        found = await dashboard.load_totals(connection, question, now=visit.now)
+        found = await dashboard.load_totals(connection, figure_filter(visit, chosen), now=visit.now)
         own: dict[str, Any] = {
-            "jobs": await jobs.list_jobs(connection, visit.person.person_id, limit=MAX_JOBS),
-            "views": await shared_views.visible_views(visit, connection),
+            "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
+            "views": await load_visible_views(visit, connection),
         }
+        if visit.may(Right.REVIEW):
+            accounts, now = visit.accounts(Right.REVIEW), visit.now
+            own["queues"] = await load_open_queues(visit, connection)
+            own["held"] = await queue_items.items_held_by(connection, person_id, accounts=accounts, now=now)
     compared = compare_figures(found)
     await visit.log(LoggedAction.FIGURES, detail=range_log_detail(chosen))
     return visit.render(
@@ -45,20 +47,9 @@ async def show_home(visit: Visit) -> Response:
         tiles=decision_tiles(compared)[:MAX_FIGURES],
         compared=compared.before is not None,
         missing=found.missing,
-        link=lambda tile: None if tile.filters is None else figure_links.range_link(chosen, **tile.filters),
+        link=lambda tile: tile.link(chosen, {}),
         **own,
-        **waiting,
     )
-
-
-async def _waiting_items(visit: Visit) -> dict[str, Any]:
-    """The open queues of this person and the items that they hold."""
-    accounts, person_id = visit.accounts(Right.REVIEW), visit.person.person_id
-    async with visit.store.reading() as connection:
-        return {
-            "queues": await list_open_queues(visit, connection),
-            "held": await queue_items.items_held_by(connection, person_id, accounts=accounts, now=visit.now),
-        }
 
 
 async def show_health(_: Visit) -> Response:

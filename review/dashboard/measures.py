@@ -44,9 +44,9 @@ class Kappa:
     readings: int
     observed: float
     expected: float
-    value: float | None
-    low: float | None
-    high: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def enough(self) -> bool:
@@ -103,10 +103,10 @@ def kappa(pairs: Mapping[tuple[str, str], int]) -> Kappa | None:
     rulings = {ruling for pair in pairs for ruling in pair}
     expected = sum(_share(pairs, 0, each, total) * _share(pairs, 1, each, total) for each in rulings)
     if math.isclose(expected, 1):
-        return Kappa(readings=total, observed=observed, expected=1.0, value=None, low=None, high=None)
+        return Kappa(readings=total, observed=observed, expected=1.0)
     value = (observed - expected) / (1 - expected)
     if observed == 1:
-        return Kappa(readings=total, observed=1.0, expected=expected, value=value, low=None, high=None)
+        return Kappa(readings=total, observed=1.0, expected=expected, value=value)
     half = Z * math.sqrt(observed * (1 - observed) / total) / (1 - expected)
     low, high = max(-1.0, value - half), min(1.0, value + half)
     return Kappa(readings=total, observed=observed, expected=expected, value=value, low=low, high=high)

@@ -7,26 +7,16 @@ positions are in percent. Series differ by pattern as well as by colour; a legen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from markupsafe import Markup
 
-from review.dashboard.scales import (
-    compact,
-    duration,
-    log_ticks,
-    ticks,
-)
-from review.dashboard.svg import (
-    pattern,
-    share,
-    stroke,
-    swatch,
-    tag,
-)
+from review.dashboard.measures import Share
+from review.dashboard.scales import compact, duration, log_ticks, ticks
+from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""
@@ -60,7 +50,7 @@ class PlotData:
     text: str
     steps: tuple[str, ...]
     marks: tuple[tuple[int, str], ...]
-    series: tuple[Series, ...]
+    series: tuple[Series, ...] = ()
     open: bool = False
 
 
@@ -68,21 +58,21 @@ class PlotData:
 class Plot:
     """A drawn plot: legend entries are swatch and name."""
 
-    sheet: PlotData
+    data: PlotData
     legend: tuple[tuple[Markup, str], ...]
     axis: Markup
     area: Markup
 
 
-def stacked(sheet: PlotData) -> Plot:
+def stacked(data: PlotData) -> Plot:
     """Stacked bars; each has a title of step, series and number."""
-    totals = [sum(each.values[place] or 0 for each in sheet.series) for place in range(len(sheet.steps))]
+    totals = [sum(each.values[place] or 0 for each in data.series) for place in range(len(data.steps))]
     marks = ticks(max(totals, default=0), least=1)
-    width = 100 / max(1, len(sheet.steps))
+    width = 100 / max(1, len(data.steps))
     bars = []
-    for place, step in enumerate(sheet.steps):
+    for place, step in enumerate(data.steps):
         floor = 0.0
-        for number, each in enumerate(sheet.series):
+        for number, each in enumerate(data.series):
             value = each.values[place] or 0
             if value <= 0:
                 continue
@@ -94,27 +84,28 @@ def stacked(sheet: PlotData) -> Plot:
                     width=share(width * 0.8),
                     y=share(_up(floor + value, marks)),
                     height=share(_up(floor, marks) - _up(floor + value, marks)),
-                    fill=f"url(#{sheet.key}-p{number})",
-                    class_="bar open" if sheet.open and place == len(sheet.steps) - 1 else "bar",
+                    fill=f"url(#{data.key}-p{number})",
+                    class_="bar open" if data.open and place == len(data.steps) - 1 else "bar",
                 )
             )
             floor += value
-    legend = tuple((swatch(sheet.key, number), each.name) for number, each in enumerate(sheet.series))
-    return _plot(sheet, _Axis(marks=marks, place=lambda mark: _up(mark, marks), named=compact), bars, legend)
+    legend = tuple((swatch(data.key, number), each.name) for number, each in enumerate(data.series))
+    axis = [(share(_up(mark, marks)), compact(mark)) for mark in marks]
+    return _plot(data, axis, bars, legend)
 
 
-def lines(sheet: PlotData) -> Plot:
+def lines(data: PlotData) -> Plot:
     """Lines of times in ms on a logarithmic axis; gaps where nothing was measured."""
-    values = [value for each in sheet.series for value in each.values if value]
+    values = [value for each in data.series for value in each.values if value]
     marks = log_ticks(min(values, default=1), max(values, default=1000))
 
     def place(value: float) -> float:
         return _up(math.log(value / marks[0]) / math.log(marks[-1] / marks[0]), (0, 1))
 
     drawn = []
-    for number, each in enumerate(sheet.series):
+    for number, each in enumerate(data.series):
         points = [
-            None if value is None else ((at + 0.5) * 100 / len(sheet.steps), place(max(value, marks[0])))
+            None if value is None else ((at + 0.5) * 100 / len(data.steps), place(max(value, marks[0])))
             for at, value in enumerate(each.values)
         ]
         drawn += _line(points, number)
@@ -127,11 +118,12 @@ def lines(sheet: PlotData) -> Plot:
                 r=3,
                 class_=f"dot c{number + 1}",
             )
-            for step, value, point in zip(sheet.steps, each.values, points, strict=True)
+            for step, value, point in zip(data.steps, each.values, points, strict=True)
             if point is not None and value is not None
         ]
-    legend = tuple((stroke(number), each.name) for number, each in enumerate(sheet.series))
-    return _plot(sheet, _Axis(marks=marks, place=place, named=duration), drawn, legend)
+    legend = tuple((stroke(number), each.name) for number, each in enumerate(data.series))
+    axis = [(share(place(mark)), duration(mark)) for mark in marks]
+    return _plot(data, axis, drawn, legend)
 
 
 def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Markup]:
@@ -150,57 +142,64 @@ def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Mar
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """Its marks, their position in percent from the top, and their labels."""
-
-    marks: Sequence[float]
-    place: Callable[[float], float]
-    named: Callable[[float], str]
-
-
 def _plot(
-    sheet: PlotData, axis: _Axis, inside: Sequence[Markup], legend: tuple[tuple[Markup, str], ...]
+    data: PlotData,
+    axis: Sequence[tuple[str, str]],
+    inside: Sequence[Markup],
+    legend: tuple[tuple[Markup, str], ...],
 ) -> Plot:
-    numbers = range(len(sheet.series))
-    heights = {mark: share(axis.place(mark)) for mark in axis.marks}
-    width = 100 / max(1, len(sheet.steps))
-    named_steps = [
-        tag("text", name, x=share((at + 0.5) * width), y="98%", class_=f"mark {_side(at, sheet)}")
-        for at, name in sheet.marks
+    """A plot whose ``axis`` has the labels of its marks, each after its distance from the top."""
+    numbers = range(len(data.series))
+    width = 100 / max(1, len(data.steps))
+    step_names = [
+        tag("text", name, x=share((at + 0.5) * width), y="98%", class_=f"mark {_side(at, data)}")
+        for at, name in data.marks
     ]
     area = tag(
         "svg",
-        tag("title", sheet.title, id=f"{sheet.key}-title"),
-        tag("desc", sheet.text, id=f"{sheet.key}-text"),
-        tag("defs", *(pattern(sheet.key, number) for number in numbers)),
-        *(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule") for y in heights.values()),
+        tag("title", data.title, id=f"{data.key}-title"),
+        tag("desc", data.text, id=f"{data.key}-text"),
+        tag("defs", *(pattern(data.key, number) for number in numbers)),
+        *(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule") for y, _ in axis),
         *inside,
-        *named_steps,
+        *step_names,
         role="img",
-        aria_labelledby=f"{sheet.key}-title {sheet.key}-text",
+        aria_labelledby=f"{data.key}-title {data.key}-text",
         class_="area",
     )
-    names = tag(
-        "svg",
-        *(
-            tag("text", axis.named(mark), x="92%", y=y, dy="0.32em", class_="mark end")
-            for mark, y in heights.items()
-        ),
-        class_="axis",
-        aria_hidden="true",
-        focusable="false",
-    )
-    return Plot(sheet=sheet, legend=legend, axis=names, area=area)
+    labels = (tag("text", label, x="92%", y=y, dy="0.32em", class_="mark end") for y, label in axis)
+    return Plot(data=data, legend=legend, axis=decoration(*labels, class_="axis"), area=area)
 
 
-def _side(at: int, sheet: PlotData) -> str:
+def _side(at: int, data: PlotData) -> str:
     """The text anchor of a step's name, so that names at the edges are not cut off."""
     if at == 0:
         return "start"
-    return "end" if at == len(sheet.steps) - 1 else "middle"
+    return "end" if at == len(data.steps) - 1 else "middle"
 
 
 def _up(value: float, marks: Sequence[float]) -> float:
     """The position of a value, in percent from the top."""
     return HEAD + (100 - FOOT - HEAD) * (1 - value / marks[-1])
+
+
+def spark(values: Sequence[float]) -> Markup:
+    """Bars of one series for a table cell, scaled to its highest value; the next cell has them as text."""
+    top = max(values, default=0)
+    heights = [(place, max(4.0, 100 * value / top)) for place, value in enumerate(values) if value > 0]
+    bars = "".join(f"M{10 * place + 1} 100v{-height:.1f}h8v{height:.1f}z" for place, height in heights)
+    path = tag("path", d=bars, class_="c1")
+    box = f"0 0 {10 * max(1, len(values))} 100"
+    return decoration(path, viewBox=box, preserveAspectRatio="none", class_="spark")
+
+
+def interval(found: Share) -> Markup:
+    """A share for a table cell: a dot on a line from 0 to 100 %, its interval as a bar."""
+    low, high = 100 * found.low, 100 * found.high
+    return decoration(
+        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_="rule"),
+        *(tag("line", x1=f"{at}%", x2=f"{at}%", y1="30%", y2="70%", class_="rule") for at in (0, 50, 100)),
+        tag("rect", x=share(low), width=share(max(0.5, high - low)), y="28%", height="44%", class_="range"),
+        tag("circle", cx=share(100 * found.share), cy="50%", r=4, class_="point"),
+        class_="interval",
+    )

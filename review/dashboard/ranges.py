@@ -1,11 +1,13 @@
-"""Time ranges of the dashboard: whole hours, divided into steps."""
+"""Time ranges of figures: whole hours, divided into steps; and links to the decisions of a range."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
+from urllib.parse import urlencode
 
 from review.lists.moments import moment
 
@@ -14,6 +16,7 @@ DAY: Final = timedelta(days=1)
 LONGEST: Final = 366 * DAY
 NAMED: Final = {"24h": (DAY, HOUR), "7d": (7 * DAY, 6 * HOUR), "30d": (30 * DAY, DAY)}
 """Name -> length and step."""
+DEFAULT: Final = "24h"
 STEPS: Final = ((2 * DAY, HOUR), (10 * DAY, 6 * HOUR), (92 * DAY, DAY), (LONGEST, 7 * DAY))
 """Longest range of each step, for ranges that are not named."""
 TITLES: Final = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "custom": "From and until"}
@@ -57,23 +60,24 @@ class Range:
         )
 
 
-def range_of(asked: Mapping[str, str], now: datetime) -> Range:
-    """The range that a URL's ``range``, ``since`` and ``until`` mean; the last 24 hours without them.
+def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = DEFAULT) -> Range:
+    """The range in a URL's ``range``, ``since`` and ``until``; without them the one named ``default``.
 
     Raises:
         BadRange: one of them is not usable.
     """
-    name = asked.get("range") or ("custom" if asked.get("since") else "24h")
+    name = parameters.get("range") or ("custom" if parameters.get("since") else default)
     if name == "custom":
-        return _custom(asked, now)
+        return _custom_range(parameters, now)
     if name not in NAMED:
         raise BadRange(f"range: expected one of {', '.join(TITLES)}, got {name[:40]!r}")
     length, step = NAMED[name]
     return Range(name=name, since=_floor(now, step) + step - length, until=now, step=step, back=length)
 
 
-def _custom(asked: Mapping[str, str], now: datetime) -> Range:
-    since, until = _moment(asked, "since", now), _moment(asked, "until", now) if asked.get("until") else now
+def _custom_range(parameters: Mapping[str, str], now: datetime) -> Range:
+    since = _parse_time(parameters, "since", now)
+    until = _parse_time(parameters, "until", now) if parameters.get("until") else now
     if until <= since:
         raise BadRange(f"until: expected a time after {since:%Y-%m-%d %H:%M} UTC, got {until:%Y-%m-%d %H:%M}")
     if since >= now:
@@ -88,15 +92,39 @@ def _custom(asked: Mapping[str, str], now: datetime) -> Range:
     return Range(name="custom", since=since, until=until, step=step, back=-((since - until) // step) * step)
 
 
-def _moment(asked: Mapping[str, str], name: str, now: datetime) -> datetime:
+def _parse_time(parameters: Mapping[str, str], name: str, now: datetime) -> datetime:
+    text = parameters.get(name, "")
     try:
-        return moment(asked.get(name, ""), now)
+        return moment(text, now)
     except ValueError as error:
         expected = "a time such as 2026-11-21T10:00, or an age such as 36h"
-        raise BadRange(f"{name}: expected {expected}, got {asked.get(name, '')[:40]!r}") from error
+        raise BadRange(f"{name}: expected {expected}, got {text[:40]!r}") from error
 
 
 def _floor(at: datetime, step: timedelta) -> datetime:
     """The last whole step of a day before a moment, UTC."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight + (at - midnight) // step * step
+
+
+def decisions_link(since: datetime, until: datetime, **filters: str | None) -> str:
+    """The list of decisions of a period; filters as in ``review.lists.filters``, None omitted."""
+    return f"/decisions?{_times(since, until)}{_chosen(tuple(filters.items()))}"
+
+
+def range_link(chosen: Range, **filters: str | None) -> str:
+    """The list of decisions of a whole range."""
+    return decisions_link(chosen.since, chosen.until, **filters)
+
+
+@lru_cache(maxsize=1024)
+def _times(since: datetime, until: datetime) -> str:
+    """Cached: a page repeats the same few times and filters in hundreds of links."""
+    times = {"since": since, "until": until}
+    return urlencode({name: f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" for name, at in times.items()})
+
+
+@lru_cache(maxsize=1024)
+def _chosen(filters: tuple[tuple[str, str | None], ...]) -> str:
+    chosen = [(name, value) for name, value in filters if value]
+    return f"&{urlencode(chosen)}" if chosen else ""

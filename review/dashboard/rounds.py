@@ -13,32 +13,28 @@ class Rounds:
 
     Attributes:
         pages: number of waiting pages; the loop does not pause meanwhile.
-        asked: set by a page, cleared by the loop at the start of a round.
-        counted: set after a round that found nothing more to count and began after the last page had asked.
+        requested: set by a page, cleared by the loop at the start of a round.
+        complete: set after a round that found nothing to count and began after the last page's request.
     """
 
     pages: int = 0
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    counted: asyncio.Event = field(default_factory=asyncio.Event)
+    requested: asyncio.Event = field(default_factory=asyncio.Event)
+    complete: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait(self, most_s: float) -> None:
         """Wait until all due hours are counted, at most ``most_s`` seconds."""
-        self.counted.clear()
-        self.asked.set()
+        self.complete.clear()
+        self.requested.set()
         self.pages += 1
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.counted.wait(), most_s)
+                await asyncio.wait_for(self.complete.wait(), most_s)
         finally:
             self.pages -= 1
 
-    def begin(self) -> None:
-        """A round of the loop begins."""
-        self.asked.clear()
-
     async def end(self, idle_s: float) -> None:
-        """A round found nothing to count: notify pages, then pause until a page asks, at most ``idle_s``."""
-        if not self.asked.is_set():
-            self.counted.set()
+        """A round found nothing to count: notify pages, then pause until a request, at most ``idle_s``."""
+        if not self.requested.is_set():
+            self.complete.set()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.asked.wait(), idle_s)
+            await asyncio.wait_for(self.requested.wait(), idle_s)

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
-DAY = timedelta(days=1)
+DAY: Final = timedelta(days=1)
+UNITS: Final = (
+    ("ms", 1.0, 999.5),
+    ("s", 1000.0, 59_950.0),
+    ("min", 60_000.0, 3_597_000.0),
+    ("h", 3_600_000.0, 86_000_000.0),
+    ("d", 86_400_000.0, math.inf),
+)
+"""Name, milliseconds, and up to how many milliseconds it is used."""
 
 
 def ticks(top: float, *, most: int = 4, least: float = 0.0) -> tuple[float, ...]:
@@ -38,19 +47,10 @@ def log_ticks(low: float, high: float, *, most: int = 5) -> tuple[float, ...]:
 
 def duration(ms: float) -> str:
     """A duration with its unit: 180 ms, 1.4 s, 12 min, 3.5 h."""
-    for unit, size in (
-        ("ms", 1.0),
-        ("s", 1000.0),
-        ("min", 60_000.0),
-        ("h", 3_600_000.0),
-        ("d", 86_400_000.0),
-    ):
-        limit = {"ms": 999.5, "s": 59_950.0, "min": 3_597_000.0, "h": 86_000_000.0}.get(unit, math.inf)
-        if ms < limit:
-            value = ms / size
-            shown = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
-            return f"{shown} {unit}"
-    raise AssertionError(ms)
+    unit, size, _ = next(each for each in UNITS if ms < each[2])
+    value = ms / size
+    shown = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+    return f"{shown} {unit}"
 
 
 def compact(number: float) -> str:

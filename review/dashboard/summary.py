@@ -13,6 +13,9 @@ from worker.reasons import BLOCKED, FAILED, Reason
 
 SumRow: TypeAlias = Mapping[str, Any]
 
+SUMS: Final = (
+    "degraded", "retried", "attempts", "rechecked", "improved", "prompt_tokens", "completion_tokens",
+)  # fmt: skip
 PERCENTILES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
@@ -68,29 +71,24 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
     reasons: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     assessed, confidence = 0, 0.0
-    names = ("events", "degraded", "retried", "attempts", "rechecked", "improved")
     for row in rows:
         decisions[row["decision"]] += row["events"]
         reasons[row["reason_code"]] += row["events"]
-        for name in (*names, "prompt_tokens", "completion_tokens"):
-            sums[name] += row[name]
+        sums.update({name: row[name] for name in SUMS})
         if row["reason_code"] == Reason.REPLIED:
             assessed += row["assessed"]
             confidence += row["confidence_sum"]
-    replies = decisions[DecisionKind.RESPOND]
     return FigureSummary(
-        decisions=sums.pop("events", 0),
-        replies=replies,
+        decisions=decisions.total(),
+        replies=decisions[DecisionKind.RESPOND],
         silent=decisions[DecisionKind.IGNORE],
         escalated=decisions[DecisionKind.ESCALATE],
         blocked=sum(reasons[each] for each in BLOCKED),
         failed=sum(reasons[each] for each in FAILED),
         fallbacks=reasons[Reason.FALLBACK_SENT],
-        **{name: sums[name] for name in (*names[1:], "prompt_tokens", "completion_tokens")},
+        **{name: sums[name] for name in SUMS},
         mean_confidence=confidence / assessed if assessed else None,
-        by_reason=dict(
-            sorted(((k, n) for k, n in reasons.items() if n), key=lambda each: (-each[1], each[0]))
-        ),
+        by_reason=dict(sorted((+reasons).items(), key=lambda each: (-each[1], each[0]))),
     )
 
 

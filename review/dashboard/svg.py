@@ -26,6 +26,11 @@ def _named(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
+def decoration(*inside: object, **attributes: object) -> Markup:
+    """An SVG that screen readers skip, as the page has the same as text."""
+    return tag("svg", *inside, **attributes, aria_hidden="true", focusable="false")
+
+
 def share(value: float) -> str:
     """A position or length in percent, at most two decimals."""
     return f"{round(value, 2):g}%"
@@ -60,21 +65,12 @@ PATTERNS = (
 
 def stroke(number: int) -> Markup:
     """A short line drawn like the series."""
-    return tag(
-        "svg",
-        tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}"),
-        class_="swatch long",
-        aria_hidden="true",
-        focusable="false",
-    )
+    line = tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}")
+    return decoration(line, class_="swatch long")
 
 
 def swatch(key: str, number: int) -> Markup:
     """A small square painted like the series."""
-    return tag(
-        "svg",
-        tag("rect", width="100%", height="100%", fill=f"url(#{key}-p{number})"),
-        class_="swatch",
-        aria_hidden="true",
-        focusable="false",
+    return decoration(
+        tag("rect", width="100%", height="100%", fill=f"url(#{key}-p{number})"), class_="swatch"
     )

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from db.figures.statements import RunEvent
+from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
 from review.wording import amount, decision_label, percent
 from worker.model import DecisionKind
 
 Times = Mapping[str, float | None]
-TITLES: Final = {
-    RunEvent.RETRIED: "Retried",
-    RunEvent.RECHECKED: "Rechecked",
-    RunEvent.IMPROVED: "Improved",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +38,10 @@ class Tile:
     note: str
     change: FigureChange | None
     filters: Mapping[str, str] | None = None
+
+    def link(self, chosen: Range, filters: Mapping[str, str]) -> str | None:
+        """The list of the decisions that it counts; None where no filter selects exactly these."""
+        return None if self.filters is None else range_link(chosen, **{**filters, **self.filters})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class Compared:
         before = None if self.before is None else measure(self.before)
         change = point_change(measure(self.whole), before)
         return Tile(
-            title=TITLES[name],
+            title=name.capitalize(),
             value=percent(now),
             note=note,
             change=change,
@@ -85,17 +84,16 @@ class Compared:
         )
 
 
-def relative_change(now: float, before: float | None) -> FigureChange | None:
-    """The relative change, in percent."""
+def relative_change(
+    now: float, before: float | None, wording: Callable[[float], str] = amount
+) -> FigureChange | None:
+    """The relative change, in percent; ``wording`` writes the value before."""
     if before is None:
         return None
     if not before:
-        return None if not now else FigureChange(arrow="▲", text="none before", before="0")
+        return FigureChange(arrow="▲", text="none before", before=wording(before)) if now else None
     share = now / before - 1
-    if abs(share) < 0.0005:
-        return FigureChange(arrow="=", text="as before", before=amount(before))
-    text = f"{'up' if share > 0 else 'down'} {percent(abs(share))}"
-    return FigureChange(arrow=_arrow(share), text=text, before=amount(before))
+    return _change(0.0 if abs(share) < 0.0005 else share, percent(abs(share)), wording(before))
 
 
 def point_change(now: float | None, before: float | None) -> FigureChange | None:
@@ -103,10 +101,14 @@ def point_change(now: float | None, before: float | None) -> FigureChange | None
     if now is None or before is None:
         return None
     by = round((now - before) * 100, 1)
+    return _change(by, f"{abs(by):.1f} points", percent(before))
+
+
+def _change(by: float, size: str, before: str) -> FigureChange:
     if not by:
-        return FigureChange(arrow="=", text="as before", before=percent(before))
-    words = f"{'up' if by > 0 else 'down'} {abs(by):.1f} points"
-    return FigureChange(arrow=_arrow(by), text=words, before=percent(before))
+        return FigureChange(arrow="=", text="as before", before=before)
+    arrow, direction = ("▲", "up") if by > 0 else ("▼", "down")
+    return FigureChange(arrow=arrow, text=f"{direction} {size}", before=before)
 
 
 def decision_tiles(found: Compared) -> tuple[Tile, ...]:
@@ -126,28 +128,23 @@ def decision_tiles(found: Compared) -> tuple[Tile, ...]:
 def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
     """Tiles of runs; times are those now and those before."""
     now = found.now
-    each = now.tokens / now.replies if now.replies else None
-    tokens = "" if each is None else f"{amount(round(each))} a reply"
+    note = f"{amount(round(now.tokens / now.replies))} a reply" if now.replies else ""
+    calls_share = now.share("attempts")
+    calls = "to models and moderation" if calls_share is None else f"{calls_share:.2f} per decision"
+    change = relative_change(found.whole.tokens, found.before.tokens if found.before else None, _short)
     return (
         found.rate(
             RunEvent.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
         ),
         found.rate(
-            RunEvent.RECHECKED,
-            lambda s: s.share("rechecked"),
-            f"{amount(now.rechecked)} drafts rechecked",
+            RunEvent.RECHECKED, lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts rechecked"
         ),
         found.rate(RunEvent.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} improved"),
         _confidence(found),
-        found.count("attempts", "Calls", None, note=_calls(now)),
+        found.count("attempts", "Calls", None, note=calls),
         _time("Time to a decision", *total, found),
         _time("Waiting before it", *waiting, found),
-        Tile(
-            title="Tokens",
-            value=_short(now.tokens),
-            note=tokens,
-            change=_tokens(found),
-        ),
+        Tile(title="Tokens", value=_short(now.tokens), note=note, change=change),
     )
 
 
@@ -158,31 +155,13 @@ def _confidence(found: Compared) -> Tile:
     change = None
     if whole is not None and before is not None:
         by = round(whole - before, 3)
-        text = f"{'up' if by > 0 else 'down'} {abs(by):.3f}" if by else "as before"
-        change = FigureChange(arrow=_arrow(by), text=text, before=f"{before:.2f}")
+        change = _change(by, f"{abs(by):.3f}", f"{before:.2f}")
     value = "–" if now is None else f"{now:.2f}"
     return Tile(title="Mean confidence", value=value, note="of the assessed replies, 0 to 1", change=change)
 
 
-def _tokens(found: Compared) -> FigureChange | None:
-    change = relative_change(found.whole.tokens, None if found.before is None else found.before.tokens)
-    if change is None or found.before is None:
-        return None
-    return replace(change, before=_short(found.before.tokens))
-
-
-def _short(number: int) -> str:
+def _short(number: float) -> str:
     return compact(float(f"{number:.3g}"))
-
-
-def _arrow(by: float) -> str:
-    return "=" if not by else "▲" if by > 0 else "▼"
-
-
-def _calls(now: FigureSummary) -> str:
-    """The number of calls per decision."""
-    share = now.share("attempts")
-    return "to models and moderation" if share is None else f"{share:.2f} per decision"
 
 
 def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
@@ -190,8 +169,6 @@ def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
     note = " · ".join(
         f"{name} {duration(ms)}" for name, ms in now.items() if ms is not None and name != "p95"
     )
-    change = None if value is None or earlier is None else relative_change(value, earlier)
-    if change is not None and earlier is not None:
-        change = replace(change, before=duration(earlier))
+    change = None if value is None else relative_change(value, earlier, duration)
     shown = "–" if value is None else duration(value)
     return Tile(title=f"{title}, p95", value=shown, note=note or "nothing measured", change=change)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
 from review.decision.margins import Margin, trust_wording
-from review.wording import (
-    attempt_wording,
-    count_wording,
-    duration_wording,
-    match_wording,
-    shortened,
-)
+from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
 from worker.model import FailurePolicy
 from worker.reasons import Reason
 from worker.snapshot import Snapshot, SnapshotAssessment
@@ -29,18 +25,14 @@ class ExplanationFacts:
 
     Attributes:
         row: the decision's columns.
-        failure: the account's setting for a failed moderation call, in the settings version that was used.
-        hold_max_s: how long that version holds an event for moderation.
-        reply_max_age_s: greatest age of an event at its turn.
+        settings: the account's settings version that was used; None when it is not stored.
         margins: of the draft, see ``review.decision.margins``.
         hides_rule: True while the texts are covered, as a rule's word is part of them.
     """
 
     row: Mapping[str, Any]
     snapshot: Snapshot
-    failure: FailurePolicy | None = None
-    hold_max_s: float | None = None
-    reply_max_age_s: float | None = None
+    settings: SettingsVersion | None = None
     margins: tuple[Margin, ...] = ()
     hides_rule: bool = False
 
@@ -61,82 +53,47 @@ def explain(facts: ExplanationFacts) -> str:
 
 def notices(facts: ExplanationFacts) -> tuple[str, ...]:
     """One sentence for each further event that a reviewer should know."""
-    return tuple(text for notice in NOTICES if (text := notice(facts)))
-
-
-def _unknown_account(facts: ExplanationFacts) -> str:
-    return (
-        f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
-    )
+    found = (_unmoderated, _search_reduced, _judge_unavailable, _retried, _rechecked, _unreadable)
+    return tuple(text for notice in found if (text := notice(facts)))
 
 
 def _too_late(facts: ExplanationFacts) -> str:
-    limit = facts.reply_max_age_s
-    allowed = (
-        ""
-        if limit is None
-        else f", longer than the {duration_wording(limit)} this account allows for a reply"
-    )
-    return f"Nothing was sent: the message was {duration_wording(_age_s(facts))} old{allowed}."
+    allowed = ""
+    if facts.settings is not None:
+        limit = duration_wording(facts.settings.reply_max_age_s)
+        allowed = f", longer than the {limit} this account allows for a reply"
+    decided_at: datetime = facts.row["created_at"]
+    times = [each for each in (facts.snapshot.received_at, facts.snapshot.created_at) if each is not None]
+    age_s = max(0.0, (decided_at - min(times)).total_seconds()) if times else 0.0
+    return f"Nothing was sent: the message was {duration_wording(age_s)} old{allowed}."
 
 
-def _flagged_rule(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: the message contains {_rule(facts)}."
-
-
-def _reply_flagged_rule(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
-
-
-def _moderation_flagged(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: the moderation model found {_category(facts, 'moderation')} in the message."
-
-
-def _reply_moderation_flagged(facts: ExplanationFacts) -> str:
-    found = _category(facts, "moderation_reply")
-    return f"Nothing was sent: the drafted reply was stopped, as the moderation model found {found} in it."
-
-
-def _no_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
-    tries = _tries(facts, stage)
+def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{tries}, and this account is set to"
-        " block while moderation is unavailable."
+        f"Nothing was sent: moderation gave no result for the {subject}{_attempts(facts, stage)}, and this"
+        " account is set to block while moderation is unavailable."
     )
 
 
-def _timed_out(stage: str, subject: str, facts: ExplanationFacts) -> str:
+def _moderation_timed_out(stage: str, subject: str, facts: ExplanationFacts) -> str:
     limit = ""
-    if facts.hold_max_s is not None:
-        limit = f" for {duration_wording(facts.hold_max_s)} at most, the account's limit,"
-    tries = _tries(facts, stage)
+    if facts.settings is not None:
+        limit = f" for {duration_wording(facts.settings.hold_max_s)} at most, the account's limit,"
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{tries}; it was held{limit} and then"
-        " given up."
+        f"Nothing was sent: moderation gave no result for the {subject}{_attempts(facts, stage)};"
+        f" it was held{limit} and then given up."
     )
-
-
-def _llm_error(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: the language model gave no usable answer{_tries(facts, 'generation')}."
-
-
-def _no_evidence(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: {_nothing_found(facts)}, so no reply was drafted."
-
-
-def _low_confidence(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: a reply was drafted but not trusted; {_trust(facts)}."
 
 
 def _low_confidence_escalated(facts: ExplanationFacts) -> str:
     if _ended_before_draft(facts):
-        return f"Handed to a person: {_nothing_found(facts)}."
+        return f"Handed to a person: {_missing_evidence(facts)}."
     return f"Handed to a person: a reply was drafted but not trusted; {_trust(facts)}."
 
 
 def _fallback_sent(facts: ExplanationFacts) -> str:
     if _ended_before_draft(facts):
-        return f"A prepared text was sent: {_nothing_found(facts)}."
+        return f"A prepared text was sent: {_missing_evidence(facts)}."
     return f"A prepared text was sent instead of the draft, which was not trusted; {_trust(facts)}."
 
 
@@ -151,19 +108,34 @@ def _replied(facts: ExplanationFacts) -> str:
 
 
 SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
-    Reason.UNKNOWN_ACCOUNT: _unknown_account,
+    Reason.UNKNOWN_ACCOUNT: lambda facts: (
+        f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
+    ),
     Reason.TOO_LATE: _too_late,
-    Reason.FLAGGED_RULE: _flagged_rule,
-    Reason.MODERATION_FLAGGED: _moderation_flagged,
-    Reason.MODERATION_UNAVAILABLE: partial(_no_result, "moderation", "message"),
-    Reason.MODERATION_TIMED_OUT: partial(_timed_out, "moderation", "message"),
-    Reason.LLM_ERROR: _llm_error,
-    Reason.REPLY_FLAGGED_RULE: _reply_flagged_rule,
-    Reason.REPLY_MODERATION_FLAGGED: _reply_moderation_flagged,
-    Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_result, "moderation_reply", "drafted reply"),
-    Reason.REPLY_MODERATION_TIMED_OUT: partial(_timed_out, "moderation_reply", "drafted reply"),
-    Reason.NO_EVIDENCE: _no_evidence,
-    Reason.LOW_CONFIDENCE: _low_confidence,
+    Reason.FLAGGED_RULE: lambda facts: f"Nothing was sent: the message contains {_rule(facts)}.",
+    Reason.MODERATION_FLAGGED: lambda facts: (
+        f"Nothing was sent: the moderation model found {_category(facts, 'moderation')} in the message."
+    ),
+    Reason.MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation", "message"),
+    Reason.MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation", "message"),
+    Reason.LLM_ERROR: lambda facts: (
+        f"Nothing was sent: the language model gave no usable answer{_attempts(facts, 'generation')}."
+    ),
+    Reason.REPLY_FLAGGED_RULE: lambda facts: (
+        f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
+    ),
+    Reason.REPLY_MODERATION_FLAGGED: lambda facts: (
+        "Nothing was sent: the drafted reply was stopped, as the moderation model found"
+        f" {_category(facts, 'moderation_reply')} in it."
+    ),
+    Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation_reply", "drafted reply"),
+    Reason.REPLY_MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation_reply", "drafted reply"),
+    Reason.NO_EVIDENCE: lambda facts: (
+        f"Nothing was sent: {_missing_evidence(facts)}, so no reply was drafted."
+    ),
+    Reason.LOW_CONFIDENCE: lambda facts: (
+        f"Nothing was sent: a reply was drafted but not trusted; {_trust(facts)}."
+    ),
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
     Reason.REPLIED: _replied,
@@ -195,34 +167,26 @@ def _category(facts: ExplanationFacts, stage: str) -> str:
     return f"{words} (score {found.score:.2f}, this account's threshold is {found.threshold:.2f})"
 
 
-def _tries(facts: ExplanationFacts, stage: str) -> str:
+def _attempts(facts: ExplanationFacts, stage: str) -> str:
     """Number and outcomes of the last call's attempts: `` in 3 attempts (timed out, server error)``.
 
     A stage may call several times, such as a model that searches first; each call counts from 1.
     """
-    tried = [each for each in facts.snapshot.attempts if each.stage == stage]
-    if not tried:
+    attempts = [each for each in facts.snapshot.attempts if each.stage == stage]
+    if not attempts:
         return ""
-    tried = tried[max((place for place, each in enumerate(tried) if each.number == 1), default=0) :]
-    number, outcomes = tried[-1].number, dict.fromkeys(attempt_wording(each.outcome) for each in tried)
+    last_call = max((place for place, each in enumerate(attempts) if each.number == 1), default=0)
+    outcomes = dict.fromkeys(attempt_wording(each.outcome) for each in attempts[last_call:])
+    number = attempts[-1].number
     times = "one attempt" if number == 1 else f"{number} attempts"
     return f" in {times} ({', '.join(outcomes)})"
-
-
-def _age_s(facts: ExplanationFacts) -> float:
-    """Age of the message in seconds when it was decided; from its arrival when that was earlier."""
-    moments = (facts.snapshot.received_at, facts.snapshot.created_at)
-    ages: list[float] = [
-        (facts.row["created_at"] - each).total_seconds() for each in moments if each is not None
-    ]
-    return max([0.0, *ages])
 
 
 def _ended_before_draft(facts: ExplanationFacts) -> bool:
     return not any(each.stage == "generation" for each in facts.snapshot.stages)
 
 
-def _nothing_found(facts: ExplanationFacts) -> str:
+def _missing_evidence(facts: ExplanationFacts) -> str:
     if failed := facts.assessment.failed_comparisons:
         return f"the passages found are not enough to answer from ({'; '.join(failed)})"
     if not facts.snapshot.passages:
@@ -240,10 +204,11 @@ def _trust(facts: ExplanationFacts) -> str:
 
 
 def _unmoderated(facts: ExplanationFacts) -> str:
-    skipped = [each.stage for each in facts.snapshot.stages if each.unmoderated]
-    if not skipped or facts.failure is not FailurePolicy.ALLOW or "MODERATION" in facts.row["reason_code"]:
+    stages = [each.stage for each in facts.snapshot.stages if each.unmoderated]
+    continues = facts.settings and facts.settings.moderation_failure is FailurePolicy.ALLOW
+    if not stages or not continues or "MODERATION" in facts.row["reason_code"]:
         return ""
-    subjects = " and ".join("the draft" if each.endswith("_reply") else "the message" for each in skipped)
+    subjects = " and ".join("the draft" if each.endswith("_reply") else "the message" for each in stages)
     return (
         f"Moderation was unavailable for {subjects}, and this account is set to continue without moderation."
     )
@@ -267,14 +232,14 @@ def _judge_unavailable(facts: ExplanationFacts) -> str:
 
 
 def _retried(facts: ExplanationFacts) -> str:
-    tried = [each for each in facts.snapshot.attempts if each.stage == "generation"]
-    failed = [each for each in tried if each.outcome != "completed"]
-    if not failed or tried[-1] in failed:
+    attempts = [each for each in facts.snapshot.attempts if each.stage == "generation"]
+    failed = [each for each in attempts if each.outcome != "completed"]
+    if not failed or attempts[-1] in failed:
         return ""
-    often, waited = count_wording(len(failed)), sum(each.waited_s for each in tried)
-    pause = f" after {duration_wording(waited)} of waiting" if waited else ""
+    times, waited_s = count_wording(len(failed)), sum(each.waited_s for each in attempts)
+    pause = f" after {duration_wording(waited_s)} of waiting" if waited_s else ""
     outcomes = ", ".join(dict.fromkeys(attempt_wording(each.outcome) for each in failed))
-    return f"The language model failed {often} ({outcomes}) and answered on retry{pause}."
+    return f"The language model failed {times} ({outcomes}) and answered on retry{pause}."
 
 
 def _rechecked(facts: ExplanationFacts) -> str:
@@ -292,13 +257,3 @@ def _rechecked(facts: ExplanationFacts) -> str:
 def _unreadable(facts: ExplanationFacts) -> str:
     paths = ", ".join(facts.snapshot.unreadable)
     return f"This release cannot read a part of the stored record: {shortened(paths)}." if paths else ""
-
-
-NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
-    _unmoderated,
-    _search_reduced,
-    _judge_unavailable,
-    _retried,
-    _rechecked,
-    _unreadable,
-)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final, TypeAlias
 
+from icu4py.breakers import CharacterBreaker
 from markupsafe import Markup
 
 from worker.snapshot import Snapshot, SnapshotFinding
 
 TextRange: TypeAlias = tuple[int, int]
-JOINER: Final = "\N{ZERO WIDTH JOINER}"
-SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
-FLAG_LETTERS: Final = range(0x1F1E6, 0x1F200)
 INVISIBLE: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
 """General categories of invisible characters."""
 DIRECTION_CONTROLS: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -80,16 +79,17 @@ def marked_runs(text: str, spans: Mapping[int, TextRange]) -> tuple[MarkedRun, .
     reach beyond the text, which may be the beginning of a longer text. A span that would cut one displayed
     character, such as a letter and its accent, is widened to the whole character.
     """
-    shown = [(number, _whole(text, span)) for number, span in spans.items()]
+    edges = [0, *accumulate(map(len, CharacterBreaker(text, "root")))]
+    shown = [(number, _whole_characters(edges, span)) for number, span in spans.items()]
     shown = [(number, span) for number, span in shown if span[0] < span[1]]
-    edges = sorted({0, len(text), *(edge for _, span in shown for edge in span)})
+    cuts = sorted({0, len(text), *(cut for _, span in shown for cut in span)})
     return tuple(
         MarkedRun(
             text=text[start:end],
             numbers=tuple(number for number, span in shown if span[0] <= start and end <= span[1]),
             ends=tuple(number for number, span in shown if span[1] == end),
         )
-        for start, end in pairwise(edges)
+        for start, end in pairwise(cuts)
     )
 
 
@@ -117,11 +117,11 @@ def _html(piece: MarkedRun) -> Markup:
     )
 
 
-def _named(text: str, wanted: Callable[[str], bool]) -> Markup:
-    """A text in which the wanted invisible characters show their code."""
+def _named(text: str, is_named: Callable[[str], bool]) -> Markup:
+    """A text in which some invisible characters show their code."""
     return Markup("").join(
         Markup('<span class="invisible" data-code="{}">{}</span>').format(f"U+{ord(each):04X}", each)
-        if wanted(each)
+        if is_named(each)
         else Markup("{}").format(each)
         for each in text
     )
@@ -131,32 +131,9 @@ def _invisible(character: str) -> bool:
     return unicodedata.category(character) in INVISIBLE and character not in "\n\r\t"
 
 
-def _whole(text: str, span: TextRange) -> TextRange:
-    start, end = (min(max(edge, 0), len(text)) for edge in span)
+def _whole_characters(edges: Sequence[int], span: TextRange) -> TextRange:
+    """The span within the text, widened to edges of displayed characters."""
+    start, end = (min(max(each, 0), edges[-1]) for each in span)
     if start >= end:
         return start, start
-    while start > 0 and _joined(text, start):
-        start -= 1
-    while end < len(text) and _joined(text, end):
-        end += 1
-    return start, end
-
-
-def _joined(text: str, place: int) -> bool:
-    """Whether the character at a place and the one before it are displayed as one."""
-    before, here = text[place - 1], text[place]
-    if unicodedata.category(here).startswith("M") or here == JOINER or ord(here) in SKIN_TONES:
-        return True
-    if before == JOINER:
-        return unicodedata.category(here) == "So"
-    if ord(here) in FLAG_LETTERS:
-        return _flag_letters_before(text, place) % 2 == 1
-    return before == "\r" and here == "\n"
-
-
-def _flag_letters_before(text: str, place: int) -> int:
-    """Number of flag letters directly before a place: every two are one flag."""
-    start = place
-    while start > 0 and ord(text[start - 1]) in FLAG_LETTERS:
-        start -= 1
-    return place - start
+    return edges[bisect_right(edges, start) - 1], edges[bisect_left(edges, end)]

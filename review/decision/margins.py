@@ -9,7 +9,7 @@ from typing import Final
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import parse_policy
 from worker.assessment.policies.calibrated import CalibratedPolicy
-from worker.assessment.policies.designs import Policy, design_name
+from worker.assessment.policies.designs import design_name
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
@@ -18,7 +18,7 @@ from worker.assessment.signals.lexical import EvidenceKind
 from worker.assessment.signals.scoring import Veto
 from worker.errors import PolicyRejected
 from worker.model import Json, Stage
-from worker.snapshot import CategoryScore, Snapshot, SnapshotAssessment
+from worker.snapshot import Snapshot, SnapshotAssessment
 
 VETOES: Final = frozenset({veto.value for veto in Veto})
 """Checks that stop a draft with any scores."""
@@ -78,13 +78,21 @@ class Margin:
 
 def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:
     """The stored moderation scores, closest to its threshold first."""
-    found = [
-        _moderation(SUBJECTS[stage.stage], category, score)
+    found = (
+        Margin(
+            subject=SUBJECTS[stage.stage],
+            measure=category,
+            score=each.score,
+            threshold=each.threshold,
+            effect="no threshold: blocked when the model flags it" if each.threshold is None else "blocked",
+        )
         for stage in snapshot.stages
         if stage.stage in SUBJECTS
-        for category, score in stage.highest.items()
-    ]
-    return tuple(sorted(found, key=_distance))
+        for category, each in stage.highest.items()
+    )
+    return tuple(
+        sorted(found, key=lambda each: (each.threshold is None, (each.threshold or 0.0) - each.score))
+    )
 
 
 def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) -> tuple[Margin, ...]:
@@ -92,55 +100,31 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
 
     ``settings`` is that version's ``assessment_policy``; None when it is no longer stored.
     """
-    assessment, policy = snapshot.assessment, read_policy(settings)
+    assessment = snapshot.assessment
+    try:
+        policy = None if settings is None else parse_policy(dict(settings))
+    except PolicyRejected:  # of another release
+        return ()
     if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
         return ()
     match policy:
         case CalibratedPolicy():
-            return tuple(_calibrated(assessment, snapshot, policy))
+            margins = _calibrated(assessment, snapshot, policy)
         case GuardrailPolicy():
-            return tuple(_guardrail(assessment, policy))
+            margins = _guardrail(assessment, policy)
         case FailsafePolicy():
-            return tuple(_failsafe(assessment, policy))
+            margins = _failsafe(assessment, policy)
         case ValidatorsPolicy():
-            return tuple(_validators(assessment, policy))
+            margins = _validators(assessment, policy)
         case SafetyPolicy():
-            return tuple(_safety(assessment, snapshot, policy))
-
-
-def read_policy(settings: Mapping[str, Json] | None) -> Policy | None:
-    """A stored policy, or None when this release cannot read it."""
-    if settings is None:
-        return None
-    try:
-        return parse_policy(dict(settings))
-    except PolicyRejected:
-        return None
-
-
-def _moderation(subject: str, category: str, found: CategoryScore) -> Margin:
-    set_by_account = found.threshold is not None
-    return Margin(
-        subject=subject,
-        measure=category,
-        score=found.score,
-        threshold=found.threshold,
-        effect="blocked" if set_by_account else "no threshold: blocked when the model flags it",
-    )
-
-
-def _distance(margin: Margin) -> tuple[bool, float]:
-    return (
-        margin.threshold is None,
-        -margin.score if margin.threshold is None else margin.threshold - margin.score,
-    )
+            margins = _safety(assessment, snapshot, policy)
+    return tuple(margins)
 
 
 def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:
     """The comparison that sent a draft, or the one that stopped it; None when no comparison decided.
 
-    A stopped draft is compared with the lowest threshold of its measure: between two thresholds it is judged
-    again.
+    A stopped draft is compared with the lowest threshold of its measure: between two, a judge decides.
     """
     of_draft = [each for each in found if each.subject == "draft"]
     if sent:

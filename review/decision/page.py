@@ -19,7 +19,7 @@ from review.content_covers import cover_reason
 from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.visit_query import parse_visit_query
 from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
@@ -46,19 +46,21 @@ class ListPosition:
     older: UUID | None = None
 
 
-async def show_decision(visit: Visit) -> Response:
-    """A decision, its texts covered where the person wants that."""
-    return await _decision_page(visit, LoggedAction.READ)
+async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) -> Response:
+    """A decision, its texts covered where the person chose that and does not reveal them."""
+    values = await load_page(visit, action)
+    content_only = visit.partial and visit.form.get("part") == "content"
+    return visit.render("decision/_content.html" if content_only else "decision/page.html", **values)
 
 
 async def reveal_texts(visit: Visit) -> Response:
-    """The decision with its texts shown; htmx gets the part it asked for."""
+    """The decision with its texts shown; htmx gets the part that it requests."""
     if visit.partial and visit.form.get("part") == "line":
         async with visit.store.reading() as connection:
             row = await _load_row(visit, connection)
         await visit.log(LoggedAction.REVEAL, user_id=row["user_id"], decision_id=row["id"])
         return visit.render("decision/line.html", text=row["message_text"])
-    return await _decision_page(visit, LoggedAction.REVEAL)
+    return await show_decision(visit, LoggedAction.REVEAL)
 
 
 async def show_similar(visit: Visit) -> Response:
@@ -99,13 +101,6 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
     record = replace(record, revealed=action is LoggedAction.REVEAL)
     return {"record": record, "panel": panel, "view": build_view(record), "position": position}
-
-
-async def _decision_page(visit: Visit, action: LoggedAction) -> Response:
-    values = await load_page(visit, action)
-    if visit.partial and visit.form.get("part") == "content":
-        return visit.render("decision/_content.html", **values)
-    return visit.render("decision/page.html", **values)
 
 
 async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:
@@ -154,30 +149,23 @@ async def _load_record(
 
 
 async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
-    """The next decisions by the filters of the list that the person came from."""
-    wanted = _parsed_list(visit)
-    if wanted is None:
+    """The next decisions by the filters of the list that the person came from, if these are valid."""
+    if (came_from := list_query(visit)) is None:
         return ListPosition()
-    filters = await queue_items.with_hidden_reviews(connection, wanted.filters, visit.person.person_id)
+    try:
+        pairs = parse_qsl(came_from, max_num_fields=50)
+    except ValueError:
+        return ListPosition()
+    query = parse_visit_query(visit, pairs)
+    if query.problems:
+        return ListPosition()
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
     return ListPosition(
-        query=wanted.query(),
-        link_query=urlencode({"from": wanted.query()}),
+        query=query.encoded(),
+        link_query=urlencode({"from": query.encoded()}),
         newer=await decision_list.newer_decision(connection, filters, row),
         older=await decision_list.older_decision(connection, filters, row),
     )
-
-
-def _parsed_list(visit: Visit) -> ListQuery | None:
-    """The list's filters, limited to what the person may see; None without valid ones."""
-    if (query := list_query(visit)) is None:
-        return None
-    try:
-        pairs = parse_qsl(query, max_num_fields=50)
-    except ValueError:
-        return None
-    asker = ParseContext(now=visit.now, login=visit.person.login)
-    wanted = parse_query(pairs, asker, visit.accounts(Right.VIEW))
-    return None if wanted.problems else wanted
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

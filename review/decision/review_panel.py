@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from db.identifiers import uuid_at
 from db.review_store import AsyncConnection
-from db.reviews import (
-    exchanges,
-    golden_answers,
-    queue_items,
-    queues,
-)
-from db.reviews import (
-    rulings as reviews,
-)
+from db.reviews import exchanges, golden_answers, queue_items, queues, rulings
 from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
 from db.reviews.queue_items import HeldItem
@@ -48,17 +40,14 @@ class ReviewPanel:
     """Everything the partial ``decision/_review_panel.html`` shows.
 
     Attributes:
-        may_review: whether the person may review on this account.
         seen: what the form sends back, so that a stale submit is noticed.
-        hidden: reviews of others are not shown until the person has answered.
         reviews: oldest first; empty while hidden.
-        mine: the person's own standing review.
+        own_review: the person's own standing review.
         held: the queue item that the person's review answers.
         holders: other people who hold the decision in a queue.
-        place: location of the exchange; while hidden, where the decision left it.
-        offers: remedies by ruling, the proposed one first.
+        place: location of the exchange; while reviews are hidden, where the decision left it.
         known: the known answer, for leads and for who has answered it, with ``answered``.
-        undo: the person's newest review while it can be taken back, of this decision or of another.
+        undo: the person's newest review while it can be undone, of this decision or of another.
         hand_queues: where a lead may put the decision.
         came_from: query of the list to go back to; every form here carries it.
         finished: the queue without further items for the person after their answer; empty for none.
@@ -66,29 +55,24 @@ class ReviewPanel:
         problem: why the draft was not stored.
     """
 
-    decision_id: UUID
-    user_id: str
-    decision: DecisionKind
+    subject: ReviewSubject
     may_review: bool
     may_lead: bool
     state: str
     seen: str
-    hidden: bool
     reviews: tuple[Review, ...]
-    mine: Review | None
+    own_review: Review | None
     held: HeldItem | None
     holders: tuple[dict[str, Any], ...]
     place: Exchange
-    offers: Mapping[Ruling, tuple[Remedy, ...]]
     known: KnownAnswer | None
     answered: Review | None
     undo: Review | None
-    undo_left_s: int
     now: datetime
-    hand_queues: tuple[Queue, ...] = ()
-    came_from: str | None = None
-    finished: str = ""
-    undone: UUID | None = None
+    hand_queues: tuple[Queue, ...]
+    came_from: str | None
+    finished: str
+    undone: UUID | None
     draft: ReviewDraft = field(default_factory=ReviewDraft)
     problem: str = ""
 
@@ -98,14 +82,26 @@ class ReviewPanel:
     note_chars: int = NOTE_CHARS
 
     @property
-    def corrections(self) -> tuple[DecisionKind, ...]:
-        """The decisions that a reviewer can name as right instead."""
-        return tuple(each for each in DecisionKind if each is not self.decision)
+    def hidden(self) -> bool:
+        """Whether reviews are hidden until the person has answered: for items of any kind.
+
+        If it were for some kinds only, it would reveal the golden items.
+        """
+        return self.held is not None
 
     @property
-    def remedies(self) -> Mapping[Remedy, str]:
-        """Every offered remedy, with the ruling it belongs to."""
-        return {remedy: ruling for ruling, offered in self.offers.items() for remedy in offered}
+    def corrections(self) -> tuple[DecisionKind, ...]:
+        """The decisions that a reviewer can name as right instead."""
+        return tuple(each for each in DecisionKind if each is not self.subject.decision)
+
+    @property
+    def remedies(self) -> Mapping[Remedy, Ruling]:
+        """Every offered remedy with the ruling it belongs to, the proposed one of a ruling first."""
+        return {
+            remedy: ruling
+            for ruling in RULINGS
+            for remedy in exchanges.offered_remedies(self.subject, ruling, self.place)
+        }
 
 
 def list_query(visit: Visit) -> str | None:
@@ -116,74 +112,66 @@ def list_query(visit: Visit) -> str | None:
 
 async def load_review_panel(visit: Visit, connection: AsyncConnection, subject: ReviewSubject) -> ReviewPanel:
     """What the review panel shows of a decision that this person may see."""
-    place = await exchanges.load_exchange(connection, subject, visit.now)
-    said = await reviews.list_reviews(connection, subject.id)
     person_id = visit.person.person_id
-    facts = {
-        "seen": str(await reviews.last_seen_review(connection, subject.id) or ""),
-        "held": await queue_items.held_item(connection, subject.id, person_id),
-        "holders": await queue_items.list_holders(connection, subject.id, visit.now),
-        "undo": await reviews.undoable_review(connection, person_id, visit.now),
-        "known": await golden_answers.known_answer(connection, subject.id),
-        "finished": await _finished(visit, connection),
-    }
-    opened = await queues.list_open_queues(connection) if visit.may(Right.LEAD, subject.user_id) else ()
-    made = tuple(each for each in opened if each.is_for((subject.user_id,)))
-    return _panel(visit, subject, place, said, facts | {"hand_queues": made})
+    reviewer = Reviewer(person_id=person_id, login=visit.person.login)
+    may_lead = visit.may(Right.LEAD, subject.user_id)
+    reviews = await rulings.list_reviews(connection, subject.id)
+    own = [each for each in rulings.standing_reviews(reviews) if each.is_by(reviewer)]
+    answered = next((each for each in reviews if each.source == "golden" and each.is_by(reviewer)), None)
+    known = await golden_answers.known_answer(connection, subject.id) if answered or may_lead else None
+    holders = await queue_items.list_holders(connection, subject.id, visit.now)
+    panel = ReviewPanel(
+        subject=subject,
+        may_review=visit.may(Right.REVIEW, subject.user_id),
+        may_lead=may_lead,
+        state=rulings.review_state(reviews),
+        seen=str(await rulings.last_seen_review(connection, subject.id) or ""),
+        reviews=tuple(each for each in reviews if each.source != "golden" or each.is_by(reviewer)),
+        own_review=own[0] if own else None,
+        held=await queue_items.held_item(connection, subject.id, person_id),
+        holders=tuple(each for each in holders if each["claimed_by"] != person_id),
+        place=await exchanges.load_exchange(connection, subject, visit.now),
+        known=known,
+        answered=answered,
+        undo=await rulings.undoable_review(connection, person_id, visit.now),
+        now=visit.now,
+        hand_queues=await _list_hand_queues(connection, subject.user_id) if may_lead else (),
+        came_from=list_query(visit),
+        finished=await _finished_queue(visit, connection),
+        undone=query_id(visit, "undone"),
+    )
+    return _without_reviews(panel) if panel.hidden else panel
 
 
-async def _finished(visit: Visit, connection: AsyncConnection) -> str:
-    """The name of the queue that the address says is finished, as far as the person may know of it."""
-    queue_id = _identifier(visit, "finished")
+def _without_reviews(panel: ReviewPanel) -> ReviewPanel:
+    """The panel for a blind reading; the newest review's id would reveal that there is one."""
+    return replace(
+        panel,
+        state="open",
+        seen=str(uuid_at(panel.now)),
+        reviews=(),
+        own_review=None,
+        place=exchanges.exchange_as_decided(panel.subject, panel.place),
+        known=None,
+    )
+
+
+async def _list_hand_queues(connection: AsyncConnection, user_id: str) -> tuple[Queue, ...]:
+    opened = await queues.list_open_queues(connection)
+    return tuple(each for each in opened if each.kind is QueueKind.HAND and each.is_for((user_id,)))
+
+
+async def _finished_queue(visit: Visit, connection: AsyncConnection) -> str:
+    """The name of the queue that the address names as finished, if the person may know of it."""
+    queue_id = query_id(visit, "finished")
     queue = None if queue_id is None else await queues.get_queue(connection, queue_id)
-    known = queue is not None and visit.may(Right.REVIEW) and queue.is_for(visit.accounts(Right.REVIEW))
-    return queue.name if queue is not None and known else ""
+    may_know = queue is not None and visit.may(Right.REVIEW) and queue.is_for(visit.accounts(Right.REVIEW))
+    return queue.name if queue is not None and may_know else ""
 
 
-def _identifier(visit: Visit, name: str) -> UUID | None:
+def query_id(visit: Visit, name: str) -> UUID | None:
     """A UUID of the query; None when there is none."""
     try:
         return UUID(visit.request.query_params.get(name, ""))
     except ValueError:
         return None
-
-
-def _panel(
-    visit: Visit, subject: ReviewSubject, place: Exchange, said: tuple[Review, ...], facts: dict[str, Any]
-) -> ReviewPanel:
-    held, undo, me = (
-        facts["held"],
-        facts["undo"],
-        Reviewer(person_id=visit.person.person_id, login=visit.person.login),
-    )
-    hidden = held is not None  # of any kind, or it would reveal the golden ones
-    place = exchanges.exchange_as_decided(subject, place) if hidden else place
-    answered = next((each for each in said if each.source == "golden" and each.is_by(me)), None)
-    may_lead = visit.may(Right.LEAD, subject.user_id)
-    mine = next((each for each in reviews.standing_reviews(said) if each.is_by(me)), None)
-    others = [each for each in facts["holders"] if each["claimed_by"] != visit.person.person_id]
-    return ReviewPanel(
-        decision_id=subject.id,
-        user_id=subject.user_id,
-        decision=subject.decision,
-        may_review=visit.may(Right.REVIEW, subject.user_id),
-        may_lead=may_lead,
-        state="open" if hidden else reviews.review_state(said),
-        seen=str(uuid_at(visit.now)) if hidden else facts["seen"],  # the newest review's id would reveal it
-        hidden=hidden,
-        reviews=() if hidden else tuple(each for each in said if each.source != "golden" or each.is_by(me)),
-        mine=None if hidden else mine,
-        held=held,
-        holders=tuple(others),
-        place=place,
-        offers={each: exchanges.offered_remedies(subject, each, place) for each in RULINGS},
-        known=facts["known"] if not hidden and (answered or may_lead) else None,
-        answered=answered,
-        undo=undo,
-        undo_left_s=undo.undo_left_s(visit.now) if undo else 0,
-        now=visit.now,
-        hand_queues=tuple(each for each in facts["hand_queues"] if each.kind is QueueKind.HAND),
-        came_from=list_query(visit),
-        finished=facts["finished"],
-        undone=_identifier(visit, "undone"),
-    )

@@ -20,9 +20,9 @@ from db.audit.decision_context import (
 )
 from db.audit.settings_snapshot import SettingsSnapshot
 from review.content_covers import cover_reason
-from review.decision import highlights, margins
+from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain, notices
-from review.decision.highlights import MatchLine
+from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
 from review.decision.margins import Margin
 from review.wording import value_wording
 from worker.model import Json
@@ -42,7 +42,7 @@ class DecisionRecord:
         covered_categories: the person wants texts of these covered.
         may_read_sealed: the person may read the lines in quarantine.
         hidden_decisions: decisions whose reviews the person must not see yet.
-        revealed: the person asked to see covered texts.
+        revealed: the person requested the covered texts.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
 
@@ -86,33 +86,39 @@ class ConversationLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTexts:
+    """The texts of the exchange.
+
+    Attributes:
+        message: the message with its highlights; all of it when ``complete``.
+        draft: the stopped draft with its highlights; None when there is none to show.
+        other_sealed: sealed lines that are neither ``message`` nor ``draft``.
+    """
+
+    message: Markup
+    complete: bool
+    draft: Markup | None
+    matches: tuple[MatchLine, ...]
+    other_sealed: tuple[ExchangeLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionView:
-    """What the templates show; with a ``cover`` it holds no text of the exchange.
+    """What the templates show in addition to the record.
 
     Attributes:
         cover: why the texts are covered; empty when they are shown.
-        message: the message with its highlights; all of it when ``complete``.
-        draft: the stopped draft with its highlights; None when there is none to show.
+        texts: None while they are covered.
         not_in_history: the stored history holds nothing of this exchange.
-        other_sealed: sealed lines that are neither ``message`` nor ``draft``.
         waited_ms: before its turn.
         worked_ms: all stages together.
     """
 
-    row: DecisionRow
-    snapshot: Snapshot
     cover: tuple[str, ...]
     sentence: str
     notices: tuple[str, ...]
-    message: Markup
-    complete: bool
-    draft: Markup | None
-    sealed: Sealed
-    retractions: tuple[RetractionRecord, ...]
-    blind: bool
+    texts: ShownTexts | None
     not_in_history: bool
-    other_sealed: tuple[ExchangeLine, ...]
-    matches: tuple[MatchLine, ...]
     before: tuple[ConversationLine, ...]
     after: tuple[ConversationLine, ...]
     stages: tuple[TraceLine, ...]
@@ -144,27 +150,21 @@ def build_view(record: DecisionRecord) -> DecisionView:
     """The view of a record, without texts where they are covered."""
     row, snapshot = record.row, record.snapshot
     cover = () if record.revealed else cover_reason(record.covered_categories, row, snapshot)
-    text, complete = _message(record)
-    draft = None if cover else _draft(record)
     worked_ms = sum(stage.duration_ms for stage in snapshot.stages)
-    facts = _facts(record, hides_rule=bool(cover))
-    return DecisionView(
+    settings = record.settings.used
+    facts = ExplanationFacts(
         row=row,
         snapshot=snapshot,
+        settings=settings,
+        margins=margins.assessment_margins(snapshot, settings.assessment_policy if settings else None),
+        hides_rule=bool(cover),
+    )
+    return DecisionView(
         cover=cover,
         sentence=explain(facts),
         notices=notices(facts),
-        message=Markup("") if cover else _highlighted(text, snapshot, reply=False),
-        complete=complete,
-        draft=None if draft is None else _highlighted(draft, snapshot, reply=True),
-        sealed=replace(record.sealed, lines=()),
-        retractions=record.retractions,
-        blind=record.blind,
+        texts=None if cover else _shown_texts(record),
         not_in_history=not record.conversation.lines.get(row["id"]),
-        other_sealed=()
-        if cover
-        else tuple(line for line in record.sealed.lines if line.text not in {text, draft}),
-        matches=() if cover else tuple(highlights.match_lines(snapshot, text, draft or "")),
         before=tuple(_neighbour(record, each) for each in record.conversation.before),
         after=tuple(_neighbour(record, each) for each in record.conversation.after),
         stages=tuple(_stages(snapshot.stages, worked_ms or 1.0)),
@@ -175,16 +175,15 @@ def build_view(record: DecisionRecord) -> DecisionView:
     )
 
 
-def _facts(record: DecisionRecord, *, hides_rule: bool) -> ExplanationFacts:
-    used = record.settings.used
-    return ExplanationFacts(
-        row=record.row,
-        snapshot=record.snapshot,
-        failure=used.moderation_failure if used else None,
-        hold_max_s=used.hold_max_s if used else None,
-        reply_max_age_s=used.reply_max_age_s if used else None,
-        margins=margins.assessment_margins(record.snapshot, used.assessment_policy if used else None),
-        hides_rule=hides_rule,
+def _shown_texts(record: DecisionRecord) -> ShownTexts:
+    snapshot, draft = record.snapshot, _draft(record)
+    message, complete = _message(record)
+    return ShownTexts(
+        message=highlighted_html(message, finding_spans(snapshot, reply=False)),
+        complete=complete,
+        draft=None if draft is None else highlighted_html(draft, finding_spans(snapshot, reply=True)),
+        matches=tuple(match_lines(snapshot, message, draft or "")),
+        other_sealed=tuple(line for line in record.sealed.lines if line.text not in {message, draft}),
     )
 
 
@@ -204,16 +203,11 @@ def _draft(record: DecisionRecord) -> str | None:
     return next((line.text for line in reversed(record.sealed.lines) if line.role == "assistant"), None)
 
 
-def _highlighted(text: str, snapshot: Snapshot, *, reply: bool) -> Markup:
-    return highlights.highlighted_html(text, highlights.finding_spans(snapshot, reply=reply))
-
-
 def _neighbour(record: DecisionRecord, row: DecisionRow) -> ConversationLine:
     cover = () if record.revealed else cover_reason(record.covered_categories, row)
-    known = row["id"] not in record.hidden_decisions
-    return ConversationLine(
-        row=row, cover=cover, not_in_history=known and not record.conversation.lines.get(row["id"])
-    )
+    may_know = row["id"] not in record.hidden_decisions
+    not_in_history = may_know and not record.conversation.lines.get(row["id"])
+    return ConversationLine(row=row, cover=cover, not_in_history=not_in_history)
 
 
 def _stages(stages: tuple[SnapshotStage, ...], total_ms: float) -> Iterator[TraceLine]:

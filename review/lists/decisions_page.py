@@ -2,73 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
 from db.audit.cursor import OLDEST, CursorRejected
-from db.audit.decision_list import DecisionCount, DecisionPage
-from db.audit.saved_views import SavedView
+from db.audit.decision_list import DecisionCount
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
 from review.http.visit import Refused, Visit
-from review.lists import shared_views
 from review.lists.filter_fields import FIELDS
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.filters import ListQuery
+from review.lists.views_page import load_visible_views
+from review.lists.visit_query import parse_url_query
 from review.reason_labels import NAMES
 
 ROWS: Final = 50
-NOT_FILTERS: Final = frozenset({"cursor", "live"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListExtras:
-    """What a list shows in addition to its rows."""
-
-    page: DecisionPage
-    count: DecisionCount
-    standings: Mapping[UUID, str]
-    covers: Mapping[UUID, tuple[str, ...]]
-    views: tuple[SavedView, ...]
 
 
 async def list_decisions(visit: Visit) -> Response:
-    """A page of decisions."""
-    wanted = parse_list_query(visit)
-    if wanted.problems:
-        return _form_again(visit, wanted)
+    """A page of decisions; with unusable filters, the form with the problems and the usable filters."""
+    query = parse_url_query(visit, other_parameters=("cursor", "live"))
+    form: dict[str, Any] = {
+        "list_query": query,
+        "fields": FIELDS,
+        "reasons": NAMES,
+        "may_export": visit.may(Right.EXPORT),
+        "OLDEST": OLDEST,
+    }
+    if query.problems:
+        return visit.render("decisions_form_again.html", status=400, **form)
     parameters = visit.request.query_params
     live = parameters.get("live") == "1"
-    shown = await _shown(visit, wanted, None if live else parameters.get("cursor") or None)
-    if not live or visit.site.followed.due(visit.person.person_id, wanted.query(), visit.now):
-        action = LoggedAction.SEARCH if wanted.filters.text is not None else LoggedAction.LIST
-        detail = {"query": wanted.query(), "rows": len(shown.page.rows), "live": live}
-        await visit.log(action, user_id=wanted.filters.about(), detail=detail)
-    return visit.render(
-        "decisions.html",
-        shown=shown,
-        live=live,
-        **_form(visit, wanted),
-    )
+    values = await _load_values(visit, query, None if live else parameters.get("cursor") or None)
+    if not live or visit.site.followed.due(visit.person.person_id, query.encoded(), visit.now):
+        action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
+        detail = {"query": query.encoded(), "rows": len(values["page"].rows), "live": live}
+        await visit.log(action, user_id=query.filters.about(), detail=detail)
+    return visit.render("decisions.html", live=live, **form, **values)
 
 
-def parse_list_query(visit: Visit) -> ListQuery:
-    """The filters of this request, limited to the accounts that the person may see."""
-    pairs = [pair for pair in visit.request.query_params.multi_items() if pair[0] not in NOT_FILTERS]
-    return parse_query(
-        pairs, ParseContext(now=visit.now, login=visit.person.login), visit.accounts(Right.VIEW)
-    )
-
-
-async def _shown(visit: Visit, wanted: ListQuery, cursor: str | None) -> ListExtras:
+async def _load_values(visit: Visit, query: ListQuery, cursor: str | None) -> dict[str, Any]:
+    """A page of the list with what its template shows of each decision."""
     async with visit.store.reading() as connection:
-        filters = await queue_items.with_hidden_reviews(connection, wanted.filters, visit.person.person_id)
+        filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
         try:
             page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=cursor)
         except CursorRejected as error:
@@ -79,26 +59,11 @@ async def _shown(visit: Visit, wanted: ListQuery, cursor: str | None) -> ListExt
         else:
             count = await decision_list.count_decisions(connection, filters)
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        standings = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
-        hot = await decision_list.high_scores(connection, page.rows) if visit.person.covered else {}
-        kept = () if visit.partial else await shared_views.visible_views(visit, connection)
+        review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
+        scores = await decision_list.high_scores(connection, page.rows) if visit.person.covered else {}
+        views = () if visit.partial else await load_visible_views(visit, connection)
     covers = {
-        row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": hot.get(row["id"])})
+        row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
         for row in page.rows
     }
-    return ListExtras(page=page, count=count, standings=standings, covers=covers, views=kept)
-
-
-def _form_again(visit: Visit, wanted: ListQuery) -> Response:
-    """The form with its problems; the valid filters stay."""
-    return visit.render("decisions_form_again.html", status=400, **_form(visit, wanted))
-
-
-def _form(visit: Visit, wanted: ListQuery) -> dict[str, Any]:
-    return {
-        "asked": wanted,
-        "fields": FIELDS,
-        "reasons": NAMES,
-        "may_export": visit.may(Right.EXPORT),
-        "OLDEST": OLDEST,
-    }
+    return {"page": page, "count": count, "review_states": review_states, "covers": covers, "views": views}

@@ -21,6 +21,14 @@ RAW: Final = -zlib.MAX_WBITS
 LEVEL: Final = 5
 
 
+class ExportRefused(Exception):
+    """The person cannot have this export; the text gives the reason."""
+
+
+class ExportOutdated(ExportRefused):
+    """An earlier release wrote the file, in another format."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """How far a file is written.
@@ -42,12 +50,16 @@ class Written:
         """The value of a job's stored position.
 
         Raises:
-            ValueError: the position has the format of an earlier release.
+            ExportOutdated: the position has the format of an earlier release.
         """
         if position is None:
             return cls()
-        parts, checksum, size_bytes, cursor = position.split(":", 3)
-        return cls(parts=int(parts), checksum=int(checksum), size_bytes=int(size_bytes), cursor=cursor)
+        *numbers, cursor = position.split(":", 3)
+        try:
+            parts, checksum, size_bytes = map(int, numbers)
+        except ValueError as error:
+            raise ExportOutdated("An earlier release wrote this export. Request a new export.") from error
+        return cls(parts=parts, checksum=checksum, size_bytes=size_bytes, cursor=cursor)
 
     def __str__(self) -> str:
         """The position as a job stores it."""

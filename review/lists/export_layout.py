@@ -67,17 +67,14 @@ class Layout:
 
     def lines(self, rows: Iterable[Mapping[str, Any]]) -> str:
         """Decisions, one a line; a cell of a CSV may contain line breaks."""
-        whole = [self._whole(row) for row in rows]
+        linked = ({**row, "permalink": f"{self.site}/decisions/{row['id']}"} for row in rows)
+        chosen = ({name: row[name] for name in self._columns()} for row in linked)
         if self.form is Form.NDJSON:
-            return "".join(orjson.dumps(row).decode() + "\n" for row in whole)
-        return _csv([safe_cell(row[name]) for name in self._columns()] for row in whole)
+            return "".join(orjson.dumps(row).decode() + "\n" for row in chosen)
+        return _csv(map(safe_cell, row.values()) for row in chosen)
 
     def _columns(self) -> tuple[str, ...]:
         return COLUMNS if self.site else COLUMNS[:-1]
-
-    def _whole(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        linked = {**row, "permalink": f"{self.site}/decisions/{row['id']}"}
-        return {name: linked[name] for name in self._columns()}
 
 
 def safe_cell(value: object) -> str:

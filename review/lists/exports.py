@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from db import jobs
 from db.audit import decision_list, export_rows
@@ -18,27 +16,19 @@ from db.reviews import queue_items
 from review.access import Right, accounts_with
 from review.http.visit import Site
 from review.lists import export_file
-from review.lists.export_file import GZIP_HEAD, Written
+from review.lists.export_file import GZIP_HEAD, ExportRefused, Written
 from review.lists.export_layout import Form, Layout
-from review.lists.filters import ParseContext, parse_query
+from review.lists.filters import ParseContext, parse_stored_query
 
 ROWS: Final = 2000
 """Decisions of one piece: about a megabyte in memory."""
-
-
-class ExportRefused(Exception):
-    """The person may no longer have this export."""
-
-
-class ExportOutdated(ExportRefused):
-    """An earlier release wrote the file, in another format."""
 
 
 class ExportGone(Exception):
     """The file was deleted during its download."""
 
 
-def export_order(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
+def job_params(query: str, layout: Layout, accounts: Sequence[str] | None) -> dict[str, Any]:
     """The parameters of a job, as JSON; ``accounts`` are those whose decisions it may have, None: all."""
     return {
         "query": query,
@@ -72,14 +62,10 @@ async def write_step(_site: Site, connection: AsyncConnection, job: Job, person:
     """Write the next piece."""
     check_right(job, person)
     accounts = None if job.params["accounts"] is None else tuple(job.params["accounts"])
-    wanted = parse_query(
-        parse_qsl(job.params["query"]), ParseContext(now=job.created_at, login=person.login), accounts
-    )
-    until = min(wanted.filters.until or job.created_at, job.created_at)  # later decisions are not in it
-    before = _written(job)
-    filters = await queue_items.with_hidden_reviews(
-        connection, replace(wanted.filters, until=until), person.person_id
-    )
+    context = ParseContext(now=job.created_at, login=person.login)
+    query = parse_stored_query(job.params["query"], context, accounts)
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
+    before = Written.read(job.position)
     page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=before.cursor or None)
     hidden = await queue_items.hidden_decisions(connection, person.person_id)
     rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)
@@ -97,7 +83,7 @@ async def length(store: Store, job: Job, *, packed: bool) -> int:
     Raises:
         ExportOutdated: an earlier release wrote the file.
     """
-    written = _written(job)
+    written = Written.read(job.position)
     if not packed:
         return written.size_bytes
     async with store.reading() as connection:
@@ -110,7 +96,7 @@ async def read_pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[
     Raises:
         ExportGone: it was deleted meanwhile; breaking off is how a browser learns that the file is not whole.
     """
-    written = _written(job)
+    written = Written.read(job.position)
     if packed:
         yield GZIP_HEAD
     for number in range(1, written.parts + 1):
@@ -121,13 +107,6 @@ async def read_pieces(store: Store, job: Job, *, packed: bool) -> AsyncIterator[
         yield data if packed else await asyncio.to_thread(export_file.unpacked, data)
     if packed:
         yield written.gzip_end
-
-
-def _written(job: Job) -> Written:
-    try:
-        return Written.read(job.position)
-    except ValueError as error:
-        raise ExportOutdated("An earlier release wrote this export. Ask for the export again.") from error
 
 
 def _text(layout: Layout, rows: Sequence[SearchRow], *, first: bool) -> bytes:

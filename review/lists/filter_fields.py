@@ -101,7 +101,7 @@ FIELDS: Final = (
         "version",
         "Version",
         "This version of the account's settings; needs the filter account.",
-        filter_parsers.whole,
+        filter_parsers.whole_number,
         target="rules_version",
     ),
     _choice("tier", "Confidence tier", "This tier of the assessment.", *Tier),

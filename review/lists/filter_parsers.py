@@ -40,15 +40,15 @@ def text_of(text: str, _: ParseContext) -> str:
     return text
 
 
-def since(text: str, asker: ParseContext) -> datetime | None:
+def since(text: str, context: ParseContext) -> datetime | None:
     """Where a range begins; None for ``all``."""
-    return None if text == EVER else time_of(text, asker)
+    return None if text == EVER else time_of(text, context)
 
 
-def time_of(text: str, asker: ParseContext) -> datetime:
+def time_of(text: str, context: ParseContext) -> datetime:
     """A time or an age."""
     try:
-        return moment(text, asker.now)
+        return moment(text, context.now)
     except ValueError as error:
         raise BadValue("a time such as 2026-11-21T10:00, or an age such as 24h or 7d") from error
 
@@ -88,7 +88,7 @@ def share(text: str, _: ParseContext) -> float:
     return number
 
 
-def whole(text: str, _: ParseContext) -> int:
+def whole_number(text: str, _: ParseContext) -> int:
     """A whole number."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise BadValue("a whole number")
@@ -112,6 +112,6 @@ def stage_outcome(text: str, _: ParseContext) -> str:
     return f"{stage}:{outcome}"
 
 
-def assignee(text: str, asker: ParseContext) -> str:
+def assignee(text: str, context: ParseContext) -> str:
     """A login; ``me`` is the login of the person."""
-    return asker.login if text == "me" and asker.login else text
+    return context.login if text == "me" and context.login else text

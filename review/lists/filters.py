@@ -1,19 +1,19 @@
-"""Filters of the audit as a URL carries them: reading a query, its problems, and writing it again."""
+"""Filters of the audit as a URL carries them: reading a query, its problems, and writing a query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from db.audit.filters import Filters
 from review import reason_labels
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filter_parsers import BadValue, ParseContext
 
-__all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query"]
+__all__ = ["DEFAULT_AGE", "FilterProblem", "ListQuery", "ParseContext", "parse_query", "parse_stored_query"]
 
 LONGEST: Final = 500
 """Characters of one filter: as much of a message as is stored."""
@@ -21,6 +21,7 @@ LONGEST_LIST: Final = 1000
 """Characters of a list; all reason codes together have 520."""
 SHOWN: Final = 60
 """Characters of a wrong value that a message repeats."""
+FIELDS_BY_NAME: Final = {field.name: field for field in FIELDS}
 DEFAULT_AGE: Final = timedelta(hours=24)
 
 
@@ -32,6 +33,9 @@ class FilterProblem:
     title: str
     expected: str
     got: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: expected {self.expected}; got {self.got}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,31 +62,31 @@ class ListQuery:
         """The reason codes and groups of the query."""
         return reason_labels.parse_names(self.values["reason"]) if "reason" in self.values else ()
 
-    def query(self, **changes: str | None) -> str:
+    def encoded(self, **changes: str | None) -> str:
         """The valid values as a URL's query with these changes, in fixed order; None removes a value."""
-        wanted = {**self.values, **changes}
-        names = sorted(wanted, key=lambda name: _PLACE.get(name, len(_PLACE)))
-        return urlencode([(name, value) for name in names if (value := wanted[name])])
+        values = {**self.values, **changes}
+        names = dict.fromkeys((*FIELDS_BY_NAME, *values))
+        return urlencode([(name, value) for name in names if (value := values.get(name))])
 
 
 def parse_query(
-    pairs: Iterable[tuple[str, str]], asker: ParseContext, accounts: tuple[str, ...] | None
+    pairs: Iterable[tuple[str, str]], context: ParseContext, accounts: tuple[str, ...] | None
 ) -> ListQuery:
     """The filters in a URL's query; without ``since``, of the last 24 hours.
 
     Args:
         pairs: names and values of the query; an empty value means any.
-        asker: the login of the person, and the time.
+        context: the login of the person, and the time.
         accounts: the accounts that the person may see; None: every account.
     """
     given, problems = _single([(name, value.strip()) for name, value in pairs])
-    parsed: dict[str, Any] = {"since": asker.now - DEFAULT_AGE}
+    parsed: dict[str, Any] = {"since": context.now - DEFAULT_AGE}
     values: dict[str, str] = {}
     for field in FIELDS:
         if not (text := given.get(field.name, "")):
             continue
         try:
-            parsed[field.target] = _checked(text, field, asker)
+            parsed[field.target] = _checked(text, field, context)
             values[field.name] = text
         except BadValue as bad:
             problems.append(_problem(field, str(bad), bad.got or text))
@@ -90,52 +94,55 @@ def parse_query(
     return ListQuery(filters=Filters(**parsed, accounts=accounts), values=values, problems=tuple(problems))
 
 
+def parse_stored_query(query: str, context: ParseContext, accounts: tuple[str, ...] | None) -> ListQuery:
+    """The filters that a job stored at ``context.now``; decisions made later do not match."""
+    found = parse_query(parse_qsl(query), context, accounts)
+    until = min(found.filters.until or context.now, context.now)
+    return replace(found, filters=replace(found.filters, until=until))
+
+
 def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterProblem]]:
     given: dict[str, str] = {}
     problems = []
-    known = {field.name: field for field in FIELDS}
     for name, value in pairs:
-        if name not in known:
-            names = ", ".join(known)
+        if name not in FIELDS_BY_NAME:
+            expected = f"one of {', '.join(FIELDS_BY_NAME)}"
             problems.append(
-                FilterProblem(
-                    field=name[:SHOWN], title="Unknown filter", expected=f"one of {names}", got=_short(name)
-                )
+                FilterProblem(field=name[:SHOWN], title="Unknown filter", expected=expected, got=_short(name))
             )
-        elif known[name].several:
+        elif FIELDS_BY_NAME[name].several:
             given[name] = ",".join(filter(None, (given.get(name), value)))
         elif name in given and given[name] != value:
-            problems.append(_problem(known[name], "one value", f"{given[name]} and {value}"))
+            problems.append(_problem(FIELDS_BY_NAME[name], "one value", f"{given[name]} and {value}"))
         else:
             given[name] = value
     return given, problems
 
 
-def _checked(text: str, field: FilterField, asker: ParseContext) -> Any:
+def _checked(text: str, field: FilterField, context: ParseContext) -> Any:
     longest = LONGEST_LIST if field.several else LONGEST
     if len(text) > longest:
         raise BadValue(f"at most {longest} characters")
     if "\0" in text:
         raise BadValue("text without a NUL character")
-    return field.parse(text, asker)
+    return field.parse(text, context)
 
 
 def _contradictions(parsed: Mapping[str, Any], values: dict[str, str]) -> list[FilterProblem]:
     """Values that do not fit together; the wrong one of each pair is removed."""
-    found = []
-    by_name = {field.name: field for field in FIELDS}
+    found: list[FilterProblem] = []
+
+    def reject(name: str, expected: str) -> None:
+        found.append(_problem(FIELDS_BY_NAME[name], expected, values.pop(name)))
+
     if "version" in values and "account" not in values:
-        expected = "the filter account as well, as each account numbers its own versions"
-        found.append(_problem(by_name["version"], expected, values.pop("version")))
+        reject("version", "the filter account as well, as each account numbers its own versions")
     since, until = parsed.get("since"), parsed.get("until")
     if "until" in values and since is not None and until is not None and until <= since:
-        found.append(
-            _problem(by_name["until"], f"a time after {since:%Y-%m-%d %H:%M} UTC", values.pop("until"))
-        )
+        reject("until", f"a time after {since:%Y-%m-%d %H:%M} UTC")
     least, most = parsed.get("least_confidence"), parsed.get("most_confidence")
     if least is not None and most is not None and most < least:
-        expected = f"at least {least:g}, where the range begins"
-        found.append(_problem(by_name["confidence_to"], expected, values.pop("confidence_to")))
+        reject("confidence_to", f"at least {least:g}, where the range begins")
     return found
 
 
@@ -146,6 +153,3 @@ def _problem(field: FilterField, expected: str, got: str) -> FilterProblem:
 def _short(text: str) -> str:
     cut = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text[:SHOWN])
     return cut if len(text) <= SHOWN else f"{cut}… ({len(text):,} characters)"
-
-
-_PLACE: Final = {field.name: place for place, field in enumerate(FIELDS)}

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response, StreamingResponse
 
 from db import access_log, jobs
-from db.access_log import LoggedAction
+from db.access_log import LogEntry, LoggedAction
 from db.audit import decision_list
 from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
+from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists import exports
-from review.lists.export_file import accepts_gzip
+from review.lists.export_file import ExportOutdated, ExportRefused, accepts_gzip
 from review.lists.export_layout import Form, Layout
-from review.lists.exports import ExportOutdated, ExportRefused
-from review.lists.filters import ParseContext, parse_query
+from review.lists.visit_query import parse_visit_query
 
 MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 MOST_WAITING: Final = 5
@@ -29,55 +30,60 @@ MOST_WAITING: Final = 5
 async def start_export(visit: Visit) -> Response:
     """Request an export of the filters in the form."""
     accounts = visit.accounts(Right.EXPORT)
-    pairs = parse_qsl(str(visit.form.get("query", "")))
-    wanted = parse_query(pairs, ParseContext(now=visit.now, login=visit.person.login), accounts)
-    if wanted.problems:
-        said = "\n".join(
-            f"{each.title}: expected {each.expected}; got {each.got}" for each in wanted.problems
-        )
-        raise Refused(400, "These filters cannot be used", said)
+    query = parse_visit_query(visit, parse_qsl(str(visit.form.get("query", ""))), Right.EXPORT)
+    if query.problems:
+        raise Refused(400, "These filters cannot be used", "\n".join(map(str, query.problems)))
     try:
         form = Form(str(visit.form.get("format", "")))
     except ValueError as error:
         raise Refused(400, "Choose a format", "Format: expected csv or ndjson.") from error
     site = str(visit.site.settings.review_url).rstrip("/")
     layout = Layout(form=form, bom=visit.form.get("bom") == "1", site=site)
-    job_id = uuid_at(visit.now)
     async with visit.store.writing() as connection:
-        theirs = await jobs.list_jobs(connection, visit.person.person_id)
-        if sum(not each.ended for each in theirs) >= MOST_WAITING:
+        own = await jobs.list_jobs(connection, visit.person.person_id)
+        if sum(not each.ended for each in own) >= MOST_WAITING:
             raise Refused(
-                429, "Enough at once", f"{MOST_WAITING} jobs of yours wait or run already. End one first."
+                429, "Too many jobs", f"{MOST_WAITING} of your jobs are waiting or running. Cancel one first."
             )
         count = await decision_list.count_decisions(
             connection,
-            await queue_items.with_hidden_reviews(connection, wanted.filters, visit.person.person_id),
+            await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id),
         )
-        params = exports.export_order(wanted.query(), layout, accounts)
-        await jobs.add_job(
-            connection,
-            job_id,
-            person_id=visit.person.person_id,
-            kind=JobKind.EXPORT,
-            params=params | {"estimated": not count.exact},
-            total=count.number,
-        )
-        detail = {"job": str(job_id), "query": wanted.query(), "format": form.value, "about": count.number}
-        entry = visit.entry(LoggedAction.EXPORT, user_id=wanted.filters.about(), detail=detail)
-        await access_log.append_entry(connection, entry)
+        params = exports.job_params(query.encoded(), layout, accounts)
+        detail = {"query": query.encoded(), "format": form.value, "about": count.number}
+        entry = visit.entry(LoggedAction.EXPORT, user_id=query.filters.about(), detail=detail)
+        params |= {"estimated": not count.exact}
+        return await add_job(visit, connection, JobKind.EXPORT, params, total=count.number, entry=entry)
+
+
+async def add_job(
+    visit: Visit,
+    connection: AsyncConnection,
+    kind: JobKind,
+    params: dict[str, Any],
+    *,
+    total: int,
+    entry: LogEntry,
+) -> Response:
+    """Add a job with its line of the access log, and redirect to its page."""
+    job_id = uuid_at(visit.now)
+    await jobs.add_job(
+        connection, job_id, person_id=visit.person.person_id, kind=kind, params=params, total=total
+    )
+    await access_log.append_entry(connection, replace(entry, detail={"job": str(job_id), **entry.detail}))
     return visit.redirect("job", job_id=job_id)
 
 
 async def list_jobs(visit: Visit) -> Response:
     """The person's jobs."""
     async with visit.store.reading() as connection:
-        theirs = await jobs.list_jobs(connection, visit.person.person_id)
-    return visit.render("jobs.html", jobs=theirs)
+        own = await jobs.list_jobs(connection, visit.person.person_id)
+    return visit.render("jobs.html", jobs=own)
 
 
 async def show_job(visit: Visit) -> Response:
     """The progress of a job."""
-    job = await _theirs(visit)
+    job = await _own_job(visit)
     async with visit.store.reading() as connection:
         size = await jobs.stored_size(connection, job.job_id) if job.ended else 0
     return visit.render("job.html", job=job, size=size)
@@ -85,7 +91,7 @@ async def show_job(visit: Visit) -> Response:
 
 async def cancel_job(visit: Visit) -> Response:
     """Cancel a job; its changes so far stay."""
-    job = await _theirs(visit)
+    job = await _own_job(visit)
     async with visit.store.writing() as connection:
         await jobs.cancel_job(connection, job.job_id)
     return visit.redirect("job", job_id=job.job_id)
@@ -93,7 +99,7 @@ async def cancel_job(visit: Visit) -> Response:
 
 async def download_export(visit: Visit) -> Response:
     """The file of an export, as a stream."""
-    job = await _theirs(visit)
+    job = await _own_job(visit)
     if job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:
         raise Refused(404, "There is no file", "The export is not finished, failed, or was cancelled.")
     packed = accepts_gzip(visit.request.headers.get("Accept-Encoding", ""))
@@ -119,12 +125,12 @@ async def download_export(visit: Visit) -> Response:
     return StreamingResponse(body, headers=headers, media_type=MEDIA[form])
 
 
-async def _theirs(visit: Visit) -> Job:
+async def _own_job(visit: Visit) -> Job:
     """The job in the page's address, when it is the person's own."""
-    nothing = Refused(404, "Not found", "There is no such job of yours; exports are deleted after a week.")
-    job_id = visit.path_id("job_id", nothing)
+    not_found = Refused(404, "Not found", "There is no such job of yours; exports are deleted after a week.")
+    job_id = visit.path_id("job_id", not_found)
     async with visit.store.reading() as connection:
         job = await jobs.get_job(connection, job_id)
     if job is None or job.person_id != visit.person.person_id:
-        raise nothing
+        raise not_found
     return job

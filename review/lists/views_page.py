@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import parse_qsl
-from uuid import UUID
+from urllib.parse import parse_qs, parse_qsl
 
 from starlette.responses import Response
 
 from db.audit import saved_views
-from db.audit.saved_views import ViewRefused
+from db.audit.saved_views import SavedView, ViewRefused
 from db.identifiers import uuid_at
+from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
-from review.lists import shared_views
 from review.lists.filter_fields import FIELDS
-from review.lists.filters import ParseContext, parse_query
+from review.lists.visit_query import parse_visit_query
 
-NOTHING: Final = Refused(404, "Not found", "There is no such view of yours.")
+NOT_FOUND: Final = Refused(404, "Not found", "There is no such view of yours.")
 
-DONE: Final = {"kept": "The view is saved.", "saved": "The view is saved.", "deleted": "The view is deleted."}
+SAVED: Final = "The view is saved."
+MESSAGES: Final = {"kept": SAVED, "saved": SAVED, "deleted": "The view is deleted."}
 """The message after an action, by the word in the address."""
 
 
 async def list_views(visit: Visit) -> Response:
     """The person's views and those shared with them."""
     async with visit.store.reading() as connection:
-        found = await shared_views.visible_views(visit, connection)
-    asker = ParseContext(now=visit.now, login=visit.person.login)
-    shown = [(view, parse_query(parse_qsl(view.query), asker, visit.accounts(Right.VIEW))) for view in found]
-    done = DONE.get(visit.request.query_params.get("done", ""), "")
-    return visit.render("views.html", views=shown, fields=FIELDS, done=done)
+        found = await load_visible_views(visit, connection)
+    views = [(view, parse_visit_query(visit, parse_qsl(view.query))) for view in found]
+    message = MESSAGES.get(visit.request.query_params.get("done", ""), "")
+    return visit.render("views.html", views=views, fields=FIELDS, message=message)
+
+
+async def load_visible_views(visit: Visit, connection: AsyncConnection) -> tuple[SavedView, ...]:
+    """The person's own views and the shared ones, without those on accounts the person may not see."""
+    found = await saved_views.list_views(connection, visit.person.person_id, visit.accounts(Right.VIEW))
+    accounts = {view.view_id: parse_qs(view.query).get("account", ()) for view in found}
+    return tuple(
+        view
+        for view in found
+        if view.mine or all(visit.may(Right.VIEW, each) for each in accounts[view.view_id])
+    )
 
 
 async def save_view(visit: Visit) -> Response:
     """Save the filters of the form under a name."""
-    pairs = parse_qsl(str(visit.form.get("query", "")))
-    wanted = parse_query(
-        pairs, ParseContext(now=visit.now, login=visit.person.login), visit.accounts(Right.VIEW)
-    )
-    if wanted.problems:
+    query = parse_visit_query(visit, parse_qsl(str(visit.form.get("query", ""))))
+    if query.problems:
         raise Refused(400, "These filters cannot be saved", "Go back to the list and save them from there.")
     async with visit.store.writing() as connection:
         try:
@@ -48,7 +55,7 @@ async def save_view(visit: Visit) -> Response:
                 uuid_at(visit.now),
                 visit.person.person_id,
                 name=str(visit.form.get("name", "")),
-                query=wanted.query(),
+                query=query.encoded(),
             )
         except ViewRefused as refused:
             raise Refused(400, "The view cannot be saved", str(refused)) from refused
@@ -57,11 +64,12 @@ async def save_view(visit: Visit) -> Response:
 
 async def change_view(visit: Visit) -> Response:
     """Rename, share or unshare a view of the person."""
+    view_id = visit.path_id("view_id", NOT_FOUND)
     name, shared = str(visit.form.get("name", "")), visit.form.get("shared") == "1"
     async with visit.store.writing() as connection:
         try:
             found = await saved_views.change_view(
-                connection, _view_id(visit), visit.person.person_id, name=name, shared=shared
+                connection, view_id, visit.person.person_id, name=name, shared=shared
             )
         except ViewRefused as refused:
             raise Refused(400, "The view cannot be renamed", str(refused)) from refused
@@ -70,16 +78,13 @@ async def change_view(visit: Visit) -> Response:
 
 async def delete_view(visit: Visit) -> Response:
     """Delete a view of the person."""
+    view_id = visit.path_id("view_id", NOT_FOUND)
     async with visit.store.writing() as connection:
-        found = await saved_views.delete_view(connection, _view_id(visit), visit.person.person_id)
+        found = await saved_views.delete_view(connection, view_id, visit.person.person_id)
     return _back(visit, "deleted", found=found)
 
 
 def _back(visit: Visit, done: str, *, found: bool) -> Response:
     if not found:
-        raise NOTHING
+        raise NOT_FOUND
     return visit.redirect("views", query=f"done={done}")
-
-
-def _view_id(visit: Visit) -> UUID:
-    return visit.path_id("view_id", NOTHING)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import parse_qsl
 from uuid import UUID
 
-from db.audit.filters import Filters
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection
 from db.reviews import bulk, queue_items
-from db.reviews.rulings import (
-    Remedy,
-    Reviewer,
-    ReviewSource,
-    Ruling,
-    RulingReason,
-)
+from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.access import Right, accounts_with
 from review.http.visit import Site
-from review.lists.filters import ListQuery, ParseContext, parse_query
+from review.lists.filters import ParseContext, parse_stored_query
 from worker.model import DecisionKind
 
 NO_DECISION: Final = UUID(int=0)
@@ -44,19 +36,6 @@ class BulkProgress:
         return f"{self.reviewed}:{self.skipped}:{self.unrestored}:{self.cursor}"
 
 
-def filters_of_query(
-    query: str, *, asked_at: datetime, login: str, accounts: Sequence[str] | None
-) -> tuple[ListQuery, Filters]:
-    """The filters of a query at ``asked_at``; later decisions do not match."""
-    found = parse_query(
-        parse_qsl(query),
-        ParseContext(now=asked_at, login=login),
-        None if accounts is None else tuple(accounts),
-    )
-    until = min(found.filters.until or asked_at, asked_at)
-    return found, replace(found.filters, until=until)
-
-
 def job_params(
     submission: Submission, *, query: str, asked_at: datetime, accounts: Sequence[str] | None
 ) -> dict[str, Any]:
@@ -65,22 +44,14 @@ def job_params(
         "query": query,
         "asked_at": asked_at.isoformat(),
         "accounts": None if accounts is None else list(accounts),
-        "ruling": submission.ruling,
-        "reason": submission.reason,
-        "note": submission.note,
-        "corrected": submission.corrected,
-        "remedy": submission.remedy,
-    }
+    } | {name: getattr(submission, name) for name in ("ruling", "reason", "note", "corrected", "remedy")}
 
 
 def progress_of(position: str | None) -> BulkProgress:
     """The progress of a job, by its position."""
-    if position is None:
-        return BulkProgress()
-    reviewed, skipped, unrestored, cursor = position.split(":", 3)
-    return BulkProgress(
-        reviewed=int(reviewed), skipped=int(skipped), unrestored=int(unrestored), cursor=cursor
-    )
+    *counts, cursor = (position or str(BulkProgress())).split(":", 3)
+    reviewed, skipped, unrestored = map(int, counts)
+    return BulkProgress(reviewed=reviewed, skipped=skipped, unrestored=unrestored, cursor=cursor)
 
 
 async def review_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
@@ -88,8 +59,8 @@ async def review_step(site: Site, connection: AsyncConnection, job: Job, person:
     params, so_far = job.params, progress_of(job.position)
     asked_at = datetime.fromisoformat(params["asked_at"])
     accounts = _still_led(params["accounts"], accounts_with(person, Right.LEAD))
-    _, filters = filters_of_query(params["query"], asked_at=asked_at, login=person.login, accounts=accounts)
-    filters = await queue_items.with_hidden_reviews(connection, filters, person.person_id)
+    query = parse_stored_query(params["query"], ParseContext(now=asked_at, login=person.login), accounts)
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
     done = await bulk.review_batch(
         connection,
         filters,
@@ -121,8 +92,8 @@ def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission
     )
 
 
-def _still_led(then: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
+def _still_led(before: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
     """Accounts that the owner led when the job was requested, and still leads."""
-    if then is None:
+    if before is None:
         return None if now is None else tuple(now)
-    return tuple(sorted(set(then) if now is None else set(then) & set(now)))
+    return tuple(sorted(set(before) if now is None else set(before) & set(now)))

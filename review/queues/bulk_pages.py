@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import access_log, jobs
 from db.access_log import LoggedAction
 from db.audit.filters import Filters
-from db.identifiers import uuid_at
 from db.jobs import JobKind
 from db.review_store import AsyncConnection
 from db.reviews import bulk as bulk_reviews
@@ -30,7 +28,8 @@ from db.reviews.rulings import (
 from db.reviews.submission import Submission
 from review.access import Right
 from review.http.visit import Refused, Visit
-from review.lists.filters import ListQuery
+from review.lists.filters import ListQuery, ParseContext, parse_stored_query
+from review.lists.jobs_page import add_job
 from review.queues import bulk_jobs
 from review.queues.review_form import ReviewDraft, parse_review_form, submission_of
 from worker.model import DecisionKind
@@ -51,9 +50,9 @@ async def start_bulk_review(visit: Visit) -> Response:
     if asked_at is None:
         problem = "The count is older than an hour. Check the new count and start again."
         return await _form(visit, query, status=409, draft=draft, problem=problem)
-    _, filters = _filters(visit, query, asked_at)
+    filters = _parse_filters(visit, query, asked_at).filters
     try:
-        submission = _template(visit, draft)
+        submission = _parse_submission(visit, draft)
     except ReviewRejected as rejected:
         return await _form(visit, query, status=400, draft=draft, problem=str(rejected))
     async with visit.store.reading() as connection:
@@ -63,32 +62,22 @@ async def start_bulk_review(visit: Visit) -> Response:
         return await _form(visit, query, status=409, draft=draft, problem=problem)
     leads = visit.accounts(Right.LEAD)
     params = bulk_jobs.job_params(submission, query=query, asked_at=asked_at, accounts=leads)
-    job_id = uuid_at(visit.now)
+    detail = {"query": query, "ruling": submission.ruling, "decisions": count}
+    entry = visit.entry(LoggedAction.BULK_REVIEW, user_id=filters.about(), detail=detail)
     async with visit.store.writing() as connection:
-        await jobs.add_job(
-            connection,
-            job_id,
-            person_id=visit.person.person_id,
-            kind=JobKind.BULK_REVIEW,
-            params=params,
-            total=count,
-        )
-        detail = {"job": str(job_id), "query": query, "ruling": submission.ruling, "decisions": count}
-        entry = visit.entry(LoggedAction.BULK_REVIEW, user_id=filters.about(), detail=detail)
-        await access_log.append_entry(connection, entry)
-    return visit.redirect("job", job_id=job_id)
+        return await add_job(visit, connection, JobKind.BULK_REVIEW, params, total=count, entry=entry)
 
 
 async def _form(
     visit: Visit, query: str, *, status: int = 200, draft: ReviewDraft | None = None, problem: str = ""
 ) -> Response:
-    list_query, filters = _filters(visit, query, visit.now)
+    list_query = _parse_filters(visit, query, visit.now)
     async with visit.store.reading() as connection:
-        count = await _count(visit, connection, filters)
+        count = await _count(visit, connection, list_query.filters)
     return visit.render(
         "bulk.html",
         status=status,
-        asked=list_query,
+        list_query=list_query,
         query=query,
         count=count,
         most=bulk_reviews.MOST,
@@ -102,18 +91,17 @@ async def _form(
     )
 
 
-def _filters(visit: Visit, query: str, asked_at: datetime) -> tuple[ListQuery, Filters]:
+def _parse_filters(visit: Visit, query: str, asked_at: datetime) -> ListQuery:
     """The filters, limited to accounts that the person leads.
 
     Raises:
         Refused: a filter is invalid.
     """
-    accounts, login = visit.accounts(Right.LEAD), visit.person.login
-    found, filters = bulk_jobs.filters_of_query(query, asked_at=asked_at, login=login, accounts=accounts)
+    context = ParseContext(now=asked_at, login=visit.person.login)
+    found = parse_stored_query(query, context, visit.accounts(Right.LEAD))
     if found.problems:
-        problems = [f"{each.title}: expected {each.expected}; got {each.got}" for each in found.problems]
-        raise Refused(400, "Invalid filters", "\n".join(problems))
-    return found, filters
+        raise Refused(400, "Invalid filters", "\n".join(map(str, found.problems)))
+    return found
 
 
 async def _count(visit: Visit, connection: AsyncConnection, filters: Filters) -> int:
@@ -130,7 +118,7 @@ def _asked_at(visit: Visit) -> datetime | None:
         return None
 
 
-def _template(visit: Visit, draft: ReviewDraft) -> Submission:
+def _parse_submission(visit: Visit, draft: ReviewDraft) -> Submission:
     submission = submission_of(visit, bulk_jobs.NO_DECISION, draft)
     if submission.reason is None:
         raise ReviewRejected("reason: expected a reason code, which a bulk review requires, got nothing")

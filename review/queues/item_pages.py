@@ -12,38 +12,28 @@ from db import access_log
 from db.access_log import LoggedAction
 from db.people import records
 from db.review_store import AsyncConnection
-from db.reviews import (
-    claims,
-    exchanges,
-    golden_answers,
-    queue_items,
-    queues,
-)
+from db.reviews import claims, exchanges, golden_answers, queue_items, queues
 from db.reviews.claims import ClaimLost
+from db.reviews.exchanges import ReviewSubject
 from db.reviews.queues import Queue, QueueKind
-from db.reviews.rulings import (
-    RULINGS,
-    DecisionGone,
-    ReviewRejected,
-    Ruling,
-)
+from db.reviews.rulings import RULINGS, DecisionGone, ReviewRejected
 from review.access import Right, may
 from review.http.visit import Refused, Visit
 from review.queues import review_pages
-from review.queues.review_form import reviewer_of
+from review.queues.review_form import parse_code, parse_optional_code, parse_review_form, reviewer_of
 from worker.model import DecisionKind
 
-NOT_YOURS: Final = "Your time was over and another reviewer claimed it, or it is done. Take the next one."
+CLAIM_LOST: Final = "Your time was over and another reviewer claimed it, or it is done. Take the next one."
 
 
 async def skip_item(visit: Visit) -> Response:
     """Skip an item and show the next; skips are not counted."""
-    return await review_pages.redirect_to_next(visit, await _give_up(visit, claims.skip_item))
+    return await review_pages.redirect_to_next(visit, await _end_claim(visit, claims.skip_item))
 
 
 async def release_item(visit: Visit) -> Response:
     """Release an item."""
-    await _give_up(visit, claims.release_item)
+    await _end_claim(visit, claims.release_item)
     return visit.redirect("queues")
 
 
@@ -51,10 +41,10 @@ async def renew_item(visit: Visit) -> Response:
     """Hold an item for another lease."""
     try:
         async with visit.store.writing() as connection:
-            item_id = await _item(visit, connection)
+            item_id = await _held_item_id(visit, connection)
             until = await claims.renew_claim(connection, item_id, visit.person.person_id, visit.now)
     except ClaimLost as lost:
-        raise Refused(409, "No longer yours", NOT_YOURS) from lost
+        raise Refused(409, "No longer yours", CLAIM_LOST) from lost
     if visit.request.headers.get("Accept") == "text/plain":
         return Response(until.isoformat(), media_type="text/plain")
     try:
@@ -65,52 +55,45 @@ async def renew_item(visit: Visit) -> Response:
 
 async def add_to_queue(visit: Visit) -> Response:
     """Add a decision to a queue, for everyone or for one person."""
-    decision_id = visit.path_id("decision_id", review_pages.NOWHERE)
     login = str(visit.form.get("login", "")).strip()
     async with visit.store.writing() as connection:
-        subject = await exchanges.load_subject(connection, decision_id)
-        if subject is None:
-            raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
-        visit.require(Right.LEAD, subject.user_id)
-        reader = await records.get_credentials(connection, login) if login else None
-        if login and (reader is None or not may(reader.person, Right.REVIEW, subject.user_id)):
+        subject = await _led_subject(visit, connection)
+        assignee = await records.get_credentials(connection, login) if login else None
+        if login and (assignee is None or not may(assignee.person, Right.REVIEW, subject.user_id)):
             raise Refused(400, "Login", "Expected the login of a reviewer of this account, or nothing.")
         queue = await _hand_queue(visit, subject.user_id)
         await queues.add_decisions(
             connection,
             queue.id,
-            {decision_id: subject.created_at},
+            {subject.id: subject.created_at},
             accounts=visit.accounts(Right.LEAD),
-            assigned_to=reader.person.person_id if reader else None,
+            assigned_to=assignee.person.person_id if assignee else None,
             now=visit.now,
         )
         detail = {"queue": queue.name, "for": login}
         entry = visit.entry(
-            LoggedAction.QUEUE, user_id=subject.user_id, decision_id=decision_id, detail=detail
+            LoggedAction.QUEUE, user_id=subject.user_id, decision_id=subject.id, detail=detail
         )
         await access_log.append_entry(connection, entry)
-    return review_pages.redirect_to_decision(visit, decision_id, "leads")
+    return review_pages.redirect_to_decision(visit, subject.id, "leads")
 
 
 async def set_golden_answer(visit: Visit) -> Response:
     """Set a decision's known answer, or delete it."""
-    decision_id = visit.path_id("decision_id", review_pages.NOWHERE)
+    forget = visit.form.get("act") == "unmark"
     async with visit.store.writing() as connection:
-        subject = await exchanges.load_subject(connection, decision_id)
-        if subject is None:
-            raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
-        visit.require(Right.LEAD, subject.user_id)
-        act = str(visit.form.get("act", ""))
+        subject = await _led_subject(visit, connection)
         try:
-            if act == "unmark":
-                await golden_answers.forget_known_answer(connection, decision_id)
+            if forget:
+                await golden_answers.forget_known_answer(connection, subject.id)
             else:
+                draft = parse_review_form(visit)
                 await golden_answers.set_known_answer(
                     connection,
-                    decision_id,
-                    ruling=_ruling(str(visit.form.get("ruling", ""))),
-                    corrected=_corrected(str(visit.form.get("corrected", ""))),
-                    note=str(visit.form.get("note", "")),
+                    subject.id,
+                    ruling=parse_code("answer", draft.ruling, RULINGS),
+                    corrected=parse_optional_code("corrected decision", draft.corrected, tuple(DecisionKind)),
+                    note=draft.note,
                     by=reviewer_of(visit),
                 )
         except DecisionGone as gone:
@@ -120,11 +103,25 @@ async def set_golden_answer(visit: Visit) -> Response:
         entry = visit.entry(
             LoggedAction.KNOWN_ANSWER,
             user_id=subject.user_id,
-            decision_id=decision_id,
-            detail={"known answer": "forgotten" if act == "unmark" else "given"},
+            decision_id=subject.id,
+            detail={"known answer": "forgotten" if forget else "given"},
         )
         await access_log.append_entry(connection, entry)
-    return review_pages.redirect_to_decision(visit, decision_id, "leads")
+    return review_pages.redirect_to_decision(visit, subject.id, "leads")
+
+
+async def _led_subject(visit: Visit, connection: AsyncConnection) -> ReviewSubject:
+    """The decision of the path.
+
+    Raises:
+        Refused: 404 or 403, it does not exist, or the person may not see it or does not lead its account.
+    """
+    decision_id = visit.path_id("decision_id", review_pages.NOT_FOUND)
+    subject = await exchanges.load_subject(connection, decision_id)
+    if subject is None:
+        raise Refused(404, "Not found", "There is no such decision, or you may not see it.")
+    visit.require(Right.LEAD, subject.user_id)
+    return subject
 
 
 async def _hand_queue(visit: Visit, user_id: str) -> Queue:
@@ -141,15 +138,15 @@ async def _hand_queue(visit: Visit, user_id: str) -> Queue:
     return found
 
 
-async def _give_up(visit: Visit, give_up: Callable[..., Awaitable[UUID]]) -> UUID:
+async def _end_claim(visit: Visit, end_claim: Callable[..., Awaitable[UUID]]) -> UUID:
     try:
         async with visit.store.writing() as connection:
-            return await give_up(connection, await _item(visit, connection), visit.person.person_id)
+            return await end_claim(connection, await _held_item_id(visit, connection), visit.person.person_id)
     except ClaimLost as lost:
-        raise Refused(409, "No longer yours", NOT_YOURS) from lost
+        raise Refused(409, "No longer yours", CLAIM_LOST) from lost
 
 
-async def _item(visit: Visit, connection: AsyncConnection) -> int:
+async def _held_item_id(visit: Visit, connection: AsyncConnection) -> int:
     """The item that the person holds on the decision of the path.
 
     Addresses name decisions, because item numbers would disclose golden items, which are made when dealt.
@@ -157,20 +154,8 @@ async def _item(visit: Visit, connection: AsyncConnection) -> int:
     Raises:
         ClaimLost: the person holds none.
     """
-    decision_id = visit.path_id("item_id", review_pages.NOWHERE)
+    decision_id = visit.path_id("item_id", review_pages.NOT_FOUND)
     held = await queue_items.locked_item(connection, decision_id, visit.person.person_id)
     if held is None:
         raise ClaimLost("item: expected one that you hold, got one that is done or held by another person")
     return held.item_id
-
-
-def _ruling(text: str) -> Ruling:
-    if text not in RULINGS:
-        raise ReviewRejected(f"answer: expected {', '.join(RULINGS)}, got {text[:60]!r}")
-    return Ruling(text)
-
-
-def _corrected(text: str) -> DecisionKind | None:
-    if text and text not in list(DecisionKind):
-        raise ReviewRejected(f"corrected decision: expected {', '.join(DecisionKind)}, got {text[:60]!r}")
-    return DecisionKind(text) if text else None

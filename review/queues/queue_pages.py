@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from uuid import UUID
 
 from starlette.responses import Response
 
@@ -13,17 +12,16 @@ from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
 from db.reviews import claims, queues, rulings
 from db.reviews.queue_loads import QueueLoad
-from db.reviews.queues import (
-    Queue,
-    QueueKind,
-    Stratum,
-)
+from db.reviews.queues import NewQueue, Queue, QueueKind, Sample, Stratum
 from db.reviews.rulings import ReviewRejected
 from review.access import Right
+from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
-from review.queues import queue_filler, queue_form, review_pages
-from review.queues.queue_loads import list_open_queues
+from review.queues import queue_filler, review_pages
+from review.queues.queue_loads import load_open_queues
+from review.queues.review_form import parse_code
 
+CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {
     QueueKind.ESCALATIONS: "every decision handed to a person",
     QueueKind.SAMPLE: "a sample of decisions without a reply",
@@ -36,6 +34,7 @@ STRATA: Final = {
     Stratum.MATCHED_RULE: "from each rule",
 }
 """The strata of a sample, in words."""
+FORM_FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
 
 
 async def list_queues(visit: Visit) -> Response:
@@ -46,14 +45,14 @@ async def list_queues(visit: Visit) -> Response:
 async def take_next(visit: Visit) -> Response:
     """Claim the next item of a queue."""
     await queue_filler.fill_open(visit.store, visit.now)
-    return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOWHERE))
+    return await review_pages.redirect_to_next(visit, visit.path_id("queue_id", review_pages.NOT_FOUND))
 
 
 async def create_queue(visit: Visit) -> Response:
     """Open a queue."""
-    form = {name: str(visit.form.get(name, "")) for name in queue_form.FIELDS}
+    form = {name: str(visit.form.get(name, "")) for name in FORM_FIELDS}
     try:
-        new_queue = queue_form.parse_queue_form(form)
+        new_queue = _parse_queue_form(form)
         async with visit.store.writing() as connection:
             queue_id = await queues.create_queue(
                 connection,
@@ -76,8 +75,8 @@ async def confirm_close(visit: Visit) -> Response:
     """Show the consequences of closing a queue."""
     async with visit.store.reading() as connection:
         queue = await _closable(visit, connection)
-        shown = await list_open_queues(visit, connection)
-    load = next((each.load for each in shown if each.queue.id == queue.id), QueueLoad())
+        loads = {each.id: load for each, load in await load_open_queues(visit, connection)}
+    load = loads.get(queue.id, QueueLoad())
     return visit.render("queues/close.html", queue=queue, load=load)
 
 
@@ -86,7 +85,7 @@ async def close_queue(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         queue = await _closable(visit, connection)
         if not await queues.close_queue(connection, queue.id, visit.now):
-            raise _closed_already()
+            raise CLOSED_ALREADY
         await access_log.append_entry(
             connection, visit.entry(LoggedAction.QUEUE, detail={"closed": str(queue.id)})
         )
@@ -95,7 +94,7 @@ async def close_queue(visit: Visit) -> Response:
 
 async def restore_skipped(visit: Visit) -> Response:
     """Restore the items that the person skipped."""
-    queue_id = visit.path_id("queue_id", review_pages.NOWHERE)
+    queue_id = visit.path_id("queue_id", review_pages.NOT_FOUND)
     async with visit.store.writing() as connection:
         await claims.restore_skipped(connection, queue_id, visit.person.person_id)
     return visit.redirect("queues")
@@ -107,26 +106,20 @@ async def _closable(visit: Visit, connection: AsyncConnection) -> Queue:
     Raises:
         Refused: it does not exist, is already closed, or this person may not close it.
     """
-    queue = await queues.get_queue(connection, visit.path_id("queue_id", review_pages.NOWHERE))
+    queue = await queues.get_queue(connection, visit.path_id("queue_id", review_pages.NOT_FOUND))
     if queue is None or not queue.is_for(visit.accounts(Right.LEAD)):
         raise Refused(404, "Not found", "There is no such queue.")
     if visit.accounts(Right.LEAD) is not None and queue.created_by != visit.person.login:
         raise Refused(403, "Not allowed", "Only its author or a lead of every account may close it.")
     if queue.closed_at is not None:
-        raise _closed_already()
+        raise CLOSED_ALREADY
     return queue
 
 
-def _closed_already() -> Refused:
-    return Refused(409, "Already closed", "Another person has already closed this queue.")
-
-
-async def _just_closed(visit: Visit, connection: AsyncConnection) -> Queue | None:
+async def _named_closed_queue(visit: Visit, connection: AsyncConnection) -> Queue | None:
     """The queue that was just closed, named in the address."""
-    try:
-        queue = await queues.get_queue(connection, UUID(visit.request.query_params.get("closed", "")))
-    except ValueError:
-        return None
+    queue_id = query_id(visit, "closed")
+    queue = await queues.get_queue(connection, queue_id) if queue_id else None
     is_known = queue is not None and queue.closed_at and queue.is_for(visit.accounts(Right.LEAD))
     return queue if is_known and visit.may(Right.LEAD) else None
 
@@ -135,13 +128,13 @@ async def _index(
     visit: Visit, *, status: int = 200, problem: str = "", form: Mapping[str, str] | None = None
 ) -> Response:
     async with visit.store.reading() as connection:
-        closed = await _just_closed(visit, connection)
-        shown = await list_open_queues(visit, connection)
+        closed = await _named_closed_queue(visit, connection)
+        opened = await load_open_queues(visit, connection)
         undo = await rulings.undoable_review(connection, visit.person.person_id, visit.now)
     return visit.render(
         "queues/index.html",
         status=status,
-        shown=shown,
+        queues=opened,
         closed=closed,
         undo=undo,
         empty=visit.request.query_params.get("empty", ""),
@@ -150,5 +143,46 @@ async def _index(
         kinds=KINDS,
         strata=STRATA,
         accounts=visit.accounts(Right.REVIEW),
-        mine=visit.accounts(Right.LEAD),
+        led_accounts=visit.accounts(Right.LEAD),
     )
+
+
+def _parse_queue_form(form: Mapping[str, str]) -> NewQueue:
+    """The queue to open.
+
+    Raises:
+        ReviewRejected: a field is invalid.
+    """
+    kind = parse_code("kind", form["kind"], tuple(QueueKind))
+    return NewQueue(
+        name=form["name"],
+        kind=kind,
+        sample=_sample(form) if kind is QueueKind.SAMPLE else None,
+        lease_s=_whole_number("claim duration", form["lease"] or "300"),
+        golden_share=_share("golden items", form["golden"] or "0"),
+        second_share=_share("second readings", form["second"] or "0"),
+    )
+
+
+def _sample(form: Mapping[str, str]) -> Sample:
+    per = parse_code("per", form["per"], tuple(Stratum))
+    seed = _whole_number("seed", form["seed"] or "1")
+    if form["how"] == "each":
+        return Sample(each=_whole_number("amount", form["amount"]), per=per, seed=seed)
+    return Sample(share=_share("amount", form["amount"]), per=per, seed=seed)
+
+
+def _whole_number(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise ReviewRejected(f"{name}: expected a whole number, got {text[:60]!r}")
+    return int(text)
+
+
+def _share(name: str, text: str) -> float:
+    try:
+        share = float(text.replace(",", ".").removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ReviewRejected(f"{name}: expected 0 to 100 percent, got {text[:60]!r}")
+    return share

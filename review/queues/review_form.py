@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
-from db.reviews.rulings import (
-    RULINGS,
-    Remedy,
-    Reviewer,
-    ReviewRejected,
-    Ruling,
-    RulingReason,
-)
+from db.reviews.rulings import RULINGS, Remedy, Reviewer, ReviewRejected, RulingReason
 from db.reviews.submission import Submission
 from review.http.visit import Visit
 from worker.model import DecisionKind
 
-Word = TypeVar("Word", Ruling, RulingReason, DecisionKind, Remedy)
+Code = TypeVar("Code", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +44,14 @@ def submission_of(visit: Visit, decision_id: UUID, draft: ReviewDraft) -> Submis
     Raises:
         ReviewRejected: a field has an unknown value.
     """
-    ruling = _word(Ruling, "ruling", draft.ruling, RULINGS)
-    if ruling is None:
-        raise ReviewRejected(f"ruling: expected {', '.join(RULINGS)}, got nothing")
     return Submission(
         decision_id=decision_id,
         reviewer=reviewer_of(visit),
-        ruling=ruling,
-        reason=_word(RulingReason, "reason", draft.reason, tuple(RulingReason)),
+        ruling=parse_code("ruling", draft.ruling, RULINGS),
+        reason=parse_optional_code("reason", draft.reason, tuple(RulingReason)),
         note=draft.note.replace("\r\n", "\n"),
-        corrected=_word(DecisionKind, "corrected decision", draft.corrected, tuple(DecisionKind)),
-        remedy=_word(Remedy, "remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
+        corrected=parse_optional_code("corrected decision", draft.corrected, tuple(DecisionKind)),
+        remedy=parse_optional_code("remedy", draft.remedy, tuple(Remedy)) or Remedy.NONE,
         seen=last_seen_of(visit),
     )
 
@@ -77,9 +69,18 @@ def last_seen_of(visit: Visit) -> UUID | None:
         raise ReviewRejected("seen: expected an id from the page, got another value; reload it") from error
 
 
-def _word(kind: type[Word], name: str, text: str, known: tuple[Word, ...]) -> Word | None:
-    if not text:
-        return None
-    if text not in known:
-        raise ReviewRejected(f"{name}: expected {', '.join(known)}, got {text[:60]!r}")
-    return kind(text)
+def parse_code(name: str, text: str, codes: Sequence[Code]) -> Code:
+    """One of the codes.
+
+    Raises:
+        ReviewRejected: the text is empty or none of them.
+    """
+    if text not in codes:
+        got = repr(text[:60]) if text else "nothing"
+        raise ReviewRejected(f"{name}: expected {', '.join(filter(None, codes))}, got {got}")
+    return codes[codes.index(text)]
+
+
+def parse_optional_code(name: str, text: str, codes: Sequence[Code]) -> Code | None:
+    """One of the codes, as ``parse_code``; None for an empty text."""
+    return parse_code(name, text, codes) if text else None

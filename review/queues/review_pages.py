@@ -13,54 +13,34 @@ from starlette.responses import RedirectResponse, Response
 from db import access_log
 from db.access_log import LoggedAction
 from db.review_store import AsyncConnection
-from db.reviews import (
-    claims,
-    exchanges,
-    queue_items,
-    queues,
-    rulings,
-    withdrawal,
-)
+from db.reviews import claims, exchanges, queue_items, queues, rulings, withdrawal
 from db.reviews.remedies import RemedyImpossible, UndoTooLate
-from db.reviews.rulings import (
-    DecisionGone,
-    Remedy,
-    Review,
-    ReviewRejected,
-)
+from db.reviews.rulings import DecisionGone, Remedy, Review, ReviewRejected
 from db.reviews.submission import StaleReview, StoredReview, Submission
 from db.reviews.submission import submit_review as store_review
 from review.access import Right
 from review.decision import page
 from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
-from review.queues.review_form import (
-    ReviewDraft,
-    last_seen_of,
-    parse_review_form,
-    reviewer_of,
-    submission_of,
-)
+from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
 
-NOWHERE: Final = Refused(404, "Not found", "There is nothing at this address.")
-GONE: Final = (
-    "It was erased, or never existed. Nothing was stored. This is your note, in case you need it:\n\n"
-)
+NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
+GONE: Final = "It was erased, or never existed. Nothing was stored. Your note was:\n\n"
 
 
 async def submit_review(visit: Visit) -> Response:
     """Store a review, then show the next item of its queue, or the decision."""
-    decision_id, draft = _decision_id(visit), parse_review_form(visit)
+    decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
         submission = submission_of(visit, decision_id, draft)
         stored = await _store(visit, submission)
     except StaleReview as stale:
-        return await _collided(visit, draft, stale)
+        return await _show_collision(visit, draft, stale)
     except DecisionGone as gone:
         raise Refused(410, "The decision is gone", GONE + draft.note) from gone
     except RemedyImpossible as impossible:
-        kept = replace(draft, remedy=Remedy.NONE)
-        return await page.show_rejected_review(visit, kept, status=409, problem=str(impossible))
+        draft = replace(draft, remedy=Remedy.NONE)
+        return await page.show_rejected_review(visit, draft, status=409, problem=str(impossible))
     except ReviewRejected as rejected:
         return await page.show_rejected_review(visit, draft, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
@@ -70,14 +50,14 @@ async def submit_review(visit: Visit) -> Response:
 
 async def undo_review(visit: Visit) -> Response:
     """Withdraw a review; the person stays in its queue."""
-    review_id = visit.path_id("review_id", NOWHERE)
+    review_id = visit.path_id("review_id", NOT_FOUND)
     async with visit.store.writing() as connection:
         review = await rulings.get_review(connection, review_id)
         if review is None or not visit.may(Right.VIEW, review.user_id):
             raise Refused(404, "Not found", "There is no such review, or you may not see it.")
         visit.require(Right.REVIEW, review.user_id)
         try:
-            back = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
+            withdrawn = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
         except UndoTooLate as late:
             raise Refused(409, "Too late to undo", str(late)) from late
         except ReviewRejected as rejected:
@@ -86,43 +66,34 @@ async def undo_review(visit: Visit) -> Response:
             LoggedAction.UNDO,
             user_id=review.user_id,
             decision_id=review.decision_id,
-            detail={"review": str(review_id), "effect": back.effect},
+            detail={"review": str(review_id), "effect": withdrawn.effect},
         )
         await access_log.append_entry(connection, entry)
         queue_id = await _left_queue(visit, connection, review)
     if queue_id is not None:
-        return await redirect_to_next(
-            visit, queue_id, ruled_on=review.decision_id, undone=str(review.decision_id)
-        )
+        return await redirect_to_next(visit, queue_id, ruled_on=review.decision_id, undone=True)
     return redirect_to_decision(visit, review.decision_id, "review")
 
 
 async def _left_queue(visit: Visit, connection: AsyncConnection, review: Review) -> UUID | None:
     """The queue of a withdrawn review, if its item is now another reviewer's."""
-    if review.item_id is None or await queue_items.held_item(
-        connection, review.decision_id, visit.person.person_id
-    ):
-        return None
-    return await queue_items.queue_of(connection, review.item_id)
+    held = await queue_items.held_item(connection, review.decision_id, visit.person.person_id)
+    return None if held or review.item_id is None else await queue_items.queue_of(connection, review.item_id)
 
 
 async def redirect_to_next(
-    visit: Visit, queue_id: UUID, *, ruled_on: UUID | None = None, undone: str = ""
+    visit: Visit, queue_id: UUID, *, ruled_on: UUID | None = None, undone: bool = False
 ) -> Response:
     """Redirect to the next item of a queue.
 
     When nothing waits, redirect to ``ruled_on``, the decision just reviewed or undone, or to the queues when
-    it is None. ``undone`` is the decision whose review was withdrawn; the next page shows it.
+    it is None. ``undone``: its review was withdrawn; the next page shows that.
     """
     async with visit.store.writing() as connection:
         queue = await queues.get_queue(connection, queue_id)
         accounts = visit.accounts(Right.REVIEW)
         if queue is None or queue.closed_at is not None or not queue.is_for(accounts):
-            return (
-                visit.redirect("queues")
-                if ruled_on is None
-                else redirect_to_decision(visit, ruled_on, "review")
-            )
+            return redirect_to_decision(visit, ruled_on, "review") if ruled_on else visit.redirect("queues")
         claim = await claims.claim_next(
             connection,
             queue,
@@ -132,28 +103,25 @@ async def redirect_to_next(
             now=visit.now,
         )
         if claim is None and ruled_on is not None:
-            return redirect_to_decision(visit, ruled_on, "review", finished=str(queue_id))
+            return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)
         if claim is None:
             return visit.redirect("queues", f"empty={queue_id}")
         entry = visit.entry(LoggedAction.CLAIM, user_id=claim.user_id, decision_id=claim.decision_id)
         await access_log.append_entry(connection, entry)
-    query = urlencode({"item": str(claim.decision_id)} | ({"undone": undone} if undone else {}))
+    query = urlencode({"item": str(claim.decision_id)} | ({"undone": str(ruled_on)} if undone else {}))
     return RedirectResponse(f"/decisions/{claim.decision_id}?{query}", status_code=303)
 
 
-def redirect_to_decision(visit: Visit, decision_id: UUID, place: str, *, finished: str = "") -> Response:
+def redirect_to_decision(
+    visit: Visit, decision_id: UUID, place: str, *, finished: UUID | None = None
+) -> Response:
     """Redirect to a place of a decision's page, in the list that the person came from.
 
     ``finished`` is the queue in which nothing more waits for the person; the page shows it.
     """
-    came_from = list_query(visit)
-    fields = ({} if came_from is None else {"from": came_from}) | ({"finished": finished} if finished else {})
-    query = f"?{urlencode(fields)}" if fields else ""
-    return RedirectResponse(f"/decisions/{decision_id}{query}#{place}", status_code=303)
-
-
-def _decision_id(visit: Visit) -> UUID:
-    return visit.path_id("decision_id", NOWHERE)
+    fields = (("from", list_query(visit)), ("finished", finished))
+    query = urlencode([(name, value) for name, value in fields if value is not None])
+    return RedirectResponse(f"/decisions/{decision_id}{'?' if query else ''}{query}#{place}", status_code=303)
 
 
 async def _store(visit: Visit, submission: Submission) -> StoredReview:
@@ -174,7 +142,7 @@ async def _store(visit: Visit, submission: Submission) -> StoredReview:
     return stored
 
 
-async def _collided(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Response:
+async def _show_collision(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Response:
     """Show both reviews; the person's own stays in the form and can be stored in addition."""
     try:
         values = await page.load_page(visit, LoggedAction.READ)
@@ -184,4 +152,4 @@ async def _collided(visit: Visit, draft: ReviewDraft, stale: StaleReview) -> Res
     known = [each.id for each in stale.reviews]
     newer = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews
     values["panel"] = replace(values["panel"], draft=draft)
-    return visit.render("decision/collision.html", status=409, **values, news=newer)
+    return visit.render("decision/collision.html", status=409, **values, newer_reviews=newer)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
 from review.api import access_log, decisions, figures, openapi, shapes
+from review.dashboard import agreement_page, ranges
+from review.dashboard.agreement_view import SORTS
 from review.http.visit import PageRoute, Parameter
 from review.lists.filter_fields import FIELDS
+from worker.model import Scope
 
 CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this page starts")
 DECISION_FILTERS: Final = (
@@ -17,15 +21,27 @@ DECISION_FILTERS: Final = (
     Parameter(name="limit", text="1 to 500, default 50"),
 )
 LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
-RANGE: Final = Parameter(name="range", text="24h, 7d, 30d or custom, as on the page; default 24h")
+
+
+def _figure_filters(default_range: str) -> tuple[Parameter, ...]:
+    names = ", ".join(ranges.TITLES)
+    return (
+        Parameter(name="range", text=f"One of {names}, as on the page; default {default_range}"),
+        Parameter(name="since", text="Instead of a range: from this time"),
+        Parameter(name="until", text="With since: until this time"),
+        Parameter(name="account", text="One account"),
+    )
+
+
 FIGURE_FILTERS: Final = (
-    RANGE,
-    Parameter(name="since", text="Instead of a range: from this time"),
-    Parameter(name="until", text="With since: until this time"),
-    Parameter(name="account", text="One account"),
-    Parameter(name="scope", text="chat or comment"),
+    *_figure_filters(ranges.DEFAULT),
+    Parameter(name="scope", text=f"One of {', '.join(Scope)}"),
 )
-BASIS: Final = Parameter(name="basis", text="Which reviews count, as on the page")
+AGREEMENT_FILTERS: Final = (
+    *_figure_filters(agreement_page.DEFAULT_RANGE),
+    Parameter(name="basis", text=f"Which reviews count: one of {', '.join(Basis)}"),
+    Parameter(name="sort", text=f"Order of the tables: one of {', '.join(SORTS)}"),
+)
 
 API: Final = (
     PageRoute(
@@ -83,7 +99,7 @@ API: Final = (
         right=Right.LEAD,
         api=True,
         summary="Agreement of people with decisions and with each other",
-        query=(*(each for each in FIGURE_FILTERS if each.name != "scope"), BASIS),
+        query=AGREEMENT_FILTERS,
         response=shapes.AgreementBody,
     ),
 )

@@ -36,7 +36,7 @@ def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(de
     )
     expect(page.locator("#content")).to_contain_text("it has since been restored")
     keys.press("u")
-    expect(page.locator("[data-reviews]")).to_contain_text("took a review back")
+    expect(page.locator("[data-reviews]")).to_contain_text("withdrew a review")
     expect(page.locator("#content")).to_contain_text("is sealed until")
 
 

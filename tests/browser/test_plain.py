@@ -26,7 +26,7 @@ def test_everything_works_without_scripts(desk: Desk) -> None:
     expect(page.locator("[data-undo]")).to_contain_text("Stored: agree")
     page.get_by_role("button", name="Undo").click()
 
-    expect(page.locator("[data-reviews]")).to_contain_text("took a review back")
+    expect(page.locator("[data-reviews]")).to_contain_text("withdrew a review")
 
 
 @pytest.mark.parametrize("path", ["/decisions", "/queues", "/accounts/corner-shop/rules"])

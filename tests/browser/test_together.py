@@ -84,5 +84,5 @@ def test_a_claim_shows_its_holder_to_others(desk: Desk) -> None:
     expect(other.get_by_text("is reading this decision in the queue Escalations")).to_contain_text(
         login, ignore_case=True
     )
-    holder.get_by_role("button", name="Give back").click()
+    holder.get_by_role("button", name="Release").click()
     expect(holder.locator("#held")).to_have_count(0)

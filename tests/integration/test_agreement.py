@@ -170,7 +170,7 @@ def test_a_review_of_a_sample_weighs_what_its_decision_stands_for(desk: Desk) ->
         assert (shown.precision.hits, shown.precision.total) == (1, 2)
         assert shown.precision.share == pytest.approx(1 / 11)
         assert (shown.overturned, shown.unsure) == pytest.approx((10 / 13, 2 / 13))
-    assert page.readers[0].overturned == pytest.approx(1 / 3)
+    assert page.reviewers[0].overturned == pytest.approx(1 / 3)
     assert [line["weights"] for line in unknown.rules] == [None]
     assert agreement_tables(unknown, "name").rules[0].overturned == pytest.approx(1 / 4)
 

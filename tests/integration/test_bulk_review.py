@@ -109,7 +109,7 @@ def job(url: str, job_id: UUID) -> Job:
 
 
 def rulings(url: str, job_id: UUID) -> list[str]:
-    """What a job said."""
+    """The job's row."""
     return [
         row["ruling"] for row in rows(url, "SELECT ruling FROM decision_reviews WHERE job_id = %s", job_id)
     ]
@@ -219,11 +219,11 @@ def test_what_is_done_when_a_job_is_ended_stays_done(
 def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, database_url: str) -> None:
     """Reviewed before the count was shown, it is part of what was asked for."""
     early, late, plain = some(database_url, "meanwhile", 3)
-    somebody = Reviewer(person_id=None, login="somebody")
+    reviewer = Reviewer(person_id=None, login="somebody")
     minutes = timedelta(minutes=1)
 
     def say(decided: Decision, at: datetime) -> None:
-        given = Submission(decision_id=decided.decision_id, reviewer=somebody, ruling=Ruling.UNSURE)
+        given = Submission(decision_id=decided.decision_id, reviewer=reviewer, ruling=Ruling.UNSURE)
         stored(database_url, lambda connection: submission.submit_review(connection, given, at))
 
     say(early, datetime.now(UTC) - minutes)
@@ -232,10 +232,10 @@ def test_what_others_reviewed_meanwhile_is_left_as_they_left_it(visitors: Any, d
     say(late, datetime.now(UTC) + minutes)
     worked(database_url)
     after = job(database_url, job_id)
-    said = rows(database_url, "SELECT decision_id FROM decision_reviews WHERE job_id = %s", job_id)
+    reviewed = rows(database_url, "SELECT decision_id FROM decision_reviews WHERE job_id = %s", job_id)
 
     assert (after.done, bulk_jobs.progress_of(after.position).skipped) == (3, 1)
-    assert {row["decision_id"] for row in said} == {early.decision_id, plain.decision_id}
+    assert {row["decision_id"] for row in reviewed} == {early.decision_id, plain.decision_id}
 
 
 def test_sealed_exchanges_are_restored_where_that_was_chosen(visitors: Any, database_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Dashboard and agreement as somebody sees them, on a real site."""
+"""Dashboard and agreement as people see them, on a real site."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def visitor(url: str) -> Iterator[Callable[[], Visitor]]:
 
 @pytest.fixture
 def lead(url: str, visitor: Callable[[], Visitor]) -> Visitor:
-    """Somebody who leads every account."""
-    somebody = visitor()
-    somebody.sign_in(add_person(url, Role.LEAD))
-    return somebody
+    """The session of a lead of every account."""
+    session = visitor()
+    session.sign_in(add_person(url, Role.LEAD))
+    return session
 
 
 def rows_of(response: Response) -> int:
@@ -189,27 +189,27 @@ def test_hostile_names_are_text(lead: Visitor) -> None:
 
 def test_a_viewer_of_one_account_sees_its_figures_only(url: str, visitor: Callable[[], Visitor]) -> None:
     """Another account does not exist for them, and agreement is not theirs to see."""
-    somebody = visitor()
-    somebody.sign_in(add_person(url, Role.VIEWER, account="acme"))
-    page = somebody.get("/dashboard")
+    session = visitor()
+    session.sign_in(add_person(url, Role.VIEWER, account="acme"))
+    page = session.get("/dashboard")
 
     assert figure(page, "Decisions") == "2"
     assert "other" not in re.findall(r'<option value="([^"]*)"></option>', page.text)
     assert "MODEL_" not in page.text
-    assert somebody.get("/dashboard?account=other").status_code == 404
-    assert somebody.get("/api/v1/figures?account=other").status_code == 404
-    assert somebody.get("/agreement").status_code == 403
-    assert somebody.get("/api/v1/agreement").status_code == 403
+    assert session.get("/dashboard?account=other").status_code == 404
+    assert session.get("/api/v1/figures?account=other").status_code == 404
+    assert session.get("/agreement").status_code == 403
+    assert session.get("/api/v1/agreement").status_code == 403
 
 
 def test_a_lead_of_one_account_sees_its_reviews_only(url: str, visitor: Callable[[], Visitor]) -> None:
     """Also through the JSON API, and although they may look at another account."""
-    somebody = visitor()
-    somebody.sign_in(add_person(url, Role.LEAD, account="acme"))
-    found = somebody.get("/api/v1/agreement").json()
+    session = visitor()
+    session.sign_in(add_person(url, Role.LEAD, account="acme"))
+    found = session.get("/api/v1/agreement").json()
 
     assert {each["key"] for each in found["reasons"]} == {"REPLIED", "FLAGGED_RULE"}
-    assert somebody.get("/agreement?account=other").status_code == 404
+    assert session.get("/agreement?account=other").status_code == 404
 
 
 def test_the_json_face_gives_the_same_numbers(lead: Visitor) -> None:

@@ -53,9 +53,9 @@ def lead(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
 
 def signed_in(visitor: Callable[[], Visitor], person: Person) -> Visitor:
     """A signed-in visitor."""
-    somebody = visitor()
-    somebody.sign_in(person)
-    return somebody
+    session = visitor()
+    session.sign_in(person)
+    return session
 
 
 def rows_of(response: Response) -> int:
@@ -161,11 +161,11 @@ def test_an_invalid_filter_is_reported_and_the_others_stay(
 ) -> None:
     """The message has the expectation and the value."""
     refused = lead.get(f"/decisions?{query}&author=somebody")
-    said = unescape(re.sub(r"<[^>]+>", "", refused.text))
+    text = unescape(re.sub(r"<[^>]+>", "", refused.text))
 
     assert refused.status_code == 400
-    assert f"{title}: expected {expected}" in said
-    assert f"got {got}" in said
+    assert f"{title}: expected {expected}" in text
+    assert f"got {got}" in text
     assert 'name="author" value="somebody"' in refused.text
     assert len(refused.text) < 40_000
 
@@ -184,13 +184,13 @@ def test_a_person_of_one_account_sees_only_that_account(
 ) -> None:
     """With any filters in the URL, on the pages and in the JSON API."""
     person = add_person(database_url, Role.VIEWER, account="acme")
-    somebody = signed_in(visitor, person)
+    session = signed_in(visitor, person)
 
     for query in ("", "?account=other", "?text=secret", "?account=other&cursor="):
         for path in ("/decisions", "/api/v1/decisions"):
-            assert "secret of the other account" not in somebody.get(path + query).text
-    assert rows_of(somebody.get("/decisions")) == ROWS
-    assert somebody.post("/exports", query="", format="csv").status_code == 403
+            assert "secret of the other account" not in session.get(path + query).text
+    assert rows_of(session.get("/decisions")) == ROWS
+    assert session.post("/exports", query="", format="csv").status_code == 403
 
 
 def test_texts_of_users_are_escaped(lead: Visitor) -> None:

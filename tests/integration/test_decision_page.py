@@ -42,38 +42,38 @@ def headline(text: str) -> str:
 
 @contextmanager
 def reading(url: str, *roles: Role, covered: tuple[str, ...] = (), account: str = "*") -> Iterator[Visitor]:
-    """Somebody signed in with these roles who wants these categories covered."""
+    """The session of a person with these roles and these covered categories."""
     person = add_person(url, *roles, account=account)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE people SET covered = %s WHERE id = %s", (list(covered), person.person_id))
     with site(url) as visitor:
-        someone = visitor()
-        someone.sign_in(person)
-        yield someone
+        session = visitor()
+        session.sign_in(person)
+        yield session
 
 
 def visited(url: str, row: dict[str, Any], *roles: Role, **options: Any) -> str:
-    """The page of a decision as somebody with these roles sees it."""
-    with reading(url, *(roles or (Role.REVIEWER,)), **options) as someone:
-        response = someone.get(f"/decisions/{row['id']}")
+    """The page of a decision as a person with these roles sees it."""
+    with reading(url, *(roles or (Role.REVIEWER,)), **options) as session:
+        response = session.get(f"/decisions/{row['id']}")
         assert response.status_code == 200, response.text
         return str(response.text)
 
 
-@pytest.mark.parametrize("wanted", OUTCOMES, ids=lambda outcome: outcome.reason.lower())
-def test_every_ending_has_a_page_that_says_why(engine: Running, wanted: Outcome) -> None:
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome.reason.lower())
+def test_every_ending_has_a_page_that_says_why(engine: Running, outcome: Outcome) -> None:
     """One plain sentence, the message, every stage that ran."""
-    for rule in wanted.rules:
+    for rule in outcome.rules:
         engine.sandbox.add_rule(**rule)
-    user_id = engine.account(documents=HOURS, **wanted.settings)
-    row = engine.decide(user_id, wanted.text, **wanted.event)
+    user_id = engine.account(documents=HOURS, **outcome.settings)
+    row = engine.decide(user_id, outcome.text, **outcome.event)
     page = visited(engine.url, row)
-    told = headline(page)
+    sentence = headline(page)
 
-    assert told.startswith(
+    assert sentence.startswith(
         ("Nothing was sent: ", "A reply was sent: ", "Handed to a person: ", "A prepared text")
     )
-    assert wanted.text in read(page)
+    assert outcome.text in read(page)
     assert page.count('class="waterfall"') == len(row["snapshot_json"]["stages"])
 
 
@@ -100,29 +100,29 @@ def logged(engine: Running, row: dict[str, Any]) -> list[str]:
 def test_the_conversation_stands_around_the_message(engine: Running, flagged: dict[str, Any]) -> None:
     """Before and after, with replies; and that the history no longer holds the threat."""
     page = visited(engine.url, flagged)
-    said = read(page)
+    text = read(page)
 
-    assert said.index("When are you open on Sunday?") < said.index("This message") < said.index(AFTER)
-    assert "On Sunday the shop is closed." in said
-    assert "is not in the stored history" in said
-    assert "2 lines" not in said
-    assert "sealed until" in said
+    assert text.index("When are you open on Sunday?") < text.index("This message") < text.index(AFTER)
+    assert "On Sunday the shop is closed." in text
+    assert "is not in the stored history" in text
+    assert "2 lines" not in text
+    assert "sealed until" in text
     assert logged(engine, flagged) == ["read"]
 
 
 def test_a_covered_text_is_not_in_the_page_until_asked_for(engine: Running, flagged: dict[str, Any]) -> None:
     """Neither message nor conversation, rule or quarantine; asking shows them and is logged."""
-    with reading(engine.url, Role.REVIEWER, covered=("violence",)) as someone:
-        covered = someone.get(f"/decisions/{flagged['id']}").text
-        piece = someone.client.post(
+    with reading(engine.url, Role.REVIEWER, covered=("violence",)) as session:
+        covered = session.get(f"/decisions/{flagged['id']}").text
+        piece = session.client.post(
             f"/decisions/{flagged['id']}/reveal",
-            data={"csrf": someone.csrf, "part": "content"},
+            data={"csrf": session.csrf, "part": "content"},
             headers={"HX-Request": "true", "Sec-Fetch-Site": "same-origin"},
         ).text
-        whole = someone.post(f"/decisions/{flagged['id']}/reveal", part="content").text
-        line = someone.client.post(
+        whole = session.post(f"/decisions/{flagged['id']}/reveal", part="content").text
+        line = session.client.post(
             f"/decisions/{flagged['id']}/reveal",
-            data={"csrf": someone.csrf, "part": "line"},
+            data={"csrf": session.csrf, "part": "line"},
             headers={"HX-Request": "true", "Sec-Fetch-Site": "same-origin"},
         ).text
 
@@ -179,13 +179,13 @@ def test_quarantine_is_for_those_who_may_review(engine: Running) -> None:
 def test_a_decision_of_another_account_is_not_there(engine: Running) -> None:
     """The same page as for an id that never was, and nothing is logged as read."""
     row = engine.decide(engine.account(), QUESTION)
-    with reading(engine.url, Role.LEAD, account="somebody-else") as someone:
+    with reading(engine.url, Role.LEAD, account="somebody-else") as session:
         answers = [
-            someone.get(f"/decisions/{row['id']}"),
-            someone.get("/decisions/01a200f1-eb34-702a-9ae9-4ec957455f4a"),
-            someone.get("/decisions/not-an-id"),
-            someone.get(f"/decisions/{row['id']}/similar"),
-            someone.post(f"/decisions/{row['id']}/reveal", part="line"),
+            session.get(f"/decisions/{row['id']}"),
+            session.get("/decisions/01a200f1-eb34-702a-9ae9-4ec957455f4a"),
+            session.get("/decisions/not-an-id"),
+            session.get(f"/decisions/{row['id']}/similar"),
+            session.post(f"/decisions/{row['id']}/reveal", part="line"),
         ]
 
     assert [each.status_code for each in answers] == [404] * 5
@@ -199,10 +199,10 @@ def test_a_decision_that_was_erased_says_so(engine: Running) -> None:
     engine.database.execute("SET session_replication_role = replica")
     engine.database.execute("DELETE FROM ai_decisions WHERE id = %s", (row["id"],))
     engine.database.execute("SET session_replication_role = origin")
-    with reading(engine.url, Role.VIEWER) as someone:
-        gone = someone.get(f"/decisions/{row['id']}")
-    with reading(engine.url, Role.VIEWER, account="somebody-else") as someone:
-        unknown = someone.get(f"/decisions/{row['id']}")
+    with reading(engine.url, Role.VIEWER) as session:
+        gone = session.get(f"/decisions/{row['id']}")
+    with reading(engine.url, Role.VIEWER, account="somebody-else") as session:
+        unknown = session.get(f"/decisions/{row['id']}")
 
     assert (gone.status_code, unknown.status_code) == (410, 404)
     assert "was erased" in gone.text
@@ -213,11 +213,11 @@ def test_the_list_can_be_walked(engine: Running) -> None:
     """Links to the decisions beside this one in the list it was opened from, by its filters."""
     user_id = engine.account(documents=HOURS)
     rows = [engine.decide(user_id, f"{QUESTION} {number}") for number in range(3)]
-    with reading(engine.url, Role.VIEWER) as someone:
-        page = someone.get(f"/decisions/{rows[1]['id']}?from=account%3D{user_id}").text
-        last = someone.get(f"/decisions/{rows[0]['id']}?from=account%3D{user_id}").text
-        direct = someone.get(f"/decisions/{rows[1]['id']}").text
-        wrong = someone.get(f"/decisions/{rows[1]['id']}?from=nonsense%3D1").text
+    with reading(engine.url, Role.VIEWER) as session:
+        page = session.get(f"/decisions/{rows[1]['id']}?from=account%3D{user_id}").text
+        last = session.get(f"/decisions/{rows[0]['id']}?from=account%3D{user_id}").text
+        direct = session.get(f"/decisions/{rows[1]['id']}").text
+        wrong = session.get(f"/decisions/{rows[1]['id']}?from=nonsense%3D1").text
 
     assert re.search(rf'href="/decisions/{rows[2]["id"]}\?from=[^"]*" data-prev', page)
     assert re.search(rf'href="/decisions/{rows[0]["id"]}\?from=[^"]*" data-next', page)
@@ -236,12 +236,12 @@ def test_the_rules_are_those_of_the_decision(engine: Running) -> None:
         " VALUES (%s, true, %s, 'kim')",
         (user_id, '{"violence": 0.95}'),
     )
-    said = read(visited(engine.url, row))
+    text = read(visited(engine.url, row))
 
-    assert "Version 1, by test" in said
-    assert "Version 2 is in force now, by kim" in said
-    assert "flagged from a score of 0.40; now from 0.95" in said
-    assert "0.40, 0.5" in said
+    assert "Version 1, by test" in text
+    assert "Version 2 is in force now, by kim" in text
+    assert "flagged from a score of 0.40; now from 0.95" in text
+    assert "0.40, 0.5" in text
 
 
 def test_the_page_shows_the_reply_as_sent_and_the_draft_with_its_marks(engine: Running) -> None:

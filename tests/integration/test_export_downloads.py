@@ -129,7 +129,7 @@ def test_httpx_raises_when_a_download_is_cut(pages: Pages) -> None:
 
 
 def test_an_export_in_the_format_of_an_earlier_release_is_refused(pages: Pages) -> None:
-    """The page says to ask for the export again; no byte of the old file is sent."""
+    """The page asks for a new export; no byte of the old file is sent."""
     url = pages.export(Form.NDJSON)
     with psycopg.connect(pages.database_url) as connection:
         connection.execute(
@@ -137,7 +137,7 @@ def test_an_export_in_the_format_of_an_earlier_release_is_refused(pages: Pages) 
         )
     refused = httpx2.get(url, headers={"Cookie": pages.cookie}, trust_env=False)
 
-    assert (refused.status_code, "Ask for the export again." in refused.text) == (410, True)
+    assert (refused.status_code, "Request a new export." in refused.text) == (410, True)
 
 
 def curl(url: str, cookie: str, *options: str) -> subprocess.CompletedProcess[bytes]:

@@ -58,7 +58,7 @@ async def site(database_url: str) -> AsyncIterator[Site]:
 async def ordered(site: Site, person: Person, form: Form, **filters: str) -> UUID:
     """An export that waits."""
     job_id = uuid_at(site.now())
-    params = exports.export_order(urlencode({"since": "all"} | filters), Layout(form=form), None)
+    params = exports.job_params(urlencode({"since": "all"} | filters), Layout(form=form), None)
     async with site.store.writing() as connection:
         await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)
     return job_id
@@ -107,7 +107,7 @@ async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, dat
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     reviewed, held, sent = (make(author_id="told", user_id="told") for make in (ignored, ignored, replied))
     await asyncio.to_thread(record, database_url, reviewed, held, sent)
-    somebody = Reviewer(person_id=None, login="somebody")
+    reviewer = Reviewer(person_id=None, login="somebody")
     async with site.store.writing() as connection:
         for decision, reason in (
             (reviewed, RulingReason.RULE_MISSED),
@@ -115,7 +115,7 @@ async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, dat
             (held, RulingReason.OTHER),
         ):
             given = Submission(
-                decision_id=decision.decision_id, reviewer=somebody, ruling=Ruling.OVERTURN, reason=reason
+                decision_id=decision.decision_id, reviewer=reviewer, ruling=Ruling.OVERTURN, reason=reason
             )
             seen = await last_seen_review(connection, decision.decision_id)
             await submission.submit_review(connection, replace(given, seen=seen), site.now())
@@ -129,10 +129,10 @@ async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, dat
     assert await run_waiting(site, KINDS)
 
     _, text = await written(site, job_id)
-    told = {row["id"]: row for row in map(json.loads, text.splitlines())}
+    exported = {row["id"]: row for row in map(json.loads, text.splitlines())}
     shown = [
         (row["review"], row["review_reason"], row["reply_text"])
-        for row in (told[str(each.decision_id)] for each in (reviewed, held, sent))
+        for row in (exported[str(each.decision_id)] for each in (reviewed, held, sent))
     ]
     assert shown == [("overturn", "OTHER", None), ("open", "", None), ("open", "", sent.reply)]
 
@@ -233,7 +233,7 @@ async def test_an_export_that_begins_while_a_decision_is_erased_does_not_hold_it
 async def test_a_decision_that_is_erased_leaves_the_files_that_may_hold_it(
     site: Site, database_url: str
 ) -> None:
-    """A download under way breaks off, so that nobody takes half a file for all of it; older files stay."""
+    """A running download breaks off, so that half a file is not taken for all of it; older files stay."""
     person = await asyncio.to_thread(add_person, database_url, Role.LEAD)
     older = await ordered(site, person, Form.NDJSON, author="kept")
     assert await run_waiting(site, KINDS)

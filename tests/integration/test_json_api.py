@@ -24,13 +24,13 @@ PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 @pytest.fixture(scope="module")
 def face(database_url: str) -> Iterator[tuple[World, TestClient, str]]:
-    """A running site with something in it, and a key of somebody who may read all."""
+    """A running site with something in it, and an API token of a person who may read everything."""
     with World(database_url, "acme") as world, site(database_url) as visitor:
         yield world, visitor().client, key_for(world, *Role)
 
 
 def key_for(world: World, *roles: Role, account: str = EVERY_ACCOUNT, days: float = 1) -> str:
-    """An API token of somebody new."""
+    """An API token of a new person."""
     person_id = world.person(*((account, role.value) for role in roles))
     key = f"hg_{person_id.hex}"
     until = datetime.now(UTC) + timedelta(days=days)
@@ -67,9 +67,9 @@ def test_the_document_is_openapi(face: tuple[World, TestClient, str]) -> None:
     names = [each["get"]["operationId"] for each in document["paths"].values()]
     assert len(set(names)) == len(names)
     for path, each in document["paths"].items():
-        said = {(one["name"], one["in"]) for one in each["get"]["parameters"]}
-        assert {(name, "path") for name in PARAMETER.findall(path)} <= said
-        assert len(said) == len(each["get"]["parameters"])
+        described = {(one["name"], one["in"]) for one in each["get"]["parameters"]}
+        assert {(name, "path") for name in PARAMETER.findall(path)} <= described
+        assert len(described) == len(each["get"]["parameters"])
         assert all(re.fullmatch(r"[1-5]\d\d", status) for status in each["get"]["responses"])
         assert all(answer["description"] for answer in each["get"]["responses"].values())
     for schema in document["components"]["schemas"].values():
@@ -86,11 +86,31 @@ def test_the_document_says_which_parameters_take_several_values(
     """And how they are written."""
     _, client, key = face
     paths = read(client, "/api/v1/openapi.json", key).json()["paths"]
-    said = {each["name"]: each["description"] for each in paths["/api/v1/decisions"]["get"]["parameters"]}
+    described = {
+        each["name"]: each["description"] for each in paths["/api/v1/decisions"]["get"]["parameters"]
+    }
 
-    assert "blocked or failed" in said["reason"]
-    assert "with commas or repeated" in said["reason"]
-    assert said["scope"] == "Chats or comments. One of chat, comment."
+    assert "blocked or failed" in described["reason"]
+    assert "with commas or repeated" in described["reason"]
+    assert described["scope"] == "Chats or comments. One of chat, comment."
+
+
+@pytest.mark.parametrize(("path", "days"), [("/api/v1/figures", 1), ("/api/v1/agreement", 30)])
+def test_the_document_names_the_default_range(
+    face: tuple[World, TestClient, str], path: str, days: int
+) -> None:
+    """Each path documents the range that it takes without parameters."""
+    _, client, key = face
+    parameters = read(client, "/api/v1/openapi.json", key).json()["paths"][path]["get"]["parameters"]
+    (text,) = (each["description"] for each in parameters if each["name"] == "range")
+    default = text.rpartition(" ")[2]
+    bodies = [read(client, url, key).json() for url in (path, f"{path}?range={default}")]
+    lengths = [
+        datetime.fromisoformat(body["until"]) - datetime.fromisoformat(body["since"]) for body in bodies
+    ]
+
+    assert default == {1: "24h", 30: "30d"}[days]
+    assert [round(length / timedelta(days=1)) for length in lengths] == [days, days]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.api], ids=lambda page: page.name)
@@ -148,23 +168,23 @@ def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:
     """Only its hash is stored; its owner sees when it was used."""
     person = add_person(database_url, Role.VIEWER)
     with site(database_url) as visitor:
-        somebody = visitor()
-        somebody.sign_in(person)
-        somebody.get("/profile/tokens")
+        session = visitor()
+        session.sign_in(person)
+        session.get("/profile/tokens")
         for days in ("0", "366", "-1", "x", "1e2"):
-            assert somebody.post("/profile/tokens", name="report", days=days).status_code == 400
-        made = somebody.post("/profile/tokens", name="report", days="30")
+            assert session.post("/profile/tokens", name="report", days=days).status_code == 400
+        made = session.post("/profile/tokens", name="report", days="30")
         found = re.search(r"hg_[\w-]{43}", made.text)
         assert found is not None
         key = found[0]
 
-        assert key not in somebody.get("/profile/tokens").text
+        assert key not in session.get("/profile/tokens").text
         assert read(visitor().client, "/api/v1/decisions", key).status_code == 200
 
-        page = somebody.get("/profile/tokens").text
+        page = session.get("/profile/tokens").text
         token_id = re.search(r'name="token_id" value="([^"]+)"', page)
         assert token_id is not None
-        assert somebody.post("/profile/tokens/revoke", token_id=token_id[1]).status_code == 303
+        assert session.post("/profile/tokens/revoke", token_id=token_id[1]).status_code == 303
         assert read(visitor().client, "/api/v1/decisions", key).status_code == 401
     with World(database_url, "keys") as world:
         assert world.one("SELECT count(*) FROM api_tokens WHERE token_hash = %s", token_hash(key)) == 1

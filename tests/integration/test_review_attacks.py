@@ -113,7 +113,7 @@ def test_a_golden_item_is_told_apart_by_nothing(visitors: Any, database_url: str
         }
         seen[name] = (
             "Reviews of others are shown after" in page.text,
-            "What was said" in page.text,
+            "Stored reviews" in page.text,
             dealt == f"/decisions/{decision}?item={decision}",
             person.name in index,
             listed,

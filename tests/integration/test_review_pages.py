@@ -137,7 +137,7 @@ def test_a_block_is_overturned_restored_and_undone(visitors: Any, database_url: 
     assert "restore the author's message" in page.text
     assert "never sent" in page.text
     assert restored == [("user", "is this spam?")]
-    assert "It can be taken back until" in after.text
+    assert "You can undo it until" in after.text
     assert back.status_code == 303
     assert history(database_url, "pages") == []
 

@@ -22,7 +22,7 @@ from worker.model import Decision
 NUMBERS: Final = count(1)
 SEEN: Final = re.compile(r'name="seen" value="([^"]*)"')
 UNDO: Final = re.compile(r'action="(/reviews/[^"]+/undo)"')
-STORED: Final = "It can be taken back until"
+STORED: Final = "You can undo it until"
 CELL: Final = r'data-label="{}">(\d+)<'
 
 
@@ -131,7 +131,7 @@ def test_an_undo_gives_the_item_back_and_frees_the_next_one(
 
     assert str(first.decision_id) in str(back.url)
     assert f"From the queue <strong>{name}</strong>" in back.text
-    assert "Store and go on" in back.text
+    assert "Store and continue" in back.text
     assert path(first) in home
     assert path(second) not in home
     assert dealt.startswith(path(second))
@@ -165,7 +165,7 @@ def test_an_undone_blind_reading_leaves_the_reader_in_the_queue(
     back = reader.get(undo(reader, next_page))
 
     assert str(made[1].decision_id) in str(back.url)
-    assert "was taken back. Another reader will be given it." in back.text
+    assert "was withdrawn. Another reviewer will get it." in back.text
     assert f"From the queue <strong>{second.name}</strong>" in back.text
 
 

@@ -34,7 +34,7 @@ def cookie_of(url: str, person: Person) -> str:
 def finished_export(url: str, person: Person, form: Form, **filters: str) -> UUID:
     """An export that a server on this database has written."""
     job_id = uuid_at(datetime.now(UTC))
-    params = exports.export_order(urlencode({"since": "all"} | filters), Layout(form=form), None)
+    params = exports.job_params(urlencode({"since": "all"} | filters), Layout(form=form), None)
 
     async def ask(connection: AsyncConnection) -> None:
         await jobs.add_job(connection, job_id, person_id=person.person_id, kind=JobKind.EXPORT, params=params)

@@ -101,13 +101,14 @@ def test_overlapping_and_touching_spans_keep_their_numbers() -> None:
         ("a\U0001f468\u200d\U0001f469b", (1, 2), "\U0001f468\u200d\U0001f469"),
         ("\U0001f44d\U0001f3fd", (0, 1), "\U0001f44d\U0001f3fd"),
         ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7", (2, 3), "\U0001f1eb\U0001f1f7"),
+        ("\u1112\u1161\u11ab\u1100", (1, 2), "\u1112\u1161\u11ab"),
         ("s\u200bp", (0, 3), "s\u200bp"),
         ("שלום עולם", (5, 9), "עולם"),
         ("one\r\ntwo", (0, 4), "one\r\n"),
     ],
 )
 def test_a_character_is_never_cut_in_two(text: str, span: tuple[int, int], marked_text: str) -> None:
-    """Accents, families, skin tones and flags are marked whole."""
+    """Accents, families, skin tones, flags and Hangul syllables are marked whole."""
     assert marked_text == "".join(piece.text for piece in marked_runs(text, {1: span}) if piece.numbers)
 
 

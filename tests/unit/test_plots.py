@@ -12,27 +12,15 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from review.dashboard.measures import wilson
-from review.dashboard.plots import (
-    PlotData,
-    Series,
-    lines,
-    stacked,
-)
-from review.dashboard.scales import (
-    compact,
-    duration,
-    log_ticks,
-    ticks,
-    time_marks,
-)
-from review.dashboard.sparks import interval, spark
+from review.dashboard.plots import PlotData, Series, interval, lines, spark, stacked
+from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
 from review.dashboard.svg import PATTERNS, tag
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;]]>"
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 
 
-def sheet(*series: Series, names: tuple[str, ...] = ("a", "b", "c")) -> PlotData:
+def plot_data(*series: Series, names: tuple[str, ...] = ("a", "b", "c")) -> PlotData:
     """Three steps, the last of them not over."""
     return PlotData(
         key="test",
@@ -53,7 +41,7 @@ def tree(markup: Markup) -> ET.Element:
 @given(name=TEXTS, step=TEXTS)
 def test_any_name_is_text_and_nothing_else(name: str, step: str) -> None:
     """What a parser reads back is what was put in; no element comes from a name."""
-    plot = stacked(sheet(Series(name=name, values=(1, 2, 3)), names=(step, step, step)))
+    plot = stacked(plot_data(Series(name=name, values=(1, 2, 3)), names=(step, step, step)))
     area = tree(plot.area)
     tooltips = [each.text for each in area.iter("title")][1:]
 
@@ -66,7 +54,7 @@ def test_any_name_is_text_and_nothing_else(name: str, step: str) -> None:
 def test_a_hostile_name_is_shown_as_it_is() -> None:
     """In bars, lines and attributes."""
     for draw in (stacked, lines):
-        plot = draw(sheet(Series(name=HOSTILE, values=(1, None, 3)), names=(HOSTILE, "b", "c")))
+        plot = draw(plot_data(Series(name=HOSTILE, values=(1, None, 3)), names=(HOSTILE, "b", "c")))
         assert "<script" not in str(plot.area)
         assert HOSTILE in "".join(tree(plot.area).itertext())
     assert tree(tag("a", HOSTILE, title=HOSTILE)).get("title") == HOSTILE
@@ -74,7 +62,7 @@ def test_a_hostile_name_is_shown_as_it_is() -> None:
 
 def test_a_plot_has_a_name_and_a_description() -> None:
     """For screen readers: role, title and text that it refers to."""
-    area = tree(stacked(sheet(Series(name="Replied", values=(1, 2, 3)))).area)
+    area = tree(stacked(plot_data(Series(name="Replied", values=(1, 2, 3)))).area)
     names = (area.get("aria-labelledby") or "").split()
     found = {each.get("id"): each.text for each in area.iter() if each.get("id") in names}
 
@@ -85,7 +73,7 @@ def test_a_plot_has_a_name_and_a_description() -> None:
 def test_series_differ_without_their_colours() -> None:
     """Each has a pattern of its own, a name in the legend, and its name on every bar."""
     series = tuple(Series(name=f"series {number}", values=(1, 1, 1)) for number in range(6))
-    plot = stacked(sheet(*series))
+    plot = stacked(plot_data(*series))
     area = tree(plot.area)
     drawn = {
         each.get("id"): tuple(path.get("d") for path in each.iter("path")) for each in area.iter("pattern")
@@ -100,7 +88,7 @@ def test_series_differ_without_their_colours() -> None:
 
 def test_lines_have_gaps_where_nothing_was_measured() -> None:
     """No line leads over a step without a figure."""
-    plot = lines(sheet(Series(name="p95", values=(100.0, None, 300.0))))
+    plot = lines(plot_data(Series(name="p95", values=(100.0, None, 300.0))))
     area = tree(plot.area)
 
     assert [each.get("class") for each in area.iter("line") if "line" in (each.get("class") or "")] == []
@@ -113,8 +101,8 @@ def test_nothing_to_show_is_an_empty_plot(values: tuple[float | None, ...]) -> N
     names = ("a", "b", "c")
     series = () if not values else (Series(name="x", values=values),)
 
-    assert tree(stacked(sheet(*series, names=names)).area).tag == "svg"
-    assert tree(lines(sheet(*series, names=names)).area).tag == "svg"
+    assert tree(stacked(plot_data(*series, names=names)).area).tag == "svg"
+    assert tree(lines(plot_data(*series, names=names)).area).tag == "svg"
     assert tree(spark([value or 0 for value in values])).tag == "svg"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.dashboard.ranges import BadRange, range_of
+from review.dashboard.ranges import BadRange, parse_range
 
 NOW = datetime(2026, 11, 22, 14, 25, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -24,16 +24,16 @@ HOUR = timedelta(hours=1)
 )
 def test_named_ranges_end_with_the_step_that_is_not_over(name: str, since: datetime, steps: int) -> None:
     """They begin with a whole one, and there are as many as the name says."""
-    found = range_of({"range": name}, NOW)
+    found = parse_range({"range": name}, NOW)
 
     assert (found.since, found.until, len(found.steps)) == (since, NOW, steps)
     assert found.back == found.step * steps
 
 
-def test_a_range_of_ones_own_is_of_whole_hours() -> None:
+def test_a_parse_range_ones_own_is_of_whole_hours() -> None:
     """Cut into steps that are easy to read, and never beyond the present."""
-    found = range_of({"since": "2026-11-20T10:20", "until": "2026-11-21T09:10"}, NOW)
-    to_now = range_of({"range": "custom", "since": "36h"}, NOW)
+    found = parse_range({"since": "2026-11-20T10:20", "until": "2026-11-21T09:10"}, NOW)
+    to_now = parse_range({"range": "custom", "since": "36h"}, NOW)
 
     assert (found.since.hour, found.until.hour, found.step) == (10, 10, HOUR)
     assert (to_now.until, to_now.since.minute) == (NOW, 0)
@@ -44,7 +44,7 @@ def test_steps_fill_every_range(age: int, length: int) -> None:
     """From its start to its end, none of them empty, never more than a plot can show."""
     since = NOW - age * HOUR
     until = min(NOW, since + length * HOUR)
-    found = range_of({"since": since.isoformat(), "until": until.isoformat()}, NOW)
+    found = parse_range({"since": since.isoformat(), "until": until.isoformat()}, NOW)
 
     assert found.steps[0] == found.since <= since
     assert found.steps[-1] < found.until <= found.steps[-1] + found.step
@@ -69,6 +69,6 @@ def test_steps_fill_every_range(age: int, length: int) -> None:
 def test_what_cannot_be_used_is_said(asked: dict[str, str], said: str) -> None:
     """Field, expectation, what came, cut to what fits a line."""
     with pytest.raises(BadRange, match=said.split(",", maxsplit=1)[0]) as caught:
-        range_of(asked, NOW)
+        parse_range(asked, NOW)
 
     assert len(str(caught.value)) < 250

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from db.audit.settings_snapshot import SettingsVersion
 from review import wording
 from review.decision.explanation import SENTENCES, ExplanationFacts, explain, notices
 from review.decision.margins import Margin
@@ -57,6 +58,28 @@ def rule(written: str, how: str, kind: str = "keyword") -> dict[str, Any]:
     """What a decision on a rule's hit carries."""
     label = f"flagged_{kind}:{written}"
     return {"matched_rule": label, "findings": [{"matched_rule": label, "how": how}]}
+
+
+def settings(**values: Any) -> SettingsVersion:
+    """A settings version with these values."""
+    given: dict[str, Any] = {
+        "version": 1,
+        "changed_by": "ann",
+        "changed_at": NOW,
+        "moderation_thresholds": {},
+        "moderation_failure": FailurePolicy.HOLD,
+        "hold_max_s": 60.0,
+        "reply_max_age_s": 60.0,
+        "assessment_policy": {},
+        "has_fallback_texts": False,
+        "rules_on_reply": True,
+        "languages": (),
+        "keywords": 0,
+        "phrases": 0,
+        "allowed": 0,
+        "has_rule": False,
+    }
+    return SettingsVersion(**given | values)
 
 
 def facts(decision: dict[str, Any], **more: Any) -> ExplanationFacts:
@@ -156,8 +179,8 @@ def test_a_sentence_names_the_facts_that_decided(decision: dict[str, Any], expec
 
 def test_limits_of_the_account_are_named() -> None:
     """Those of the version that the decision used."""
-    late = facts(row("TOO_LATE"), reply_max_age_s=86_400.0)
-    held = facts(row("MODERATION_TIMED_OUT"), hold_max_s=3600.0)
+    late = facts(row("TOO_LATE"), settings=settings(reply_max_age_s=86_400.0))
+    held = facts(row("MODERATION_TIMED_OUT"), settings=settings(hold_max_s=3600.0))
     margin = Margin(
         subject="draft", measure="confidence", score=0.62, threshold=0.7, effect="sent", sends=True
     )
@@ -218,7 +241,7 @@ def test_notices_name_what_else_happened() -> None:
         rechecked=[0.61, 0.78],
     )
 
-    assert notices(facts(decision, failure=FailurePolicy.ALLOW)) == (
+    assert notices(facts(decision, settings=settings(moderation_failure=FailurePolicy.ALLOW))) == (
         "Moderation was unavailable for the message, and this account is set to continue without moderation.",
         "The documents were searched by words only: the embedding model did not answer (timed out).",
         "The judge of drafts did not answer (no connection).",
