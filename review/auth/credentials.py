@@ -13,7 +13,7 @@ from db.people import changes, records, sign_ins
 from db.people.records import Credentials, Person
 from review.auth import passwords
 from review.auth.sign_in_delays import WINDOW, delay_s
-from review.http.visit import Visit, set_cookie
+from review.http.visit import Refused, Visit, set_cookie
 
 DEVICE_COOKIE: Final = "__Host-hushgate-device"
 DEVICE_S: Final = 90 * 86_400
@@ -53,6 +53,12 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"login": login if found else "unknown"})
         return CredentialCheck()
     return await _succeed(visit, found, password, number)
+
+
+def too_many_attempts(wait_s: int) -> Refused:
+    """The refusal while attempts are not checked."""
+    text = f"Too many attempts failed. Wait {wait_s} seconds, then try again."
+    return Refused(429, "Wait a little", text, retry_after_s=wait_s)
 
 
 def remember_device(response: Response, person: Person, password_hash: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from review.access import Right
 from review.access_log import filters as log_filters
 from review.api import access_log, decisions, figures, openapi, shapes
-from review.http.visit import PageRoute, Parameter
+from review.http.page_routes import PageRoute, Parameter
 from review.lists.filter_fields import FIELDS
 
 CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this page starts")
