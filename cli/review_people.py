@@ -168,7 +168,7 @@ def reset_password(login: LoginArgument) -> None:
     async def run(connection: AsyncConnection) -> str:
         person = await _found(connection, login)
         line = _line({"changed": "password reset", "login": person.login})
-        await role_grants.give_password(connection, person, password, line=line, now=datetime.now(UTC))
+        await role_grants.give_password(connection, person, password, entry=line, now=datetime.now(UTC))
         return person.login
 
     _show({"login": stored(run), "changed": "password reset"}, GrantResult(password=password))
@@ -236,7 +236,9 @@ async def _give(
     connection: AsyncConnection, person: Person, grants: tuple[RoleGrant, ...], *, changed: str
 ) -> GrantResult:
     detail = {"changed": changed, "login": person.login, "roles": [each.role.value for each in grants]}
-    return await role_grants.give_roles(connection, person, grants, line=_line(detail), now=datetime.now(UTC))
+    return await role_grants.give_roles(
+        connection, person, grants, entry=_line(detail), now=datetime.now(UTC)
+    )
 
 
 def _changed(login: str, change: PersonChange) -> None:

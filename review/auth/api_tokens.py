@@ -13,6 +13,7 @@ from uuid_utils.compat import uuid7
 from db.access_log import LoggedAction
 from db.people import api_tokens, records
 from db.people.records import Person
+from review.auth.credentials import NAME_CHARS
 from review.auth.session_start import require_session
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
@@ -21,7 +22,6 @@ PREFIX: Final = "hg_"
 """Secret scanners recognise a leaked token by it."""
 SHOWN_CHARS: Final = 9
 MOST_DAYS: Final = 365
-NAME_CHARS: Final = 100
 
 
 async def token_person(visit: Visit, header: str) -> Person:

@@ -18,6 +18,7 @@ from review.http.visit import Refused, Visit, set_cookie
 DEVICE_COOKIE: Final = "__Host-hushgate-device"
 DEVICE_S: Final = 90 * 86_400
 LOGIN_CHARS: Final = 200
+NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,13 +19,13 @@ from db.people.invitations import Invitation
 from db.people.records import Person
 from db.review_store import AsyncConnection
 from review.auth import credentials, passwords
+from review.auth.credentials import NAME_CHARS
 from review.auth.openid_provider import Identity
 from review.auth.session_start import require_session
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.people import role_grants
 
-NAME_CHARS: Final = 100
 CLOSED: Final = Refused(
     410,
     "This invitation does not work",

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.people import changes, sessions
+from review.auth.credentials import NAME_CHARS
 from review.http.visit import Refused, Visit
 from worker.moderation import CATEGORIES
 
-NAME_CHARS: Final = 100
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 

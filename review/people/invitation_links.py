@@ -7,11 +7,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import access_log
 from db.access_log import LoggedAction
-from db.people import invitations, sessions
+from db.people import invitations
 from db.people.records import RoleGrant
 from review.access import Right
+from review.auth.session_start import require_session
 from review.http.visit import Refused, Visit, new_token
 
 PER_HOUR: Final = 60
@@ -19,15 +19,10 @@ PER_HOUR: Final = 60
 
 
 async def invite(visit: Visit, login: str, wanted: RoleGrant) -> str:
-    """Store an invitation and return its link; what is known about the login changes nothing.
-
-    Raises:
-        Refused: 401 when the session ended meanwhile; 429 after ``PER_HOUR``.
-    """
+    """Store an invitation and return its link; what is known about the login changes nothing."""
     token = new_token()
     async with visit.store.writing() as connection:
-        if not await sessions.lock_session(connection, visit.token):
-            raise Refused(401, "Sign in first", "Your session has ended.")
+        await require_session(visit, connection)
         since = visit.now - timedelta(hours=1)
         person_id = visit.person.person_id
         if await invitations.count_invitations(connection, person_id, since=since) >= PER_HOUR:
@@ -37,26 +32,20 @@ async def invite(visit: Visit, login: str, wanted: RoleGrant) -> str:
             connection, token, login=login, wanted=wanted, invited_by=person_id, now=visit.now
         )
         detail = {"changed": "invited", "login": login, "role": wanted.role.value}
-        entry = visit.entry(LoggedAction.PEOPLE, user_id=wanted.user_id, detail=detail)
-        await access_log.append_entry(connection, entry)
+        await visit.log(LoggedAction.PEOPLE, connection=connection, user_id=wanted.user_id, detail=detail)
     return visit.site.settings.review_url.rstrip("/") + visit.url("invitation", token=token)
 
 
 async def withdraw(visit: Visit) -> Response:
-    """End an open invitation to an account that the person administers.
-
-    Raises:
-        Refused: 404.
-    """
+    """End an open invitation to an account that the person administers."""
     missing = Refused(404, "Not found", "No open invitation to your accounts has this address.")
     invitation_id = visit.path_id("invitation_id", missing)
     async with visit.store.writing() as connection:
-        found = await invitations.withdraw_invitation(
-            connection, invitation_id, visit.accounts(Right.ADMIN), now=visit.now
-        )
+        mine = visit.accounts(Right.ADMIN)
+        found = await invitations.withdraw_invitation(connection, invitation_id, mine, now=visit.now)
         if found is None:
             raise missing
-        detail = {"changed": "invitation withdrawn", "login": found.login, "role": found.wanted.role.value}
-        entry = visit.entry(LoggedAction.PEOPLE, user_id=found.wanted.user_id, detail=detail)
-        await access_log.append_entry(connection, entry)
+        user_id, role = found.wanted.user_id, found.wanted.role.value
+        detail = {"changed": "invitation withdrawn", "login": found.login, "role": role}
+        await visit.log(LoggedAction.PEOPLE, connection=connection, user_id=user_id, detail=detail)
     return visit.redirect("people")

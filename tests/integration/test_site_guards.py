@@ -10,6 +10,7 @@ import pytest
 
 from cli.stack import Stack
 from db.people.records import Role
+from review.auth import invitation_page
 from review.routes import PAGES
 from tasks.logs import secret_values
 from tests.conftest import create_database, database_at
@@ -56,6 +57,15 @@ def test_another_host_name_is_refused(visitor: Visitors) -> None:
 
     assert answer.headers["location"] == "/sign-in?next=%2Fprofile"
     assert "evil.example" not in client.get("/sign-in", headers=forwarded).text
+
+
+def test_a_refusal_keeps_no_request_in_memory(visitor: Visitors) -> None:
+    """A refusal that several requests share holds no frame of any of them."""
+    client = visitor().client
+    statuses = {client.get(f"/invitation/unknown-{number}").status_code for number in range(3)}
+
+    assert statuses == {410}
+    assert invitation_page.CLOSED.__traceback__ is None
 
 
 def test_a_method_cannot_be_overridden(database_url: str, visitor: Visitors) -> None:
