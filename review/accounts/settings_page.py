@@ -14,8 +14,8 @@ from review.access import Right
 from review.accounts import settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
-from review.accounts.rules_page import account_of_path, store_rules
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
+from review.accounts.stored_versions import store_version, version_in_force
 from review.http.visit import Visit
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account
@@ -30,13 +30,13 @@ SECTIONS: Final[Mapping[Section, Mapping[str, Setting]]] = {
 
 async def show_settings(visit: Visit) -> Response:
     """The settings in force; a form for people with the right to change them."""
-    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    stored = await version_in_force(visit)
     return _page(visit, stored, settings_form.form_of_account(stored.account))
 
 
 async def save_settings(visit: Visit) -> Response:
     """Show the changes; with the action ``store``, store them as a new version."""
-    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    stored = await version_in_force(visit)
     typed = settings_form.parse_form(visit.form)
     account = settings_form.account_from_form(typed, stored.account)
     action = visit.form.get("action")
@@ -55,10 +55,9 @@ async def _store(visit: Visit, stored: AccountVersion, typed: SettingsForm, acco
     if account == stored.account:
         return visit.redirect("settings", "same=1", account=account.user_id)
     try:
-        version = await store_rules(visit, stored.account, account, LoggedAction.SETTINGS)
+        version = await store_version(visit, stored.account, account, LoggedAction.SETTINGS)
     except accounts.VersionMoved:
-        now = await account_versions.current_version(visit.store.pool, account.user_id)
-        return await _conflict(visit, now, typed)
+        return await _conflict(visit, await version_in_force(visit), typed)
     return visit.redirect("settings", f"saved={version}", account=account.user_id)
 
 

@@ -11,14 +11,14 @@ from review.accounts.account_changes import difference
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from worker.model import Account
-from worker.payload import MAX_NAME_CHARS
+from worker.payload import ID_CHARS
 
 
 def account_of_path(visit: Visit) -> str:
     """The account in the page's address; 404 for an impossible name."""
     user_id = str(visit.request.path_params["account"])
-    if not 0 < len(user_id) <= MAX_NAME_CHARS or user_id == EVERY_ACCOUNT:
-        text = f"user_id: expected 1 to {MAX_NAME_CHARS} characters and not *."
+    if not 0 < len(user_id) <= ID_CHARS or user_id == EVERY_ACCOUNT:
+        text = f"user_id: expected 1 to {ID_CHARS} characters and not *."
         raise Refused(404, "No such account", text)
     return user_id
 
@@ -56,7 +56,7 @@ async def store_version(
     """
     require_known_account(visit, before)
     change = difference(before, after)
-    known = {"from": before.version, "added": change.added, "removed": change.removed}
+    known: dict[str, object] = {"from": before.version, "added": change.added, "removed": change.removed}
     known |= {"settings": [each.title for each in change.settings]} | detail
     return await accounts.store_account(
         visit.store.pool,
