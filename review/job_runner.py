@@ -12,13 +12,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from db import jobs
-from db.jobs import (
-    Job,
-    JobKind,
-    JobLost,
-    JobState,
-    JobStep,
-)
+from db.jobs import Job, JobKind, JobLost, JobState, JobStep
 from db.people import records
 from db.people.records import Person
 from db.review_store import AsyncConnection
