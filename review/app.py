@@ -217,7 +217,7 @@ async def _without_database(visit: Visit, page: PageRoute) -> Response:
         return visit.render("refused.html", status=refused.status, refused=refused)
     if (form := form_replay.keep_form(request, visit.form)) is None:
         return await _refusal(visit, page, DATABASE_DOWN)
-    return visit.render("carried.html", status=503, carried=form, away=True)
+    return visit.render("send_again.html", status=503, form=form, database_down=True)
 
 
 async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:

@@ -104,7 +104,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._enter(Phase.IDLE if self.cycle.response_complete else Phase.ANSWER)
 
     def on_response_complete(self) -> None:
-        """Another request may come, when this one was read whole."""
+        """Another request may come once this one was read completely."""
         super().on_response_complete()
         if self._phase is Phase.ANSWER:
             self._enter(Phase.IDLE)

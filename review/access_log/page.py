@@ -26,8 +26,8 @@ async def list_lines(visit: Visit) -> Response:
     except BadLogFilter as bad:
         problem, more = bad.text, False
     if more:
-        kept = {name: value for name, value in query.items() if value}
-        older = urlencode(kept | {"cursor": filters.next_cursor(lines[-1])})
+        filled = {name: value for name, value in query.items() if value}
+        older = urlencode(filled | {"cursor": filters.next_cursor(lines[-1])})
     return visit.render(
         "access_log.html",
         status=400 if problem else 200,
@@ -43,11 +43,11 @@ async def list_lines(visit: Visit) -> Response:
 
 async def load_lines(visit: Visit) -> tuple[tuple[LogLine, ...], bool]:
     """A page of lines and whether there are older ones; the read is logged."""
-    wanted = filters.parse_log_filters(visit)
+    log_filter = filters.parse_log_filters(visit)
     async with visit.store.writing() as connection:
-        found = await access_log.list_lines(connection, wanted, limit=PAGE + 1)
-        asked = {name: visit.request.query_params.get(name) for name in filters.FIELDS}
-        detail = {name: value for name, value in asked.items() if value} | {"lines": min(len(found), PAGE)}
-        user_id = wanted.user_id or None
+        found = await access_log.list_lines(connection, log_filter, limit=PAGE + 1)
+        given = {name: visit.request.query_params.get(name) for name in filters.FIELDS}
+        detail = {name: value for name, value in given.items() if value} | {"lines": min(len(found), PAGE)}
+        user_id = log_filter.user_id or None
         await visit.log(LoggedAction.AUDIT, connection=connection, user_id=user_id, detail=detail)
     return found[:PAGE], len(found) > PAGE

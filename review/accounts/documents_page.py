@@ -56,7 +56,7 @@ async def add_document(visit: Visit) -> Response:
     typed = {"title": title, "pasted": visit.field("pasted"), "kind": visit.field("kind")}
     file, kind = await _uploaded_file(visit)
     if file is None:
-        return await _page(visit, user_id, typed=typed, wrong="Choose a file or paste a text.", status=422)
+        return await _page(visit, user_id, typed=typed, problem="Choose a file or paste a text.", status=422)
     options = DocumentOptions(user_id=user_id, title=title, kind=kind)
     try:
         async with visit.site.uploads.of(user_id):
@@ -66,10 +66,10 @@ async def add_document(visit: Visit) -> Response:
         raise Refused(429, "Too many at once", message, retry_after_s=10) from error
     except (ConfigurationError, RetrievalUnavailable, EmbeddingRejected) as error:
         message = f"Nothing was stored: the embedding model cannot be used. {error}"
-        return await _page(visit, user_id, typed=typed, wrong=message, status=503)
+        return await _page(visit, user_id, typed=typed, problem=message, status=503)
     if row["outcome"] == "refused":
         message = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
-        return await _page(visit, user_id, typed=typed, wrong=message, status=422)
+        return await _page(visit, user_id, typed=typed, problem=message, status=422)
     detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
     await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail | {"bytes": len(file.data)})
     return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
@@ -134,7 +134,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: obje
     parameters, has_model = visit.request.query_params, bool(visit.site.settings.embedding_model)
     page, last, shown = page_of(rows[::-1], parameters.get("page", "1"), PAGE_DOCUMENTS)
     typed = {"title": "", "pasted": "", "kind": ""}
-    empty: dict[str, object] = {"query": "", "found": None, "wrong": "", "typed": typed}
+    empty: dict[str, object] = {"query": "", "found": None, "problem": "", "typed": typed}
     return visit.render(
         "documents.html",
         status=status,

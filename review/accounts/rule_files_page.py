@@ -70,7 +70,7 @@ async def upload_rules(visit: Visit) -> Response:
     try:
         found = await _read(visit)
     except RuleRejected as error:
-        return _page(visit, stored.account, wrong=error.reason, status=422)
+        return _page(visit, stored.account, problem=error.reason, status=422)
     draft = _draft(stored.account, found, add=visit.form.get("mode") == "add")
     account, remarks = await rules_page.checked_account(visit, stored, draft)
     errors = any(each.level == "error" for each in remarks)
@@ -121,7 +121,7 @@ def _format(name: str) -> RuleListFormat:
 
 
 def _page(visit: Visit, account: Account, *, status: int = 200, **values: object) -> Response:
-    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "wrong": ""}
+    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "problem": ""}
     return visit.render(
         "rule_file.html",
         status=status,

@@ -60,12 +60,12 @@ async def check_rules(visit: Visit) -> Response:
     stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
     if visit.partial:
         typed = sum(text.count("\n") + 1 for text in draft.texts.values())
-        if typed > 2 * EDITOR_RULES or not (draft.whole or fits(stored.account)):
+        if typed > 2 * EDITOR_RULES or not (draft.complete or fits(stored.account)):
             return visit.render("rule_remarks.html", remarks=None, trial=None)
         _, remarks = await checked_account(visit, stored, draft)
         return visit.render("rule_remarks.html", remarks=remarks, trial=None)
-    if made_from := visit.field("merge"):
-        base = await stored_version(visit, stored.account.user_id, made_from)
+    if base_version := visit.field("merge"):
+        base = await stored_version(visit, stored.account.user_id, base_version)
         draft = draft.merged(base.account, stored.account)
     account, remarks = await checked_account(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
@@ -86,32 +86,32 @@ async def test_text(visit: Visit) -> Response:
         try:
             account = replace(changed(account, draft.changes(account)), version=0)
         except AccountRejected as error:
-            raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
-    tried = await rule_trial.try_text(account, text, level)
+            raise Refused(422, "These rules cannot be text_trial", str(error)[:1000]) from error
+    text_trial = await rule_trial.try_text(account, text, level)
     if visit.partial:
-        return visit.render("rule_hits.html", tried=tried, typed=typed, version=account.version)
+        return visit.render("rule_hits.html", text_trial=text_trial, typed=typed, version=account.version)
     draft_shown = draft if typed else None
-    return _page(visit, stored, shown=shown, draft=draft_shown, tried=tried, typed=typed, text=text)
+    return _page(visit, stored, shown=shown, draft=draft_shown, text_trial=text_trial, typed=typed, text=text)
 
 
 async def _conflict(visit: Visit, stored: AccountVersion, draft: RuleEdit) -> Response:
-    """Another person stored a version meanwhile: both changes side by side, with the typed text kept."""
-    made_from = await account_versions.get_version(visit.store.pool, stored.account.user_id, draft.version)
-    base = made_from.account if made_from else Account(user_id=stored.account.user_id, version=0)
+    """Another person stored a version meanwhile: both changes side by side, above the edited text."""
+    base_version = await account_versions.get_version(visit.store.pool, stored.account.user_id, draft.version)
+    base = base_version.account if base_version else Account(user_id=stored.account.user_id, version=0)
     try:
-        mine = changed(base, draft.changes(base))
+        edited = changed(base, draft.changes(base))
     except AccountRejected:
-        mine = base
+        edited = base
     return _page(
         visit,
         stored,
         draft=replace(draft, version=stored.account.version),
-        theirs=difference(base, stored.account),
-        mine=difference(base, mine),
-        on_top=difference(
-            stored.account, changed(stored.account, {name: list(getattr(mine, name)) for name in LISTS})
+        other_changes=difference(base, stored.account),
+        own_changes=difference(base, edited),
+        changes_if_saved=difference(
+            stored.account, changed(stored.account, {name: list(getattr(edited, name)) for name in LISTS})
         ),
-        made_from=draft.version,
+        base_version=draft.version,
         status=409,
     )
 
@@ -159,8 +159,9 @@ def _page(
     """The page: the editor for people with the right to edit, on the version in force; else a list."""
     shown = shown or stored
     defaults: dict[str, Any] = {
-        "remarks": None, "trial": None, "tried": None, "typed": True, "text": "",
-        "saved": False, "refused": False, "theirs": None, "mine": None, "on_top": None, "made_from": 0,
+        "remarks": None, "trial": None, "text_trial": None, "typed": True, "text": "",
+        "saved": False, "refused": False, "base_version": 0,
+        "other_changes": None, "own_changes": None, "changes_if_saved": None,
     }  # fmt: skip
     set_up = stored.account.version > 0 or visit.may(Right.ADMIN, stored.account.user_id)
     may_edit = set_up and visit.may(Right.EDIT_RULES, stored.account.user_id) and shown is stored

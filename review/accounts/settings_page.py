@@ -79,14 +79,14 @@ async def _conflict(visit: Visit, stored: AccountVersion, typed: SettingsForm) -
     version = version_in(visit.form)
     base = await account_versions.get_version(visit.store.pool, stored.account.user_id, version)
     before = base.account if base else Account(user_id=stored.account.user_id, version=0)
-    theirs = difference(before, stored.account)
-    return _page(visit, stored, typed, theirs=theirs, made_from=version, status=409)
+    other_changes = difference(before, stored.account)
+    return _page(visit, stored, typed, other_changes=other_changes, base_version=version, status=409)
 
 
 def _page(
     visit: Visit, stored: AccountVersion, typed: SettingsForm, *, status: int = 200, **values: object
 ) -> Response:
-    empty: dict[str, object] = {"theirs": None, "made_from": 0}
+    empty: dict[str, object] = {"other_changes": None, "base_version": 0}
     parameters = visit.request.query_params
     return visit.render(
         "account_settings.html",

@@ -64,22 +64,21 @@ async def restore_version(visit: Visit) -> Response:
     """Append a version that equals an old one: its rules, or everything."""
     old, stored = await _old_and_current(visit)
     if version_in(visit.form) != stored.account.version:
-        return await _confirm(visit, old, stored, stale=version_in(visit.form), status=409)
-    whole = visit.form.get("what") == "everything"
-    if whole:
+        return await _confirm(visit, old, stored, conflict=True)
+    everything = visit.form.get("what") == "everything"
+    if everything:
         visit.require(Right.ADMIN, stored.account.user_id)
-        wanted = replace(old.account, version=stored.account.version)
+        restored = replace(old.account, version=stored.account.version)
     else:
-        wanted = replace(stored.account, **{name: getattr(old.account, name) for name in LISTS})
-    if wanted == stored.account:
-        return visit.redirect("rules", "same=1", account=wanted.user_id)
+        restored = replace(stored.account, **{name: getattr(old.account, name) for name in LISTS})
+    if restored == stored.account:
+        return visit.redirect("rules", "same=1", account=restored.user_id)
     try:
-        action = LoggedAction.SETTINGS if whole else LoggedAction.RULES
-        version = await store_version(visit, stored.account, wanted, action, restored=old.account.version)
-    except accounts.VersionMoved as error:
-        _, now = await _old_and_current(visit)
-        return await _confirm(visit, old, now, stale=error.in_force, status=409)
-    return visit.redirect("rules", f"saved={version}", account=wanted.user_id)
+        action = LoggedAction.SETTINGS if everything else LoggedAction.RULES
+        version = await store_version(visit, stored.account, restored, action, restored=old.account.version)
+    except accounts.VersionMoved:
+        return await _confirm(visit, old, await version_in_force(visit), conflict=True)
+    return visit.redirect("rules", f"saved={version}", account=restored.user_id)
 
 
 async def _old_and_current(visit: Visit) -> tuple[AccountVersion, AccountVersion]:
@@ -91,17 +90,17 @@ async def _old_and_current(visit: Visit) -> tuple[AccountVersion, AccountVersion
 
 
 async def _confirm(
-    visit: Visit, old: AccountVersion, stored: AccountVersion, *, stale: int | None = None, status: int = 200
+    visit: Visit, old: AccountVersion, stored: AccountVersion, *, conflict: bool = False
 ) -> Response:
     change = difference(stored.account, replace(old.account, version=stored.account.version))
     return visit.render(
         "account_restore.html",
-        status=status,
+        status=409 if conflict else 200,
         account=stored.account.user_id,
         old=old,
         stored=stored,
         change=change,
-        stale=stale,
+        conflict=conflict,
         may_all=visit.may(Right.ADMIN, stored.account.user_id),
         tab="history",
     )

@@ -37,7 +37,7 @@ class CredentialCheck:
 
 
 async def check_credentials(visit: Visit, login: str, password: str) -> CredentialCheck:
-    """Check a login and a password, unless too many attempts failed lately."""
+    """Check a login and a password, unless too many recent attempts failed."""
     login = _normalised(login)
     async with visit.store.writing() as connection:
         found = await records.get_credentials(connection, login)

@@ -47,14 +47,14 @@ async def accept_invitation(visit: Visit) -> Response:
         raise Refused(409, "Another login", "Sign in with the login that was invited.")
     problem = _problem(visit, login=person.login, name=person.name)
     if problem and await _must_choose(visit, found):
-        return await _page(visit, found, status=400, wrong=problem)
+        return await _page(visit, found, status=400, problem=problem)
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
         await require_session(visit, connection)
         if await invitations.accept_invitation(connection, _token(visit), now=visit.now) is None:
             raise CLOSED
         stored = None
-        if await role_grants.known_to_a_stranger(connection, person, (found.wanted.user_id,)):
+        if await role_grants.giver_lacks_account(connection, person, (found.wanted.user_id,)):
             stored = await _end_known_password(visit, connection)
         await _give_role(visit, connection, person, found)
     response = visit.redirect("profile", "saved=1")
@@ -76,7 +76,7 @@ async def join(visit: Visit) -> Response:
     if len(name) > NAME_CHARS or not name.isprintable():
         problem = f"Name: expected at most {NAME_CHARS} printable characters."
     if problem:
-        return await _page(visit, found, status=400, wrong=problem, name=name)
+        return await _page(visit, found, status=400, problem=problem, name=name)
     await _count_attempt(visit, found)
     stored = await passwords.hash_password(visit.field("new"))
     async with visit.store.writing() as connection:
@@ -177,11 +177,11 @@ async def _create(
 
 
 async def _give_role(visit: Visit, connection: AsyncConnection, person: Person, found: Invitation) -> None:
-    wanted = found.wanted
-    await records.grant_role(connection, person.person_id, wanted, granted_by=found.inviter)
-    detail = {"changed": "invitation accepted", "login": person.login, "role": wanted.role.value}
+    grant = found.wanted
+    await records.grant_role(connection, person.person_id, grant, granted_by=found.inviter)
+    detail = {"changed": "invitation accepted", "login": person.login, "role": grant.role.value}
     detail |= {"invited_by": found.inviter}
-    entry = visit.entry(LoggedAction.PEOPLE, user_id=wanted.user_id, detail=detail, person=person)
+    entry = visit.entry(LoggedAction.PEOPLE, user_id=grant.user_id, detail=detail, person=person)
     await access_log.append_entry(connection, entry)
     for counted in _counters(found):
         await sign_ins.forget_tries(connection, counted)
@@ -192,7 +192,7 @@ async def _must_choose(visit: Visit, found: Invitation) -> bool:
     if _signs_in_elsewhere(visit):
         return False
     async with visit.store.reading() as connection:
-        return await role_grants.known_to_a_stranger(connection, visit.person, (found.wanted.user_id,))
+        return await role_grants.giver_lacks_account(connection, visit.person, (found.wanted.user_id,))
 
 
 async def _end_known_password(visit: Visit, connection: AsyncConnection) -> str | None:
@@ -218,7 +218,7 @@ def _problem(visit: Visit, *, login: str, name: str) -> str:
 
 
 async def _page(
-    visit: Visit, found: Invitation, *, status: int = 200, wrong: str = "", name: str = ""
+    visit: Visit, found: Invitation, *, status: int = 200, problem: str = "", name: str = ""
 ) -> Response:
     invited = visit.someone is not None and visit.someone.login == found.login
     return visit.render(
@@ -228,7 +228,7 @@ async def _page(
         token=_token(visit),
         invited=invited,
         must_choose=invited and await _must_choose(visit, found),
-        wrong=wrong,
+        problem=problem,
         name=name,
         least=passwords.LEAST_CHARS,
     )

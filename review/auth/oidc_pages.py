@@ -65,7 +65,7 @@ async def finish_oidc(visit: Visit) -> Response:
     except IdentityRejected as error:
         log.warning("identity_rejected", problem=str(error))
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "problem": str(error)})
-        raise Refused(403, "Not signed in", "The identity provider did not let you in.") from error
+        raise Refused(403, "Not signed in", "The identity provider refused the sign-in.") from error
     async with visit.store.writing() as connection:
         person, next_page = await _known_person(visit, connection, identity), data["next"]
         if person is None:
@@ -76,7 +76,7 @@ async def finish_oidc(visit: Visit) -> Response:
         text = "An administrator must add you first, with the e-mail address that your provider has verified."
         raise Refused(403, "You are not known here", text)
     kept = form_replay.read_form(visit.request, data["carried"])
-    return await start_session(visit, person, way="oidc", next_page=next_page, carried=kept)
+    return await start_session(visit, person, method="oidc", next_page=next_page, kept_form=kept)
 
 
 def _provider(visit: Visit) -> OpenIdProvider:

@@ -15,9 +15,9 @@ FIRST_PASSWORD_PAGES: Final = frozenset({"password", "password_post", "sign_out"
 """Pages open to a person whose first password is not replaced yet."""
 
 
-async def show_password_form(visit: Visit, *, status: int = 200, wrong: str = "") -> Response:
+async def show_password_form(visit: Visit, *, status: int = 200, problem: str = "") -> Response:
     """The form."""
-    return visit.render("password.html", status=status, wrong=wrong, least=passwords.LEAST_CHARS)
+    return visit.render("password.html", status=status, problem=problem, least=passwords.LEAST_CHARS)
 
 
 async def change_password(visit: Visit) -> Response:
@@ -35,7 +35,7 @@ async def change_password(visit: Visit) -> Response:
     elif new == current:
         problem = "New password: expected a password other than the current one."
     if problem:
-        return await show_password_form(visit, status=400, wrong=problem)
+        return await show_password_form(visit, status=400, problem=problem)
     stored = await passwords.hash_password(new)
     async with visit.store.writing() as connection:
         if not await changes.replace_password(connection, person.person_id, checked.password_hash, stored):

@@ -26,7 +26,7 @@ async def show_profile(visit: Visit) -> Response:
         "profile.html",
         categories=CATEGORIES,
         sessions=found,
-        here=sessions.token_hash(visit.token),
+        current_session=sessions.token_hash(visit.token),
         saved="saved" in visit.request.query_params,
     )
 

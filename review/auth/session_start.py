@@ -30,14 +30,14 @@ async def start_session(
     visit: Visit,
     person: Person,
     *,
-    way: str,
+    method: str,
     password_hash: str | None = None,
     next_page: str = START,
-    carried: KeptForm | None = None,
+    kept_form: KeptForm | None = None,
 ) -> Response:
     """Begin a session under a new cookie and redirect; a form that was kept is shown first.
 
-    ``way`` is for the access log: password, link or oidc. ``password_hash`` is the hash that the
+    ``method`` is for the access log: password, link or oidc. ``password_hash`` is the hash that the
     password was checked against, if any: 409 when it is no longer the person's.
     """
     token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id
@@ -54,10 +54,10 @@ async def start_session(
             connection, token, person_id, now=visit.now, lasts=valid_for, address=visit.address
         )
         visit.someone, visit.token = person, token
-        await visit.log(LoggedAction.SIGN_IN, connection=connection, detail={"way": way})
+        await visit.log(LoggedAction.SIGN_IN, connection=connection, detail={"way": method})
     response: Response = RedirectResponse(local_path(next_page), status_code=303)
-    if carried is not None:
-        response = visit.render("carried.html", carried=carried, away=False)
+    if kept_form is not None:
+        response = visit.render("send_again.html", form=kept_form, database_down=False)
     set_cookie(response, SESSION_COOKIE, token)
     drop_cookie(response, FORM_COOKIE)
     return response

@@ -44,4 +44,4 @@ async def use_sign_in_link(visit: Visit) -> Response:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "link"})
         text = "It works once, for 15 minutes. Ask for another one, or sign in with your password."
         raise Refused(410, "This link does not work", text)
-    return await start_session(visit, person, way="link")
+    return await start_session(visit, person, method="link")

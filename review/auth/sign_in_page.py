@@ -45,13 +45,13 @@ async def submit_sign_in(visit: Visit) -> Response:
     person, password_hash = checked.person, checked.password_hash
     if checked.wait_s:
         wait = credentials.too_many_attempts(checked.wait_s)
-        response = _page(visit, status=429, wrong=wait.text, login=login, next_page=next_page, kept=kept)
+        response = _page(visit, status=429, problem=wait.text, login=login, next_page=next_page, kept=kept)
         response.headers["Retry-After"] = str(checked.wait_s)
         return response
     if person is None:
-        return _page(visit, status=401, wrong=WRONG, login=login, next_page=next_page, kept=kept)
+        return _page(visit, status=401, problem=WRONG, login=login, next_page=next_page, kept=kept)
     response = await start_session(
-        visit, person, way="password", password_hash=password_hash, next_page=next_page, carried=kept
+        visit, person, method="password", password_hash=password_hash, next_page=next_page, kept_form=kept
     )
     credentials.remember_device(response, person, password_hash)
     return response
@@ -81,12 +81,12 @@ def _page(
     visit: Visit,
     *,
     status: int = 200,
-    wrong: str = "",
+    problem: str = "",
     login: str = "",
     next_page: str = START,
     kept: KeptForm | None = None,
     sent: bool = False,
 ) -> Response:
     return visit.render(
-        "sign_in.html", status=status, wrong=wrong, login=login, next=next_page, kept=kept, sent=sent
+        "sign_in.html", status=status, problem=problem, login=login, next=next_page, kept=kept, sent=sent
     )

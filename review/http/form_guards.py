@@ -17,8 +17,8 @@ def check_origin(visit: Visit) -> None:
     """Refuse a form of another site (403), by the headers that browsers send."""
     headers = visit.request.headers
     fetch_site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
-    ours = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
-    if fetch_site not in (None, "same-origin") or (origin is not None and origin not in ours):
+    own_origins = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
+    if fetch_site not in (None, "same-origin") or (origin is not None and origin not in own_origins):
         raise Refused(403, "Not from this site", "The form came from another site and was not used.")
 
 

@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 
 from review import content_covers, wording
 
-HERE: Final = Path(__file__).parent.parent
-STATIC: Final = HERE / "static"
+PACKAGE: Final = Path(__file__).parent.parent
+STATIC: Final = PACKAGE / "static"
 
 
 class Templates:
@@ -24,7 +24,7 @@ class Templates:
 
     def __init__(self) -> None:
         self._environment = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
+            loader=FileSystemLoader(PACKAGE / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -71,7 +71,7 @@ def _fingerprint(name: str) -> str:
 
 
 def time_element(moment: datetime | None) -> Markup:
-    """A moment, UTC, to the second, as a <time> element."""
+    """A time, UTC, to the second, as a <time> element."""
     if moment is None:
         return Markup("–")
     at = moment.astimezone(UTC)

@@ -18,7 +18,7 @@ PER_HOUR: Final = 60
 """Invitations that one person may make in an hour."""
 
 
-async def invite(visit: Visit, login: str, wanted: RoleGrant) -> str:
+async def invite(visit: Visit, login: str, grant: RoleGrant) -> str:
     """Store an invitation and return its link; what is known about the login changes nothing."""
     token = new_token()
     async with visit.store.writing() as connection:
@@ -29,10 +29,10 @@ async def invite(visit: Visit, login: str, wanted: RoleGrant) -> str:
             text = f"You have made {PER_HOUR} invitations within an hour. Try again later."
             raise Refused(429, "Too many invitations", text, retry_after_s=600)
         await invitations.add_invitation(
-            connection, token, login=login, wanted=wanted, invited_by=person_id, now=visit.now
+            connection, token, login=login, wanted=grant, invited_by=person_id, now=visit.now
         )
-        detail = {"changed": "invited", "login": login, "role": wanted.role.value}
-        await visit.log(LoggedAction.PEOPLE, connection=connection, user_id=wanted.user_id, detail=detail)
+        detail = {"changed": "invited", "login": login, "role": grant.role.value}
+        await visit.log(LoggedAction.PEOPLE, connection=connection, user_id=grant.user_id, detail=detail)
     return visit.site.settings.review_url.rstrip("/") + visit.url("invitation", token=token)
 
 

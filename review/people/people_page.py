@@ -21,15 +21,15 @@ async def list_people(
     visit: Visit, *, login: str = "", given: GrantResult | None = None, link: str = ""
 ) -> Response:
     """The people and open invitations of the administrator's accounts; what ``login`` was given, if any."""
-    mine = visit.accounts(Right.ADMIN)
+    administered = visit.accounts(Right.ADMIN)
     async with visit.store.reading() as connection:
-        found = await records.list_people(connection, mine)
-        invited = await invitations.list_invitations(connection, mine, now=visit.now)
+        found = await records.list_people(connection, administered)
+        invited = await invitations.list_invitations(connection, administered, now=visit.now)
     return visit.render(
         "people.html",
         rows=[(each, grant_limits.visible_roles(visit.person, each)) for each in found],
         invited=invited,
-        mine=mine,
+        administered=administered,
         roles=tuple(Role),
         login=login,
         given=given,
@@ -39,9 +39,9 @@ async def list_people(
 
 async def add_person(visit: Visit) -> Response:
     """Add a person with a role, or give the role to a person who exists; without every account, invite."""
-    login, wanted = _login(visit), grant_of_form(visit)
+    login, grant = _login(visit), grant_of_form(visit)
     if not grant_limits.administers_every_account(visit.person):
-        return await invite_person(visit, login, wanted)
+        return await invite_person(visit, login, grant)
     name = visit.field("name").strip()
     if len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected at most {NAME_CHARS} printable characters.")
@@ -62,25 +62,23 @@ async def add_person(visit: Visit) -> Response:
         found = await records.get_credentials(connection, login)
         if found is None:
             raise Refused(400, "Login", "Expected one that the database keeps as it is.")
-        given = await give_role(
-            visit, connection, found.person, wanted, changed="added" if new else "granted"
-        )
+        given = await give_role(visit, connection, found.person, grant, changed="added" if new else "granted")
     return await list_people(visit, login=login, given=GrantResult(password=first) if new else given)
 
 
-async def invite_person(visit: Visit, login: str, wanted: RoleGrant) -> Response:
+async def invite_person(visit: Visit, login: str, grant: RoleGrant) -> Response:
     """Invite this login, and show the link on the list of people."""
-    link = await invitation_links.invite(visit, login, wanted)
+    link = await invitation_links.invite(visit, login, grant)
     return await list_people(visit, login=login, link=link)
 
 
 async def give_role(
-    visit: Visit, connection: AsyncConnection, person: Person, wanted: RoleGrant, *, changed: str
+    visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant, *, changed: str
 ) -> GrantResult:
     """Give a person a role, with its lines of the access log."""
-    detail = {"changed": changed, "login": person.login, "role": wanted.role.value}
+    detail = {"changed": changed, "login": person.login, "role": grant.role.value}
     entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
-    return await role_grants.give_roles(connection, person, (wanted,), entry=entry, now=visit.now)
+    return await role_grants.give_roles(connection, person, (grant,), entry=entry, now=visit.now)
 
 
 def grant_of_form(visit: Visit) -> RoleGrant:

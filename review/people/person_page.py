@@ -27,23 +27,25 @@ async def show_person(visit: Visit) -> Response:
         person = await _person(visit, connection)
         if not grant_limits.administers_every_account(visit.person):
             return _page(visit, person)
-        known = await role_grants.known_to_a_stranger(connection, person, person.accounts)
-        gave = await records.people_knowing_password(connection, person.person_id) if person.disabled else ()
-    return _page(visit, person, known_to_a_stranger=known, gave=gave)
+        known = await role_grants.giver_lacks_account(connection, person, person.accounts)
+        may_know_passwords_of = (
+            await records.people_knowing_password(connection, person.person_id) if person.disabled else ()
+        )
+    return _page(visit, person, giver_lacks_account=known, may_know_passwords_of=may_know_passwords_of)
 
 
 async def grant_role(visit: Visit) -> Response:
     """Give a role; without every account, invite to accounts where the person has no role yet."""
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
-        person, wanted = await _person(visit, connection), grant_of_form(visit)
-        if invited := await _needs_invitation(visit, connection, person, wanted):
+        person, grant = await _person(visit, connection), grant_of_form(visit)
+        if invited := await _needs_invitation(visit, connection, person, grant):
             given, after = GrantResult(), None
         else:
-            given = await give_role(visit, connection, person, wanted, changed="granted")
+            given = await give_role(visit, connection, person, grant, changed="granted")
             after = await records.get_person(connection, person.person_id)
     if invited:
-        return await invite_person(visit, person.login, wanted)
+        return await invite_person(visit, person.login, grant)
     if given.replaced and after is not None:
         return _page(visit, after, given=given)
     return visit.redirect("person", "saved=1", person_id=person.person_id)
@@ -116,14 +118,14 @@ async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict
 
 
 async def _needs_invitation(
-    visit: Visit, connection: AsyncConnection, person: Person, wanted: RoleGrant
+    visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant
 ) -> bool:
     """Whether only the person can accept: on a new account, or with a password a stranger may know."""
     if grant_limits.administers_every_account(visit.person):
         return False
-    if wanted.user_id not in person.accounts:
+    if grant.user_id not in person.accounts:
         return True
-    return await role_grants.known_to_a_stranger(connection, person, (wanted.user_id,))
+    return await role_grants.giver_lacks_account(connection, person, (grant.user_id,))
 
 
 async def _end_tokens(visit: Visit, connection: AsyncConnection, person: Person) -> None:
@@ -169,18 +171,18 @@ def _page(
     person: Person,
     *,
     given: GrantResult | None = None,
-    known_to_a_stranger: bool = False,
-    gave: Sequence[Person] = (),
+    giver_lacks_account: bool = False,
+    may_know_passwords_of: Sequence[Person] = (),
 ) -> Response:
     return visit.render(
         "person.html",
         person=person,
         grants=grant_limits.visible_roles(visit.person, person),
-        mine=visit.accounts(Right.ADMIN),
+        administered=visit.accounts(Right.ADMIN),
         roles=tuple(Role),
         may_grant=lambda user_id: grant_limits.may_grant(visit.person, user_id),
         saved="saved" in visit.request.query_params,
         given=given,
-        known_to_a_stranger=known_to_a_stranger,
-        gave=gave,
+        giver_lacks_account=giver_lacks_account,
+        may_know_passwords_of=may_know_passwords_of,
     )

@@ -32,24 +32,24 @@ class GrantResult:
 async def give_roles(
     connection: AsyncConnection,
     person: Person,
-    wanted: Sequence[RoleGrant],
+    grants: Sequence[RoleGrant],
     *,
     entry: LogEntry,
     now: datetime,
 ) -> GrantResult:
-    """Give roles as an administrator of every account; a password that a stranger may know is replaced.
+    """Give roles as an administrator of every account; a password is replaced if its giver lacks an account.
 
     The caller holds ``changes.lock_roles`` and has read ``person`` since. ``entry`` goes to the access log.
     """
-    new = [each.user_id for each in wanted if each not in person.grants]
-    known = bool(new) and await known_to_a_stranger(connection, person, new)
-    for each in wanted:
+    new = [each.user_id for each in grants if each not in person.grants]
+    known = bool(new) and await giver_lacks_account(connection, person, new)
+    for each in grants:
         await records.grant_role(connection, person.person_id, each, granted_by=entry.person)
-    await access_log.append_entries_for_accounts(connection, entry, [each.user_id for each in wanted])
+    await access_log.append_entries_for_accounts(connection, entry, [each.user_id for each in grants])
     if not known:
         return GrantResult()
     password = "" if person.elsewhere else new_password()
-    promoted = replace(person, grants=(*person.grants, *wanted))
+    promoted = replace(person, grants=(*person.grants, *grants))
     ended = replace(entry, detail={"changed": "password replaced with the role", "login": person.login})
     await give_password(connection, promoted, password, entry=ended, now=now)
     return GrantResult(replaced=True, password=password)
@@ -72,7 +72,7 @@ async def give_password(
     await access_log.append_entries_for_accounts(connection, entry, person.accounts)
 
 
-async def known_to_a_stranger(connection: AsyncConnection, person: Person, accounts: Sequence[str]) -> bool:
+async def giver_lacks_account(connection: AsyncConnection, person: Person, accounts: Sequence[str]) -> bool:
     """Whether the giver of a person's password does not administer all of these accounts, now."""
     if person.password_given_by is None:
         return False

@@ -16,12 +16,8 @@ from uuid_utils.compat import uuid7
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash
 from review.access import RIGHTS, Right
-from review.http.visit import (
-    SESSION_COOKIE,
-    PageRoute,
-    Visit,
-    csrf_token,
-)
+from review.http.page_routes import PageRoute
+from review.http.visit import SESSION_COOKIE, Visit, csrf_token
 from review.routes import PAGES
 from tests.support.review_world import OF_ACCOUNT, OWN, QUERIES, SAMPLES, SHARED, World
 from tests.support.reviewing import site

@@ -98,7 +98,7 @@ def test_added_lines_and_ticked_rules_change_a_long_list() -> None:
     stored = account(flagged_keywords=("a1", "b2", "c3"))
     draft = RuleEdit(
         version=1,
-        whole=False,
+        complete=False,
         texts={"flagged_keywords": "d4\n/[/", "flagged_phrases": "", "allowed": ""},
         removed={"flagged_keywords": frozenset({"b2"})},
     )
