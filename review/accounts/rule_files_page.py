@@ -7,14 +7,13 @@ from typing import Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from db import accounts
 from db.access_log import LoggedAction
 from review.accounts import rules_page
 from review.accounts.account_changes import difference
 from review.accounts.rule_texts import LISTS, RuleEdit, version_in
 from review.accounts.stored_versions import (
     require_known_account,
-    store_version,
+    store_change,
     stored_version,
     version_in_force,
 )
@@ -62,11 +61,7 @@ async def upload_rules(visit: Visit) -> Response:
     stored = await version_in_force(visit)
     require_known_account(visit, stored.account)
     if version_in(visit.form) != stored.account.version:
-        text = (
-            f"Version {stored.account.version} is in force now; the file was chosen for version"
-            f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again."
-        )
-        raise Refused(409, "Another person saved meanwhile", text)
+        raise _conflict(visit, stored.account)
     try:
         found = await _read(visit)
     except RuleRejected as error:
@@ -79,13 +74,18 @@ async def upload_rules(visit: Visit) -> Response:
         change = difference(stored.account, account) if account else None
         status = 422 if errors or account is None else 200
         return _page(visit, stored.account, status=status, change=change, **values)
-    if account == stored.account:
-        return visit.redirect("rules", "same=1", account=account.user_id)
-    try:
-        version = await store_version(visit, stored.account, account, LoggedAction.RULES, by="file")
-    except accounts.VersionMoved as error:
-        raise Refused(409, "Another person saved meanwhile", f"{error}. Nothing was stored.") from error
-    return visit.redirect("rules", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.RULES, by="file")
+    if answer is None:
+        raise _conflict(visit, (await version_in_force(visit)).account)
+    return answer
+
+
+def _conflict(visit: Visit, in_force: Account) -> Refused:
+    text = (
+        f"Version {in_force.version} is in force now; the file was chosen for version"
+        f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again."
+    )
+    return Refused(409, "Another person saved meanwhile", text)
 
 
 async def _read(visit: Visit) -> RuleList:

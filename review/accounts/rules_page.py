@@ -15,7 +15,7 @@ from review.accounts import rule_trial
 from review.accounts.account_changes import difference
 from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits, rules_containing
 from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
-from review.accounts.stored_versions import store_version, stored_version, version_in_force
+from review.accounts.stored_versions import store_change, stored_version, version_in_force
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from worker.account_settings import AccountRejected, changed
@@ -46,13 +46,8 @@ async def save_rules(visit: Visit) -> Response:
     account, remarks = await checked_account(visit, stored, draft)
     if account is None or any(each.level is ProblemLevel.ERROR for each in remarks):
         return _page(visit, stored, draft=draft, remarks=remarks, refused=True, status=422)
-    if account == stored.account:
-        return visit.redirect("rules", "same=1", account=account.user_id)
-    try:
-        version = await store_version(visit, stored.account, account, LoggedAction.RULES)
-    except accounts.VersionMoved:
-        return await _conflict(visit, await version_in_force(visit), draft)
-    return visit.redirect("rules", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.RULES)
+    return answer or await _conflict(visit, await version_in_force(visit), draft)
 
 
 async def check_rules(visit: Visit) -> Response:

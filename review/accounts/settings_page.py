@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions, accounts
+from db import account_versions
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
 from review.access import Right
@@ -15,7 +15,7 @@ from review.accounts import settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
-from review.accounts.stored_versions import store_version, version_in_force
+from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account
@@ -48,17 +48,8 @@ async def save_settings(visit: Visit) -> Response:
         return _page(visit, stored, typed)
     if action != "store" and account != stored.account:
         return _review(visit, stored, typed, account)
-    return await _store(visit, stored, typed, account)
-
-
-async def _store(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
-    if account == stored.account:
-        return visit.redirect("settings", "same=1", account=account.user_id)
-    try:
-        version = await store_version(visit, stored.account, account, LoggedAction.SETTINGS)
-    except accounts.VersionMoved:
-        return await _conflict(visit, await version_in_force(visit), typed)
-    return visit.redirect("settings", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.SETTINGS, page="settings")
+    return answer or await _conflict(visit, await version_in_force(visit), typed)
 
 
 def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:

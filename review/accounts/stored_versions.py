@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from starlette.responses import Response
+
 from db import account_versions, accounts
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
@@ -46,24 +48,35 @@ def require_known_account(visit: Visit, stored: Account) -> None:
         raise Refused(404, "No such account", text)
 
 
-async def store_version(
-    visit: Visit, before: Account, after: Account, action: LoggedAction, **detail: object
-) -> int:
-    """Store a change of ``before`` with its entry of the access log; the new version.
+async def store_change(
+    visit: Visit,
+    before: Account,
+    after: Account,
+    action: LoggedAction,
+    *,
+    page: str = "rules",
+    **detail: object,
+) -> Response | None:
+    """Store a change of ``before`` and lead to the page that shows it; None when ``before`` is not in force.
 
-    Raises:
-        VersionMoved: ``before`` is no longer in force.
+    The entry of the access log has the change in numbers and ``detail``. An unchanged account stores nothing.
     """
+    if after == before:
+        return visit.redirect(page, "same=1", account=after.user_id)
     require_known_account(visit, before)
     change = difference(before, after)
     known: dict[str, object] = {"from": before.version, "added": change.added, "removed": change.removed}
     known |= {"settings": [each.title for each in change.settings]} | detail
-    return await accounts.store_account(
-        visit.store.pool,
-        after,
-        changed_by=visit.person.login,
-        expected=before.version,
-        logged=lambda version: visit.entry(
-            action, user_id=after.user_id, detail=known | {"version": version}
-        ),
-    )
+    try:
+        version = await accounts.store_account(
+            visit.store.pool,
+            after,
+            changed_by=visit.person.login,
+            expected=before.version,
+            logged=lambda version: visit.entry(
+                action, user_id=after.user_id, detail=known | {"version": version}
+            ),
+        )
+    except accounts.VersionMoved:
+        return None
+    return visit.redirect(page, f"saved={version}", account=after.user_id)

@@ -7,13 +7,13 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions, accounts
+from db import account_versions
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
 from review.access import Right
 from review.accounts.account_changes import TITLES, difference
 from review.accounts.rule_texts import LISTS, version_in
-from review.accounts.stored_versions import account_of_path, store_version, stored_version, version_in_force
+from review.accounts.stored_versions import account_of_path, store_change, stored_version, version_in_force
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 
@@ -71,14 +71,9 @@ async def restore_version(visit: Visit) -> Response:
         restored = replace(old.account, version=stored.account.version)
     else:
         restored = replace(stored.account, **{name: getattr(old.account, name) for name in LISTS})
-    if restored == stored.account:
-        return visit.redirect("rules", "same=1", account=restored.user_id)
-    try:
-        action = LoggedAction.SETTINGS if everything else LoggedAction.RULES
-        version = await store_version(visit, stored.account, restored, action, restored=old.account.version)
-    except accounts.VersionMoved:
-        return await _confirm(visit, old, await version_in_force(visit), conflict=True)
-    return visit.redirect("rules", f"saved={version}", account=restored.user_id)
+    action = LoggedAction.SETTINGS if everything else LoggedAction.RULES
+    answer = await store_change(visit, stored.account, restored, action, restored=old.account.version)
+    return answer or await _confirm(visit, old, await version_in_force(visit), conflict=True)
 
 
 async def _old_and_current(visit: Visit) -> tuple[AccountVersion, AccountVersion]:

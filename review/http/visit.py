@@ -26,8 +26,7 @@ from review.access import Right, accounts_with, may, may_somewhere, missing_righ
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
-from review.http.csp_reports import ReportCounter
-from review.http.follow_log import FollowLog
+from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
 from worker.settings import ReviewSettings
 
