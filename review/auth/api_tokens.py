@@ -45,7 +45,7 @@ async def show_tokens(visit: Visit, new: str = "") -> Response:
 
 
 async def add_token(visit: Visit) -> Response:
-    """Make an API token and show it, this once."""
+    """Make an API token and show it once."""
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
     if not name or len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
