@@ -49,13 +49,8 @@ ACTIONS: Final[dict[Right, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationLink:
-    """One link of the page header, for people with the right on any account.
+    """One link of the page header, for people with the right on any account."""
 
-    Attributes:
-        related_paths: other paths under the same link.
-    """
-
-    name: str
     title: str
     path: str
     right: Right
@@ -63,32 +58,23 @@ class NavigationLink:
 
 
 LINKS: Final[tuple[NavigationLink, ...]] = (
-    NavigationLink(
-        name="decisions",
-        title="Decisions",
-        path="/decisions",
-        right=Right.VIEW,
-        related_paths=("/views", "/jobs"),
-    ),
-    NavigationLink(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
-    NavigationLink(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
-    NavigationLink(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),
-    NavigationLink(name="accounts", title="Accounts", path="/accounts", right=Right.VIEW),
-    NavigationLink(name="people", title="People", path="/people", right=Right.ADMIN),
-    NavigationLink(name="access_log", title="Access log", path="/access-log", right=Right.AUDIT),
+    NavigationLink(title="Decisions", path="/decisions", right=Right.VIEW, related_paths=("/views", "/jobs")),
+    NavigationLink(title="Queues", path="/queues", right=Right.REVIEW),
+    NavigationLink(title="Dashboard", path="/dashboard", right=Right.VIEW),
+    NavigationLink(title="Agreement", path="/agreement", right=Right.LEAD),
+    NavigationLink(title="Accounts", path="/accounts", right=Right.VIEW),
+    NavigationLink(title="People", path="/people", right=Right.ADMIN),
+    NavigationLink(title="Access log", path="/access-log", right=Right.AUDIT),
 )
-"""In display order; the path is that of the route with the same name."""
+"""In display order."""
 
 
 def missing_right_message(right: Right, user_id: str | None = None) -> str:
     """The message to a person without a right on one account or on any; it names who can grant the right."""
     *most, last = (role.value.replace("_", " ") for role, held in RIGHTS.items() if right in held)
     roles = f"{', '.join(most)} or {last}" if most else last
-    if user_id is None:
-        return (
-            f"You may not {ACTIONS[right]} on any account. An account's administrators can make you {roles}."
-        )
-    return f"You may not {ACTIONS[right]} on account {user_id}. Its administrators can make you {roles}."
+    where, whose = ("any account", "An account's") if user_id is None else (f"account {user_id}", "Its")
+    return f"You may not {ACTIONS[right]} on {where}. {whose} administrators can make you {roles}."
 
 
 def accounts_with(person: Person, right: Right) -> tuple[str, ...] | None:

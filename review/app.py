@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -28,15 +28,16 @@ from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
 from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.background import run_background
-from review.http import error_handlers, form_guards
+from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
+from review.http.error_handlers import error_page
 from review.http.headers import SecurityHeaders
+from review.http.page_routes import PageRoute
 from review.http.templating import STATIC, Templates
 from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,
     SESSION_COOKIE,
-    PageRoute,
     Refused,
     Site,
     Visit,
@@ -54,6 +55,7 @@ UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 DATABASE_DOWN: Final = Refused(
     503, "The database does not answer", "Nothing was lost. Try again in a moment."
 )
+SIGN_IN_FIRST: Final = Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
 
 
 class PasswordChangeRequired(Refused):
@@ -83,10 +85,7 @@ def build_app(settings: ReviewSettings) -> Starlette:
             Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts), www_redirect=False),
             Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_BYTES),
         ],
-        exception_handlers={
-            HTTPException: error_handlers.unrouted_error(site),
-            Exception: error_handlers.server_error(site),
-        },
+        exception_handlers={HTTPException: error_page(site), Exception: error_page(site)},
         lifespan=lifespan,
     )
     # outermost: Starlette's answer to an unhandled exception passes no other middleware
@@ -112,11 +111,6 @@ def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
 
 
 def _route(site: Site, page: PageRoute) -> Route:
-    limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
-    return Route(page.path, _endpoint(site, page), methods=page.methods, name=page.name, middleware=[limit])
-
-
-def _endpoint(site: Site, page: PageRoute) -> Callable[[Request], Any]:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
@@ -127,7 +121,8 @@ def _endpoint(site: Site, page: PageRoute) -> Callable[[Request], Any]:
                 await _admit(visit, page)
                 response = await page.handler(visit)
         except Refused as refused:
-            response = await _refusal(visit, page, refused)
+            # some refusals are constants: with a traceback they would keep the requests that they ended
+            response = await _refusal(visit, page, refused.with_traceback(None))
         except StorageUnavailable as error:
             log.warning("review_storage_unavailable", kind=error.kind)
             return await _without_database(visit, page)
@@ -137,7 +132,8 @@ def _endpoint(site: Site, page: PageRoute) -> Callable[[Request], Any]:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response
 
-    return endpoint
+    limit = Middleware(RequestBodyLimitMiddleware, max_body_size=page.body_bytes)
+    return Route(page.path, endpoint, methods=page.methods, name=page.name, middleware=[limit])
 
 
 @asynccontextmanager
@@ -156,19 +152,18 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
 
 async def _identify(visit: Visit, page: PageRoute) -> None:
     """Find the person by session; the JSON API also takes API tokens."""
-    request, site = visit.request, visit.site
+    request = visit.request
     if page.api and (authorization := request.headers.get("Authorization")) is not None:
         visit.someone = await api_tokens.token_person(visit, authorization)
-        visit.via_api = True
         return
     if (token := request.cookies.get(SESSION_COOKIE)) is not None:
-        visit.someone = await _session(site, token, visit)
+        visit.someone = await _session_person(visit, token)
     visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
 
 
-async def _session(site: Site, token: str, visit: Visit) -> Person | None:
-    now, idle = visit.now, timedelta(seconds=site.settings.review_idle_s)
-    async with site.store.single() as connection:
+async def _session_person(visit: Visit, token: str) -> Person | None:
+    now, idle = visit.now, timedelta(seconds=visit.site.settings.review_idle_s)
+    async with visit.store.single() as connection:
         found = await sessions.session_person(connection, token, now=now, idle=idle)
         if found is None:
             return None
@@ -179,21 +174,17 @@ async def _session(site: Site, token: str, visit: Visit) -> Person | None:
 
 
 async def _admit(visit: Visit, page: PageRoute) -> None:
-    """Read the form and refuse people without the right.
-
-    Raises:
-        Refused: 401, 403 or 404.
-    """
+    """Read the form; refuse a false form, and people without the right (401, 403 or 404)."""
     request = visit.request
     if page.body_bytes > BODY_BYTES and visit.someone is None:
-        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+        raise SIGN_IN_FIRST
     guarded = request.method in UNSAFE and page.csrf
     if guarded:
-        visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
+        await _read_form(visit)
         form_guards.check_origin(visit)
     form_guards.check_text(visit)
     if visit.someone is None and page.right is not None:
-        raise Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+        raise SIGN_IN_FIRST
     if guarded:
         form_guards.check_token(visit)
     if page.right is None:
@@ -208,22 +199,25 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
         )
 
 
+async def _read_form(visit: Visit) -> None:
+    visit.form = await visit.request.form(max_fields=2000, max_part_size=BODY_BYTES)
+
+
 async def _without_database(visit: Visit, page: PageRoute) -> Response:
     """503; a sent form is shown again with its values, so that the person can send it again."""
     request = visit.request
     if request.method not in UNSAFE or page.right is None:
         return await _refusal(visit, page, DATABASE_DOWN)
-    visit.form = await request.form(max_fields=2000, max_part_size=BODY_BYTES)
+    await _read_form(visit)
     visit.token = visit.token or request.cookies.get(SESSION_COOKIE, "")
     try:
         form_guards.check_origin(visit)
         form_guards.check_token(visit)
     except Refused as refused:
         return visit.render("refused.html", status=refused.status, refused=refused)
-    form = form_replay.keep_form(request, visit.form)
-    if form is None:
+    if (form := form_replay.keep_form(request, visit.form)) is None:
         return await _refusal(visit, page, DATABASE_DOWN)
-    return visit.render("carried.html", status=503, carried=form, away=True)
+    return visit.render("send_again.html", status=503, form=form, database_down=True)
 
 
 async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:

@@ -1,24 +1,63 @@
-"""Background tasks of the server: jobs, figures, sweeps."""
+"""Background tasks of the server: jobs, figures, queues, expired rows, and a check of the database login."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Final
 
-from review import job_runner, login_rights
-from review.auth import expiry_sweep
+import structlog
+
+from db.people import invitations, sessions, sign_ins
+from db.rights import session_login
+from review import job_runner
 from review.dashboard import figure_counter
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
+from worker.errors import StorageUnavailable
+
+log = structlog.get_logger(__name__)
+
+SWEEP_S: Final = 300.0
+RETRY_S: Final = 1.0
+
+
+async def sweep_expired_access(site: Site) -> None:
+    """Delete expired sessions, sign-ins in progress, counted attempts, links and invitations, forever."""
+    idle = timedelta(seconds=site.settings.review_idle_s)
+    while True:
+        try:
+            now = site.now()
+            async with site.store.writing() as connection:
+                await sessions.delete_expired_sessions(connection, now=now, idle=idle)
+                await sign_ins.delete_expired_sign_ins(connection, now=now)
+                await invitations.delete_expired_invitations(connection, now=now)
+        except StorageUnavailable as error:
+            log.warning("review_sweep_postponed", kind=error.kind)
+        await asyncio.sleep(SWEEP_S)
+
+
+async def check_login_rights(site: Site) -> None:
+    """Warn, as soon as Postgres answers, when the database login has more rights than the pages need."""
+    while True:
+        try:
+            found = await session_login(site.store.pool)
+        except StorageUnavailable:
+            await asyncio.sleep(RETRY_S)
+            continue
+        if found.excess:
+            log.warning("review_login_has_owner_rights", login=found.name, rights=list(found.excess))
+        return
+
 
 TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     job_runner.run_jobs,
     figure_counter.run_counter,
-    expiry_sweep.run_sweeps,
-    login_rights.run,
+    sweep_expired_access,
+    check_login_rights,
     queue_filler.run,
 )
 """Tasks that run while the server runs; each handles its own errors."""
@@ -26,8 +65,8 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
 
 @asynccontextmanager
 async def run_background(site: Site) -> AsyncIterator[None]:
-    """Run the loops; end them with the server."""
-    running = [asyncio.ensure_future(loop(site)) for loop in TASKS]
+    """Run the tasks; end them with the server."""
+    running = [asyncio.ensure_future(task(site)) for task in TASKS]
     try:
         yield
     finally:

@@ -16,13 +16,10 @@ from typing import Any, Final, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 TICK_S: Final = 1.0
-TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-TOO_LARGE: Final = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-)
-BUSY: Final = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-)
+LAST: Final = b"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout" + LAST
+TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large" + LAST
+BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5" + LAST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +104,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._enter(Phase.IDLE if self.cycle.response_complete else Phase.ANSWER)
 
     def on_response_complete(self) -> None:
-        """Another request may come, when this one was read whole."""
+        """Another request may come once this one was read completely."""
         super().on_response_complete()
         if self._phase is Phase.ANSWER:
             self._enter(Phase.IDLE)
@@ -127,12 +124,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _over_limit(self) -> bool:
         """Whether there are too many connections and none of the idle ones could be closed."""
-        same_host = [
-            each for each in self._others() if each.client and self.client and _host(each) == _host(self)
-        ]
+        others, host = self._others(), _host(self)
+        same_host = [each for each in others if host and _host(each) == host]
         if len(same_host) >= self._limits.per_address and not self._trusted():
             return not _close_longest_idle(same_host)
-        others = self._others()
         return len(others) >= self._limits.overall and not _close_longest_idle(others)
 
     def _others(self) -> list[LimitedProtocol]:

@@ -12,13 +12,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from db import jobs
-from db.jobs import (
-    Job,
-    JobKind,
-    JobLost,
-    JobState,
-    JobStep,
-)
+from db.jobs import Job, JobKind, JobLost, JobState, JobStep
 from db.people import records
 from db.people.records import Person
 from db.review_store import AsyncConnection
@@ -34,7 +28,7 @@ log = structlog.get_logger(__name__)
 POLL_S: Final = 1.0
 AT_ONCE: Final = 2
 """Concurrent jobs of one server, so that a small job need not wait for a large one."""
-KEPT: Final = timedelta(days=7)
+KEEP_FOR: Final = timedelta(days=7)
 SWEEP_S: Final = 3600.0
 
 Stepper: TypeAlias = Callable[[Site, AsyncConnection, Job, Person], Awaitable[JobStep]]
@@ -123,7 +117,7 @@ async def _sweep(site: Site) -> None:
     while True:
         try:
             async with site.store.writing() as connection:
-                deleted = await jobs.delete_expired_jobs(connection, older_than=KEPT)
+                deleted = await jobs.delete_expired_jobs(connection, older_than=KEEP_FOR)
             if deleted:
                 log.info("exports_swept", jobs=deleted)
         except StorageUnavailable as error:

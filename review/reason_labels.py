@@ -10,8 +10,8 @@ from worker.reasons import BLOCKED, FAILED, Reason
 GROUPS: Final[Mapping[str, tuple[Reason, ...]]] = {"blocked": BLOCKED, "failed": FAILED}
 """Names that stand for several codes, beside the codes themselves.
 
-A tile of the dashboard counts eleven codes as one thing. Written out they make an unreadable link, and
-a view kept from it would miss the code that the next release adds; a name means what the tile counts.
+A tile of the dashboard counts eleven codes together. Listed in a link they would be unreadable, and a saved
+view would miss codes that later releases add; a name stands for all codes that the tile counts.
 """
 NAMES: Final = (*GROUPS, *Reason)
 _BY_FOLDED: Final = {name.lower(): str(name) for name in NAMES}
@@ -36,5 +36,4 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 def reason_codes(names: tuple[str, ...]) -> tuple[str, ...]:
     """The codes that names stand for, each once."""
-    codes = (code for name in names for code in GROUPS.get(name, (name,)))
-    return tuple(dict.fromkeys(str(code) for code in codes))
+    return tuple(dict.fromkeys(str(code) for name in names for code in GROUPS.get(name, (name,))))

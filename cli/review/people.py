@@ -72,7 +72,7 @@ def reset_password(login: LoginArgument) -> None:
     async def run(connection: AsyncConnection) -> str:
         person = await found_person(connection, login)
         line = people_entry({"changed": "password reset", "login": person.login})
-        await role_grants.give_password(connection, person, password, line=line, now=datetime.now(UTC))
+        await role_grants.give_password(connection, person, password, entry=line, now=datetime.now(UTC))
         return person.login
 
     print_change({"login": stored(run), "changed": "password reset"}, GrantResult(password=password))

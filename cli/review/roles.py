@@ -127,5 +127,5 @@ async def _give(
 ) -> GrantResult:
     detail = {"changed": changed, "login": person.login, "roles": [each.role.value for each in grants]}
     return await role_grants.give_roles(
-        connection, person, grants, line=people_entry(detail), now=datetime.now(UTC)
+        connection, person, grants, entry=people_entry(detail), now=datetime.now(UTC)
     )

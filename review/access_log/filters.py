@@ -21,11 +21,7 @@ class BadLogFilter(Refused):
 
 
 def parse_log_filters(visit: Visit) -> LogFilter:
-    """The query's filters, limited to the accounts where the person is an auditor.
-
-    Raises:
-        BadLogFilter: 400, names the field.
-    """
+    """The query's filters, limited to the accounts where the person is an auditor."""
     query = visit.request.query_params
     until = _moment(query, "until") or visit.now
     action = query.get("action", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -20,27 +19,18 @@ PAGE: Final = 100
 async def list_lines(visit: Visit) -> Response:
     """The newest lines that match the filters."""
     query = {name: visit.request.query_params.get(name, "")[: filters.TEXT_CHARS] for name in filters.FIELDS}
+    lines: tuple[LogLine, ...] = ()
+    problem = older = ""
     try:
         lines, more = await load_lines(visit)
     except BadLogFilter as bad:
-        return _page(visit, query, status=400, problem=bad.text)
-    kept = {name: value for name, value in query.items() if value}
-    older = urlencode(kept | {"cursor": filters.next_cursor(lines[-1])}) if more else ""
-    return _page(visit, query, lines=lines, older=older)
-
-
-def _page(
-    visit: Visit,
-    query: Mapping[str, str],
-    *,
-    status: int = 200,
-    problem: str = "",
-    lines: tuple[LogLine, ...] = (),
-    older: str = "",
-) -> Response:
+        problem, more = bad.text, False
+    if more:
+        filled = {name: value for name, value in query.items() if value}
+        older = urlencode(filled | {"cursor": filters.next_cursor(lines[-1])})
     return visit.render(
         "access_log.html",
-        status=status,
+        status=400 if problem else 200,
         problem=problem,
         lines=[
             (line, wording.action_wording(line.action), wording.detail_wording(line.detail)) for line in lines
@@ -53,11 +43,11 @@ def _page(
 
 async def load_lines(visit: Visit) -> tuple[tuple[LogLine, ...], bool]:
     """A page of lines and whether there are older ones; the read is logged."""
-    wanted = filters.parse_log_filters(visit)
+    log_filter = filters.parse_log_filters(visit)
     async with visit.store.writing() as connection:
-        found = await access_log.list_lines(connection, wanted, limit=PAGE + 1)
-        asked = {name: visit.request.query_params.get(name) for name in filters.FIELDS}
-        detail = {name: value for name, value in asked.items() if value} | {"lines": min(len(found), PAGE)}
-        entry = visit.entry(LoggedAction.AUDIT, user_id=wanted.user_id or None, detail=detail)
-        await access_log.append_entry(connection, entry)
+        found = await access_log.list_lines(connection, log_filter, limit=PAGE + 1)
+        given = {name: visit.request.query_params.get(name) for name in filters.FIELDS}
+        detail = {name: value for name, value in given.items() if value} | {"lines": min(len(found), PAGE)}
+        user_id = log_filter.user_id or None
+        await visit.log(LoggedAction.AUDIT, connection=connection, user_id=user_id, detail=detail)
     return found[:PAGE], len(found) > PAGE

@@ -18,7 +18,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.SEARCH: "Searched texts",
     LoggedAction.READ: "Read a decision or its texts",
     LoggedAction.REVEAL: "Uncovered a text",
-    LoggedAction.EXPORT: "Asked for an export",
+    LoggedAction.EXPORT: "Requested an export",
     LoggedAction.DOWNLOAD: "Downloaded a file",
     LoggedAction.REVIEW: "Reviewed a decision",
     LoggedAction.UNDO: "Undid a review",

@@ -59,16 +59,14 @@ class AccountDifference:
 
 def difference(before: Account, after: Account) -> AccountDifference:
     """The changes that turn ``before`` into ``after``."""
-    rules = [
-        _rule_change(title, getattr(before, name), getattr(after, name))
-        for name, title in LISTS.items()
-        if getattr(before, name) != getattr(after, name)
-    ]
+    values = {name: (getattr(before, name), getattr(after, name)) for name in SETTINGS}
+    changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
+    rules = [_rule_change(title, *changed[name]) for name, title in LISTS.items() if name in changed]
     settings = [
         change
         for name, title in TITLES.items()
-        if getattr(before, name) != getattr(after, name)
-        for change in _setting_changes(name, title, getattr(before, name), getattr(after, name))
+        if name in changed
+        for change in _setting_changes(name, title, *changed[name])
     ]
     return AccountDifference(rules=tuple(rules), settings=tuple(settings))
 
@@ -99,13 +97,10 @@ def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[Set
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-        return [
-            SettingChange(
-                title=f"{title}: {key}", before=_words(before.get(key)), after=_words(after.get(key))
-            )
-            for key in keys
-        ]
-    return [SettingChange(title=title, before=_words(before), after=_words(after))]
+        values = [(f"{title}: {key}", before.get(key), after.get(key)) for key in keys]
+    else:
+        values = [(title, before, after)]
+    return [SettingChange(title=each, before=_words(old), after=_words(new)) for each, old, new in values]
 
 
 def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -11,43 +11,37 @@ from db import account_versions
 from db import accounts as stored_accounts
 from db.access_log import LoggedAction
 from review.access import Right
-from review.accounts.rules_page import NAME_CHARS
 from review.http.visit import Refused, Visit
 from worker.model import Account
-from worker.payload import is_account_name
+from worker.payload import ID_CHARS, is_account_name
 
 PAGE_ACCOUNTS: Final = 50
 
 
 async def list_accounts(visit: Visit) -> Response:
     """Accounts by name."""
-    asked = visit.request.query_params
-    search, after = asked.get("q", "")[:NAME_CHARS], asked.get("after", "")[:NAME_CHARS]
+    query = visit.request.query_params
+    search, after = query.get("q", "")[:ID_CHARS], query.get("after", "")[:ID_CHARS]
     found = await account_versions.list_accounts(
         visit.store.pool, visit.accounts(), search=search, after=after, limit=PAGE_ACCOUNTS + 1
     )
-    more = (
-        urlencode({"q": search, "after": found[PAGE_ACCOUNTS - 1].user_id}) if found[PAGE_ACCOUNTS:] else ""
-    )
+    next_page = {"q": search, "after": found[PAGE_ACCOUNTS - 1].user_id} if found[PAGE_ACCOUNTS:] else {}
     return visit.render(
         "accounts.html",
         found=found[:PAGE_ACCOUNTS],
         search=search,
         after=after,
-        more=more,
-        may_add=visit.accounts(Right.ADMIN) is None or bool(visit.accounts(Right.ADMIN)),
+        more=urlencode(next_page),
+        may_add=visit.may(Right.ADMIN),
     )
 
 
 async def add_account(visit: Visit) -> Response:
     """Give an account its first version: all switches off."""
-    user_id = str(visit.form.get("user_id", "")).strip()
+    user_id = visit.field("user_id").strip()
     if not is_account_name(user_id):
-        raise Refused(
-            400,
-            "Not an account",
-            f"user_id: expected 1 to {NAME_CHARS} printable characters, not * or dots, got {user_id[:40]!r}.",
-        )
+        expected = f"expected 1 to {ID_CHARS} printable characters, not * or dots"
+        raise Refused(400, "Not an account", f"user_id: {expected}, got {user_id[:40]!r}.")
     if not visit.may(Right.ADMIN, user_id):
         raise Refused(403, "Not allowed", f"You are no admin of {user_id}, so you cannot set it up.")
     try:

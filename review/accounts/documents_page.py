@@ -7,20 +7,15 @@ from typing import Any, Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from db import account_versions
 from db.access_log import LoggedAction
 from db.documents import configured_embedder, embedding_models, storage
 from db.documents.configured_embedder import BATCH_TIMEOUT_S
-from db.documents.ingest import (
-    DocumentFile,
-    DocumentOptions,
-    EmbeddingModel,
-    Ingest,
-)
+from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
 from review.access import Right
-from review.accounts.rules_page import account_of_path, require_known_account
+from review.accounts.stored_versions import account_of_path, require_known_account, version_in_force
 from review.http.concurrency_limit import TooManyRequests
+from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from worker.documents.model import TITLE_CHARS, DocumentFormat
 from worker.documents.reading import SUFFIXES
@@ -32,7 +27,7 @@ MOST_BYTES: Final = 20 * 1024 * 1024
 PAGE_DOCUMENTS: Final = 100
 PASSAGES: Final = 5
 QUERY_CHARS: Final = 2_000
-ENDED: Final = {
+OUTCOMES: Final = {
     "added": "Added.",
     "replaced": "Replaced the older version of the same name.",
     "unchanged": "Nothing to do: the account has the same document.",
@@ -41,9 +36,7 @@ ENDED: Final = {
     "removed": "Removed, with all its passages.",
 }
 PASTED: Final = {
-    "markdown": DocumentFormat.MARKDOWN,
-    "html": DocumentFormat.HTML,
-    "text": DocumentFormat.TEXT,
+    each.value: each for each in (DocumentFormat.MARKDOWN, DocumentFormat.HTML, DocumentFormat.TEXT)
 }
 
 
@@ -56,31 +49,27 @@ async def show_documents(visit: Visit) -> Response:
 
 
 async def add_document(visit: Visit) -> Response:
-    """Add a document: a file or a pasted text.
-
-    Raises:
-        Refused: 404, there is no such account.
-    """
-    user_id, form = account_of_path(visit), visit.form
-    require_known_account(visit, (await account_versions.current_version(visit.store.pool, user_id)).account)
-    title = str(form.get("title", "")).strip()[:TITLE_CHARS]
-    typed = {"title": title, "pasted": str(form.get("pasted", "")), "kind": str(form.get("kind", ""))}
+    """Add a document: a file or a pasted text."""
+    user_id = account_of_path(visit)
+    require_known_account(visit, (await version_in_force(visit)).account)
+    title = visit.field("title").strip()[:TITLE_CHARS]
+    typed = {"title": title, "pasted": visit.field("pasted"), "kind": visit.field("kind")}
     file, kind = await _uploaded_file(visit)
     if file is None:
-        return await _page(visit, user_id, typed=typed, wrong="Choose a file or paste a text.", status=422)
-    wanted = DocumentOptions(user_id=user_id, title=title, kind=kind)
+        return await _page(visit, user_id, typed=typed, problem="Choose a file or paste a text.", status=422)
+    options = DocumentOptions(user_id=user_id, title=title, kind=kind)
     try:
         async with visit.site.uploads.of(user_id):
-            row = await _ingest(visit, wanted, file)
+            row = await _ingest(visit, options, file)
     except TooManyRequests as error:
-        said = f"Other documents of {user_id} are being read. Nothing was stored: wait for them to end."
-        raise Refused(429, "Too many at once", said, retry_after_s=10) from error
+        message = f"Other documents of {user_id} are being read. Nothing was stored: wait for them to end."
+        raise Refused(429, "Too many at once", message, retry_after_s=10) from error
     except (ConfigurationError, RetrievalUnavailable, EmbeddingRejected) as error:
-        said = f"Nothing was stored: the embedding model cannot be used. {error}"
-        return await _page(visit, user_id, typed=typed, wrong=said, status=503)
+        message = f"Nothing was stored: the embedding model cannot be used. {error}"
+        return await _page(visit, user_id, typed=typed, problem=message, status=503)
     if row["outcome"] == "refused":
-        said = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
-        return await _page(visit, user_id, typed=typed, wrong=said, status=422)
+        message = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
+        return await _page(visit, user_id, typed=typed, problem=message, status=422)
     detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
     await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail | {"bytes": len(file.data)})
     return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
@@ -104,23 +93,21 @@ async def remove_document(visit: Visit) -> Response:
 
 
 async def _uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentFormat | None]:
-    upload, pasted = visit.form.get("file"), str(visit.form.get("pasted", ""))
+    upload, pasted = visit.form.get("file"), visit.field("pasted")
     if isinstance(upload, UploadFile) and upload.size:
         name = (upload.filename or "document")[-200:].replace("\\", "/").rpartition("/")[2]
         return DocumentFile(name=name, source=name, data=await upload.read()), None
     if pasted.strip():
-        kind = PASTED.get(str(visit.form.get("kind")), DocumentFormat.MARKDOWN)
+        kind = PASTED.get(visit.field("kind"), DocumentFormat.MARKDOWN)
         return DocumentFile(name="", source="", data=pasted.encode("utf-8", "replace")), kind
     return None, None
 
 
-async def _ingest(visit: Visit, wanted: DocumentOptions, file: DocumentFile) -> dict[str, Any]:
+async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) -> dict[str, Any]:
     async with configured_embedder.open_model(visit.site.settings, patience_s=BATCH_TIMEOUT_S) as model:
-        active = await embedding_models.active_embedder(visit.store.pool)
-        usable: EmbeddingModel | None = (
-            model if active else None
-        )  # only the owner of the tables starts a model
-        return await Ingest(visit.store.pool, usable, wanted, readers=visit.site.readers).add(file)
+        # only the owner of the tables starts a model
+        usable = model if await embedding_models.active_embedder(visit.store.pool) else None
+        return await Ingest(visit.store.pool, usable, options, readers=visit.site.readers).add(file)
 
 
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
@@ -133,41 +120,31 @@ async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
 
 
 async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
-    """The document in the page's address.
-
-    Raises:
-        Refused: 404.
-    """
-    wanted = str(visit.request.path_params["document"])
+    """The document in the page's address; 404 when there is none."""
+    number = str(visit.request.path_params["document"])
     for each in await storage.list_documents(visit.store.pool, user_id):
-        if str(each["id"]) == wanted:
+        if str(each["id"]) == number:
             return each
-    raise Refused(
-        404, "No such document", f"{user_id} has no document {wanted[:40]}; it may have been removed."
-    )
-
-
-def _has_model(visit: Visit) -> bool:
-    return bool(visit.site.settings.embedding_model)
+    text = f"{user_id} has no document {number[:40]}; it may have been removed."
+    raise Refused(404, "No such document", text)
 
 
 async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: object) -> Response:
     rows = await storage.list_documents(visit.store.pool, user_id)
-    asked = visit.request.query_params.get("page", "1")
-    last = max(1, -(-len(rows) // PAGE_DOCUMENTS))
-    page = min(last, max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1))
+    parameters, has_model = visit.request.query_params, bool(visit.site.settings.embedding_model)
+    page, last, shown = page_of(rows[::-1], parameters.get("page", "1"), PAGE_DOCUMENTS)
     typed = {"title": "", "pasted": "", "kind": ""}
-    empty: dict[str, object] = {"query": "", "found": None, "wrong": "", "typed": typed}
+    empty: dict[str, object] = {"query": "", "found": None, "problem": "", "typed": typed}
     return visit.render(
         "documents.html",
         status=status,
         account=user_id,
-        rows=rows[::-1][(page - 1) * PAGE_DOCUMENTS : page * PAGE_DOCUMENTS],
+        rows=shown,
         total=len(rows),
-        wordless=sum(each["chunks"] - each["vectors"] for each in rows) if _has_model(visit) else 0,
+        without_vector=sum(each["chunks"] - each["vectors"] for each in rows) if has_model else 0,
         page=page,
         last=last,
-        done=ENDED.get(visit.request.query_params.get("done", ""), ""),
+        done=OUTCOMES.get(parameters.get("done", ""), ""),
         suffixes=", ".join(SUFFIXES),
         most_mib=MOST_BYTES // 1024**2,
         kinds=tuple(PASTED),

@@ -7,24 +7,24 @@ from typing import Final
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from db import account_versions, accounts
 from db.access_log import LoggedAction
 from review.accounts import rules_page
 from review.accounts.account_changes import difference
 from review.accounts.rule_texts import LISTS, RuleEdit, version_in
+from review.accounts.stored_versions import (
+    require_known_account,
+    store_change,
+    stored_version,
+    version_in_force,
+)
 from review.http.visit import Refused, Visit
 from worker.errors import RuleRejected
 from worker.model import Account
-from worker.rules.formats import (
-    RuleList,
-    RuleListFormat,
-    read_rules,
-    write_rules,
-)
+from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A hundred thousand rules of average length are 2 MB."""
-ENDINGS: Final = {
+SUFFIXES: Final = {
     RuleListFormat.LIST: "txt",
     RuleListFormat.CSV: "csv",
     RuleListFormat.JSON: "json",
@@ -35,42 +35,37 @@ ENDINGS: Final = {
 
 async def download_rules(visit: Visit) -> Response:
     """The rules of a version as a file."""
-    user_id = rules_page.account_of_path(visit)
-    fmt = _format(visit.request.query_params.get("format", RuleListFormat.JSON))
-    found = await account_versions.current_version(visit.store.pool, user_id)
-    if asked := visit.request.query_params.get("version"):
-        found = await rules_page.version_of_path(visit, user_id, asked)
-    account = found.account
-    kept = RuleList(keywords=account.flagged_keywords, phrases=account.flagged_phrases, allow=account.allowed)
+    parameters, account = visit.request.query_params, (await version_in_force(visit)).account
+    fmt, user_id = _format(parameters.get("format", RuleListFormat.JSON)), account.user_id
+    if number := parameters.get("version"):
+        account = (await stored_version(visit, user_id, number)).account
+    rules = RuleList(
+        keywords=account.flagged_keywords, phrases=account.flagged_phrases, allow=account.allowed
+    )
     detail = {"what": "rules", "version": account.version, "format": fmt.value}
     await visit.log(LoggedAction.DOWNLOAD, user_id=user_id, detail=detail)
-    name = f"rules-v{account.version}.{ENDINGS[fmt]}"
+    name = f"rules-v{account.version}.{SUFFIXES[fmt]}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(write_rules(kept, fmt), media_type="text/plain; charset=utf-8", headers=headers)
+    return Response(write_rules(rules, fmt), media_type="text/plain; charset=utf-8", headers=headers)
 
 
 async def show_upload_form(visit: Visit) -> Response:
     """The upload form."""
-    stored = await account_versions.current_version(visit.store.pool, rules_page.account_of_path(visit))
-    rules_page.require_known_account(visit, stored.account)
-    return _page(visit, stored.account)
+    account = (await version_in_force(visit)).account
+    require_known_account(visit, account)
+    return _page(visit, account)
 
 
 async def upload_rules(visit: Visit) -> Response:
     """Check a file and, on request, store its rules: replacing those in force or added to them."""
-    stored = await account_versions.current_version(visit.store.pool, rules_page.account_of_path(visit))
-    rules_page.require_known_account(visit, stored.account)
+    stored = await version_in_force(visit)
+    require_known_account(visit, stored.account)
     if version_in(visit.form) != stored.account.version:
-        raise Refused(
-            409,
-            "Another person saved meanwhile",
-            f"Version {stored.account.version} is in force now; the file was chosen for version"
-            f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again.",
-        )
+        raise _conflict(visit, stored.account)
     try:
         found = await _read(visit)
     except RuleRejected as error:
-        return _page(visit, stored.account, wrong=error.reason, status=422)
+        return _page(visit, stored.account, problem=error.reason, status=422)
     draft = _draft(stored.account, found, add=visit.form.get("mode") == "add")
     account, remarks = await rules_page.checked_account(visit, stored, draft)
     errors = any(each.level == "error" for each in remarks)
@@ -79,13 +74,18 @@ async def upload_rules(visit: Visit) -> Response:
         change = difference(stored.account, account) if account else None
         status = 422 if errors or account is None else 200
         return _page(visit, stored.account, status=status, change=change, **values)
-    if account == stored.account:
-        return visit.redirect("rules", "same=1", account=account.user_id)
-    try:
-        version = await rules_page.store_rules(visit, stored.account, account, LoggedAction.RULES, by="file")
-    except accounts.VersionMoved as error:
-        raise Refused(409, "Another person saved meanwhile", f"{error}. Nothing was stored.") from error
-    return visit.redirect("rules", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.RULES, by="file")
+    if answer is None:
+        raise _conflict(visit, (await version_in_force(visit)).account)
+    return answer
+
+
+def _conflict(visit: Visit, in_force: Account) -> Refused:
+    text = (
+        f"Version {in_force.version} is in force now; the file was chosen for version"
+        f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again."
+    )
+    return Refused(409, "Another person saved meanwhile", text)
 
 
 async def _read(visit: Visit) -> RuleList:
@@ -115,14 +115,13 @@ def _draft(account: Account, found: RuleList, *, add: bool) -> RuleEdit:
 
 def _format(name: str) -> RuleListFormat:
     if name not in set(RuleListFormat):
-        raise Refused(
-            400, "Not understood", f"format: expected one of {', '.join(RuleListFormat)}, got {name[:40]!r}."
-        )
+        text = f"format: expected one of {', '.join(RuleListFormat)}, got {name[:40]!r}."
+        raise Refused(400, "Not understood", text)
     return RuleListFormat(name)
 
 
 def _page(visit: Visit, account: Account, *, status: int = 200, **values: object) -> Response:
-    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "wrong": ""}
+    empty: dict[str, object] = {"remarks": None, "skipped": (), "read": None, "change": None, "problem": ""}
     return visit.render(
         "rule_file.html",
         status=status,

@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from starlette.datastructures import FormData
 
+from review.http.numbers import whole_number
 from review.http.visit import Refused
 from worker.account_settings import RULES, SETTINGS, AccountRejected
 from worker.model import Account
@@ -18,6 +19,7 @@ LISTS: Final[Mapping[str, str]] = {name: SETTINGS[name].title for name in RULES}
 """The lists of an account and their titles, in the order in which problems number their rules."""
 EDITOR_RULES: Final = 5_000
 """With more rules there is a searchable list instead of text areas."""
+ALL_RULES: Final = "All rules"
 LINE: Final = re.compile(r"\r\n|\r|\n")
 
 
@@ -45,38 +47,34 @@ class RuleEdit:
         version: the version in force when the editor was opened.
         texts: of the text areas, by list: all rules, or the rules to add.
         removed: rules to remove, by list; only when ``texts`` are rules to add.
-        whole: True when ``texts`` are all rules.
+        complete: True when ``texts`` are all rules.
     """
 
     version: int
     texts: Mapping[str, str]
     removed: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    whole: bool = True
+    complete: bool = True
 
     @classmethod
     def of(cls, account: Account) -> Self:
         """The editor with the rules of an account."""
-        whole = fits(account)
-        texts = {name: "\n".join(getattr(account, name)) if whole else "" for name in LISTS}
-        return cls(version=account.version, texts=texts, whole=whole)
+        complete = fits(account)
+        texts = {name: "\n".join(getattr(account, name)) if complete else "" for name in LISTS}
+        return cls(version=account.version, texts=texts, complete=complete)
 
     @classmethod
     def read(cls, form: FormData) -> Self:
-        """The editor as submitted.
-
-        Raises:
-            Refused: 400, the form lacks the version it was made from.
-        """
+        """The editor as submitted."""
         texts = {name: str(form.get(name, "")) for name in LISTS}
         removed = {name: frozenset(map(str, form.getlist(f"remove_{name}"))) for name in LISTS}
-        return cls(version=version_in(form), texts=texts, removed=removed, whole=form.get("whole") != "no")
+        return cls(version=version_in(form), texts=texts, removed=removed, complete=form.get("whole") != "no")
 
     def changes(self, account: Account) -> dict[str, list[str]]:
         """The three lists as they would be stored."""
         typed = {name: [rule for _, rule in _lines(self.texts[name])] for name in LISTS}
-        if self.whole:
+        if self.complete:
             return typed
-        return {name: self._kept(account, name) + typed[name] for name in LISTS}
+        return {name: self._remaining(account, name) + typed[name] for name in LISTS}
 
     def merged(self, base: Account, stored: Account) -> RuleEdit:
         """The rules stored meanwhile, with the additions and removals of this edit since ``base``."""
@@ -84,14 +82,14 @@ class RuleEdit:
         texts = {}
         for name in LISTS:
             before, now = set(getattr(base, name)), getattr(stored, name)
-            gone = before.difference(typed[name])
+            removed = before.difference(typed[name])
             added = [rule for rule in typed[name] if rule not in before and rule not in now]
-            texts[name] = "\n".join([*(rule for rule in now if rule not in gone), *added])
+            texts[name] = "\n".join([*(rule for rule in now if rule not in removed), *added])
         return RuleEdit(version=stored.version, texts=texts)
 
     def remarks(self, account: Account, problems: Iterable[RuleProblem]) -> tuple[Remark, ...]:
         """Problems of the rules that ``changes`` gave, at their lines, in the order of the lines."""
-        before = {name: 0 if self.whole else len(self._kept(account, name)) for name in LISTS}
+        before = {name: 0 if self.complete else len(self._remaining(account, name)) for name in LISTS}
         places = [
             (name, number)
             for name in LISTS
@@ -101,15 +99,10 @@ class RuleEdit:
         for problem in problems:
             known = problem.number is not None and problem.number < len(places)
             name, line = places[problem.number or 0] if known else ("", 0)
-            title = LISTS.get(name, "All rules")
+            title, level = LISTS.get(name, ALL_RULES), problem.level
             found.append(
                 Remark(
-                    level=problem.level,
-                    name=name,
-                    title=title,
-                    line=line,
-                    rule=problem.rule,
-                    text=problem.message,
+                    level=level, name=name, title=title, line=line, rule=problem.rule, text=problem.message
                 )
             )
         return tuple(sorted(found, key=_order))
@@ -132,9 +125,9 @@ class RuleEdit:
             )  # fmt: skip
         return self.remarks(account, problems)
 
-    def _kept(self, account: Account, name: str) -> list[str]:
-        gone = self.removed.get(name, frozenset())
-        return [rule for rule in getattr(account, name) if rule not in gone]
+    def _remaining(self, account: Account, name: str) -> list[str]:
+        removed = self.removed.get(name, frozenset())
+        return [rule for rule in getattr(account, name) if rule not in removed]
 
 
 def fits(account: Account) -> bool:
@@ -143,21 +136,12 @@ def fits(account: Account) -> bool:
     return len(rules) <= EDITOR_RULES and not any(LINE.search(rule) for rule in rules)
 
 
-def count_rules(account: Account) -> int:
-    """Rules and allowed texts of an account."""
-    return sum(len(getattr(account, name)) for name in LISTS)
-
-
 def version_in(form: FormData) -> int:
-    """The version that a form was made from.
-
-    Raises:
-        Refused: 400.
-    """
-    shown = str(form.get("version", ""))
-    if not (shown.isascii() and shown.isdigit() and len(shown) <= 9):
-        raise Refused(400, "Not understood", f"version: expected a number, got {shown[:40]!r}.")
-    return int(shown)
+    """The version that a form was made from; refused (400) without one."""
+    text = str(form.get("version", ""))
+    if (version := whole_number(text)) is None:
+        raise Refused(400, "Not understood", f"version: expected a number, got {text[:40]!r}.")
+    return version
 
 
 def rules_containing(account: Account, search: str) -> Sequence[tuple[str, str]]:
@@ -167,7 +151,7 @@ def rules_containing(account: Account, search: str) -> Sequence[tuple[str, str]]
 
 
 def _order(remark: Remark) -> tuple[bool, int, int]:
-    titles = [*LISTS.values(), "All rules"]
+    titles = [*LISTS.values(), ALL_RULES]
     return remark.level is not ProblemLevel.ERROR, titles.index(remark.title), remark.line
 
 

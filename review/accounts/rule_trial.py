@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from uuid import UUID
 
 from review.content_covers import cover_reason
@@ -18,6 +18,7 @@ from worker.model import Account
 from worker.rules import CompiledRules, Hit, Level, RuleProblem, compile_rules, validate_rules
 
 Value = TypeVar("Value")
+Rules: TypeAlias = tuple[str, ...]
 TEXT_CHARS: Final = 10_000
 RECENT: Final = 1_000
 EXAMPLES: Final = 8
@@ -72,34 +73,35 @@ class Trial:
 
 async def problems_of(account: Account, recent: Sequence[str]) -> tuple[RuleProblem, ...]:
     """The errors and warnings of the rules, the same as on the command line."""
-    lists = (account.flagged_keywords, account.flagged_phrases, account.allowed)
-    return await _threaded(lambda: _problems(*lists, tuple(recent)))
+    return await _threaded(lambda: _problems(*_rules_of(account), tuple(recent)))
 
 
 async def try_text(account: Account, text: str, level: Level) -> TextTrial:
     """The matches of the rules in a text."""
-    return await _threaded(lambda: _tried(_compiled_of(account, level), text, level))
+
+    def run() -> TextTrial:
+        hits = _compiled(*_rules_of(account), level).match(text)
+        return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=level)
+
+    return await _threaded(run)
 
 
 async def try_messages(
     account: Account, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]
 ) -> Trial:
     """The matches of the rules in recent messages."""
-    return await _threaded(lambda: _trial(_compiled_of(account, Level.DEFAULT), decisions, covered))
+    rules = _rules_of(account)
+    return await _threaded(lambda: _trial(_compiled(*rules, Level.DEFAULT), decisions, covered))
 
 
 def hit_runs(text: str, hits: Sequence[Hit]) -> tuple[HitRun, ...]:
     """The text cut at the edges of all hits, each run with the numbers of those over it, from 1."""
     edges = sorted({0, len(text), *(hit.start for hit in hits), *(hit.end for hit in hits)})
-    return tuple(
-        HitRun(
-            text=text[start:end],
-            numbers=tuple(
-                number for number, hit in enumerate(hits, 1) if hit.start <= start and end <= hit.end
-            ),
-        )
-        for start, end in pairwise(edges)
-    )
+    runs = []
+    for start, end in pairwise(edges):
+        numbers = (number for number, hit in enumerate(hits, 1) if hit.start <= start and end <= hit.end)
+        runs.append(HitRun(text=text[start:end], numbers=tuple(numbers)))
+    return tuple(runs)
 
 
 async def _threaded(work: Callable[[], Value]) -> Value:
@@ -107,32 +109,24 @@ async def _threaded(work: Callable[[], Value]) -> Value:
         async with asyncio.timeout(PATIENCE_S):
             return await asyncio.get_running_loop().run_in_executor(THREADS, work)
     except TimeoutError as error:
-        raise Refused(
-            503, "Too busy", "Other rule sets are being checked. Nothing was stored: try again in a minute."
-        ) from error
+        message = "Other rule sets are being checked. Nothing was stored: try again in a minute."
+        raise Refused(503, "Too busy", message) from error
 
 
-def _compiled_of(account: Account, level: Level) -> CompiledRules:
-    return _compiled(account.flagged_keywords, account.flagged_phrases, account.allowed, level)
+def _rules_of(account: Account) -> tuple[Rules, Rules, Rules]:
+    return account.flagged_keywords, account.flagged_phrases, account.allowed
 
 
 @lru_cache(maxsize=4)
-def _compiled(
-    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], level: Level
-) -> CompiledRules:
+def _compiled(keywords: Rules, phrases: Rules, allow: Rules, level: Level) -> CompiledRules:
     return compile_rules(keywords, phrases, allow=allow, version=0, level=level)
 
 
 @lru_cache(maxsize=4)  # used when saving, and by the page that follows
 def _problems(
-    keywords: tuple[str, ...], phrases: tuple[str, ...], allow: tuple[str, ...], recent: tuple[str, ...]
+    keywords: Rules, phrases: Rules, allow: Rules, recent: tuple[str, ...]
 ) -> tuple[RuleProblem, ...]:
     return validate_rules(keywords, phrases, allow=allow, recent_messages=recent)
-
-
-def _tried(rules: CompiledRules, text: str, level: Level) -> TextTrial:
-    hits = rules.match(text)
-    return TextTrial(pieces=hit_runs(text, hits), hits=hits, level=level)
 
 
 def _trial(rules: CompiledRules, decisions: Sequence[Mapping[str, Any]], covered: Sequence[str]) -> Trial:

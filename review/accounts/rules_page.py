@@ -10,72 +10,57 @@ from starlette.responses import Response
 from db import account_versions, accounts
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
-from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.accounts import rule_trial
 from review.accounts.account_changes import difference
-from review.accounts.rule_texts import (
-    EDITOR_RULES,
-    LISTS,
-    Remark,
-    RuleEdit,
-    count_rules,
-    fits,
-    rules_containing,
-)
+from review.accounts.rule_texts import EDITOR_RULES, LISTS, Remark, RuleEdit, fits, rules_containing
 from review.accounts.rule_trial import RECENT, TEXT_CHARS, Trial
+from review.accounts.stored_versions import store_change, stored_version, version_in_force
+from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
 from worker.account_settings import AccountRejected, changed
 from worker.model import Account
 from worker.rules import Level, ProblemLevel
 
-NAME_CHARS: Final = 255
-"""Longest name of an account, as ``worker.payload`` takes it."""
 PAGE_RULES: Final = 100
 MOST_SEARCH_CHARS: Final = 200
 
 
 async def show_rules(visit: Visit) -> Response:
     """The rules in force, or with ``version`` an older version, read-only."""
-    user_id = account_of_path(visit)
-    in_force = await account_versions.current_version(visit.store.pool, user_id)
-    shown, asked = in_force, visit.request.query_params.get("version", "")
-    if asked:
-        shown = await version_of_path(visit, user_id, asked)
+    in_force, parameters = await version_in_force(visit), visit.request.query_params
+    shown = in_force
+    if number := parameters.get("version", ""):
+        shown = await stored_version(visit, in_force.account.user_id, number)
     values: dict[str, Any] = {}
-    if visit.request.query_params.get("saved") == str(in_force.account.version):
+    if parameters.get("saved") == str(in_force.account.version):
         values = await _after_saving(visit, in_force)
     return _page(visit, in_force, shown=shown, **values)
 
 
 async def save_rules(visit: Visit) -> Response:
     """Store the rules as a new version; refused with errors in rules or a newer version in force."""
-    stored, draft = await _opened(visit)
+    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
     if draft.version != stored.account.version:
-        return await show_conflict(visit, stored, draft)
+        return await _conflict(visit, stored, draft)
     account, remarks = await checked_account(visit, stored, draft)
     if account is None or any(each.level is ProblemLevel.ERROR for each in remarks):
         return _page(visit, stored, draft=draft, remarks=remarks, refused=True, status=422)
-    if account == stored.account:
-        return visit.redirect("rules", "same=1", account=account.user_id)
-    try:
-        version = await store_rules(visit, stored.account, account, LoggedAction.RULES)
-    except accounts.VersionMoved:
-        return await show_conflict(visit, (await _opened(visit))[0], draft)
-    return visit.redirect("rules", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.RULES)
+    return answer or await _conflict(visit, await version_in_force(visit), draft)
 
 
 async def check_rules(visit: Visit) -> Response:
     """The errors and warnings of the rules in the editor, without storing: while typing, or on a button."""
-    stored, draft = await _opened(visit)
+    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
     if visit.partial:
         typed = sum(text.count("\n") + 1 for text in draft.texts.values())
-        if typed > 2 * EDITOR_RULES or not (draft.whole or fits(stored.account)):
+        if typed > 2 * EDITOR_RULES or not (draft.complete or fits(stored.account)):
             return visit.render("rule_remarks.html", remarks=None, trial=None)
         _, remarks = await checked_account(visit, stored, draft)
         return visit.render("rule_remarks.html", remarks=remarks, trial=None)
-    if made_from := str(visit.form.get("merge", "")):
-        base = await version_of_path(visit, stored.account.user_id, made_from)
+    if base_version := visit.field("merge"):
+        base = await stored_version(visit, stored.account.user_id, base_version)
         draft = draft.merged(base.account, stored.account)
     account, remarks = await checked_account(visit, stored, draft)
     trial = await _trial(visit, account) if account else None
@@ -84,42 +69,44 @@ async def check_rules(visit: Visit) -> Response:
 
 async def test_text(visit: Visit) -> Response:
     """The matches in a text of the rules as typed or of a stored version."""
-    text = str(visit.form.get("text", ""))[:TEXT_CHARS]
+    text = visit.field("text")[:TEXT_CHARS]
     level = Level.STRICT if visit.form.get("level") == Level.STRICT else Level.DEFAULT
-    stored, draft = await _opened(visit)
+    stored, draft = await version_in_force(visit), RuleEdit.read(visit.form)
     shown, account = stored, stored.account
     typed = visit.may(Right.EDIT_RULES, account.user_id) and visit.form.get("of") == "typed"
     if not typed and draft.version != account.version:
-        shown = await version_of_path(visit, account.user_id, str(draft.version))
+        shown = await stored_version(visit, account.user_id, str(draft.version))
         account = shown.account
     if typed:
         try:
             account = replace(changed(account, draft.changes(account)), version=0)
         except AccountRejected as error:
-            raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
-    tried = await rule_trial.try_text(account, text, level)
+            raise Refused(422, "These rules cannot be text_trial", str(error)[:1000]) from error
+    text_trial = await rule_trial.try_text(account, text, level)
     if visit.partial:
-        return visit.render("rule_hits.html", tried=tried, typed=typed, version=account.version)
-    kept = draft if typed else None
-    return _page(visit, stored, shown=shown, draft=kept, tried=tried, typed=typed, text=text)
+        return visit.render("rule_hits.html", text_trial=text_trial, typed=typed, version=account.version)
+    draft_shown = draft if typed else None
+    return _page(visit, stored, shown=shown, draft=draft_shown, text_trial=text_trial, typed=typed, text=text)
 
 
-async def show_conflict(visit: Visit, stored: AccountVersion, draft: RuleEdit) -> Response:
-    """Another person stored a version meanwhile: both changes side by side, with the typed text kept."""
-    made_from = await account_versions.get_version(visit.store.pool, stored.account.user_id, draft.version)
-    base = made_from.account if made_from else Account(user_id=stored.account.user_id, version=0)
+async def _conflict(visit: Visit, stored: AccountVersion, draft: RuleEdit) -> Response:
+    """Another person stored a version meanwhile: both changes side by side, above the edited text."""
+    base_version = await account_versions.get_version(visit.store.pool, stored.account.user_id, draft.version)
+    base = base_version.account if base_version else Account(user_id=stored.account.user_id, version=0)
     try:
-        mine = changed(base, draft.changes(base))
+        edited = changed(base, draft.changes(base))
     except AccountRejected:
-        mine = base
+        edited = base
     return _page(
         visit,
         stored,
         draft=replace(draft, version=stored.account.version),
-        theirs=difference(base, stored.account),
-        mine=difference(base, mine),
-        on_top=difference(stored.account, changed(stored.account, _lists(mine))),
-        made_from=draft.version,
+        other_changes=difference(base, stored.account),
+        own_changes=difference(base, edited),
+        changes_if_saved=difference(
+            stored.account, changed(stored.account, {name: list(getattr(edited, name)) for name in LISTS})
+        ),
+        base_version=draft.version,
         status=409,
     )
 
@@ -136,78 +123,6 @@ async def checked_account(
     return account, draft.remarks(stored.account, await rule_trial.problems_of(account, recent))
 
 
-async def store_rules(
-    visit: Visit, before: Account, after: Account, action: LoggedAction, **detail: object
-) -> int:
-    """Store a change of ``before`` with its entry of the access log; the new version.
-
-    Raises:
-        Refused: 404, there is no such account, and the person may not set it up.
-        VersionMoved: ``before`` is no longer in force.
-    """
-    require_known_account(visit, before)
-    change = difference(before, after)
-    counts = {"from": before.version, "added": change.added, "removed": change.removed}
-    titles = [each.title for each in change.settings]
-    return await accounts.store_account(
-        visit.store.pool,
-        after,
-        changed_by=visit.person.login,
-        expected=before.version,
-        logged=lambda version: visit.entry(
-            action,
-            user_id=after.user_id,
-            detail=counts | {"version": version, "settings": titles} | detail,
-        ),
-    )
-
-
-def account_of_path(visit: Visit) -> str:
-    """The account in the page's address.
-
-    Raises:
-        Refused: 404, the name is impossible.
-    """
-    user_id = str(visit.request.path_params["account"])
-    if not 0 < len(user_id) <= NAME_CHARS or user_id == EVERY_ACCOUNT:
-        raise Refused(404, "No such account", f"user_id: expected 1 to {NAME_CHARS} characters and not *.")
-    return user_id
-
-
-def require_known_account(visit: Visit, stored: Account) -> None:
-    """Refuse a change that would set up an account, except for its administrators.
-
-    Raises:
-        Refused: 404.
-    """
-    if stored.version == 0 and not visit.may(Right.ADMIN, stored.user_id):
-        raise Refused(
-            404,
-            "No such account",
-            f"{stored.user_id} has no settings yet. Its administrators can set it up, at Accounts.",
-        )
-
-
-async def version_of_path(visit: Visit, user_id: str, version: str) -> AccountVersion:
-    """A stored version.
-
-    Raises:
-        Refused: 404.
-    """
-    known = version.isascii() and version.isdigit() and len(version) <= 9
-    found = await account_versions.get_version(visit.store.pool, user_id, int(version)) if known else None
-    if found is None:
-        if version == "0":
-            return AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
-        raise Refused(404, "No such version", f"{user_id} has no version {version[:40]}.")
-    return found
-
-
-async def _opened(visit: Visit) -> tuple[AccountVersion, RuleEdit]:
-    in_force = await account_versions.current_version(visit.store.pool, account_of_path(visit))
-    return in_force, RuleEdit.read(visit.form)
-
-
 async def _after_saving(visit: Visit, stored: AccountVersion) -> dict[str, Any]:
     recent = await accounts.recent_messages(visit.store.pool, stored.account.user_id, RECENT)
     problems = await rule_trial.problems_of(stored.account, recent)
@@ -221,16 +136,10 @@ async def _after_saving(visit: Visit, stored: AccountVersion) -> dict[str, Any]:
 async def _trial(visit: Visit, account: Account) -> Trial:
     decisions = await accounts.recent_decisions(visit.store.pool, account.user_id, RECENT)
     found = await rule_trial.try_messages(account, decisions, visit.person.covered)
-    shown = [str(each.decision_id) for each in found.examples if not each.covered]
-    if shown:
-        await visit.log(
-            LoggedAction.READ, user_id=account.user_id, detail={"page": "rules", "decisions": shown}
-        )
+    if shown := [str(each.decision_id) for each in found.examples if not each.covered]:
+        detail = {"page": "rules", "decisions": shown}
+        await visit.log(LoggedAction.READ, user_id=account.user_id, detail=detail)
     return found
-
-
-def _lists(account: Account) -> dict[str, list[str]]:
-    return {name: list(getattr(account, name)) for name in LISTS}
 
 
 def _page(
@@ -245,8 +154,9 @@ def _page(
     """The page: the editor for people with the right to edit, on the version in force; else a list."""
     shown = shown or stored
     defaults: dict[str, Any] = {
-        "remarks": None, "trial": None, "tried": None, "typed": True, "text": "",
-        "saved": False, "refused": False, "theirs": None, "mine": None, "on_top": None, "made_from": 0,
+        "remarks": None, "trial": None, "text_trial": None, "typed": True, "text": "",
+        "saved": False, "refused": False, "base_version": 0,
+        "other_changes": None, "own_changes": None, "changes_if_saved": None,
     }  # fmt: skip
     set_up = stored.account.version > 0 or visit.may(Right.ADMIN, stored.account.user_id)
     may_edit = set_up and visit.may(Right.EDIT_RULES, stored.account.user_id) and shown is stored
@@ -259,7 +169,7 @@ def _page(
         draft=draft or RuleEdit.of(shown.account),
         may_edit=may_edit,
         lists=LISTS,
-        total=count_rules(shown.account),
+        total=sum(len(getattr(shown.account, name)) for name in LISTS),
         listing=_listing(visit, shown.account),
         same=visit.request.query_params.get("same") == "1",
         tab="rules",
@@ -273,8 +183,5 @@ def _listing(visit: Visit, account: Account) -> dict[str, Any] | None:
         return None
     search = visit.request.query_params.get("find", "")[:MOST_SEARCH_CHARS]
     found = rules_containing(account, search)
-    asked = visit.request.query_params.get("page", "1")
-    last = max(1, -(-len(found) // PAGE_RULES))
-    page = min(last, max(1, int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 7 else 1))
-    rows = found[(page - 1) * PAGE_RULES : page * PAGE_RULES]
+    page, last, rows = page_of(found, visit.request.query_params.get("page", "1"), PAGE_RULES)
     return {"search": search, "found": len(found), "page": page, "last": last, "rows": rows}

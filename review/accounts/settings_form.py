@@ -41,8 +41,6 @@ DESIGNS: Final[Mapping[str, str]] = {
     "validators": "compares the words with the passages, without a judge model",
     "safety": "five checks of passages, citations and overlap; one failed check stops the reply",
 }
-
-
 COEFFICIENTS: Final = re.compile(r"model[.](record|kinds[.][^.]+[.](intercept|weights))\b")
 """Coefficients of a trained model, and the record of its training."""
 LINE_END: Final = re.compile(r"\r\n?")
@@ -141,11 +139,11 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 
 
 def _changes(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
-    changes = {name: _field_value(typed, name, kind) for name, kind in PLAIN.items()}
-    changes["moderation_thresholds"] = _thresholds(typed)
-    changes["assessment_policy"] = _policy(typed, named=named)
-    changes["fallback_texts"] = _fallbacks(typed)
-    return changes
+    return {name: _field_value(typed, name, kind) for name, kind in PLAIN.items()} | {
+        "moderation_thresholds": _thresholds(typed),
+        "assessment_policy": _policy(typed, named=named),
+        "fallback_texts": _fallbacks(typed),
+    }
 
 
 def _field_text(kind: SettingKind, value: Any) -> str:
@@ -173,8 +171,8 @@ def _field_value(typed: SettingsForm, name: str, kind: SettingKind) -> Any:
 
 def _thresholds(typed: SettingsForm) -> dict[str, float]:
     written = [(name, f"threshold_{name}", typed.fields[f"threshold_{name}"]) for name in KNOWN]
-    for name, value in _pairs(typed.fields["other_thresholds"]):
-        written.append((name, "other_thresholds", value))
+    others = _pairs(typed.fields["other_thresholds"])
+    written += [(name, "other_thresholds", value) for name, value in others]
     return {name: _typed_number(typed, where, value) for name, where, value in written if value.strip()}
 
 
@@ -188,11 +186,8 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
     if not isinstance(settings, dict):
         typed.errors["policy_settings"] = f"expected a JSON object, got {type(settings).__name__}"
         return {}
-    if (
-        name == "calibrated" and not named
-    ):  # the default needs no name: storing the form unchanged adds no version
-        return settings
-    return {"name": name} | settings
+    # the default needs no name: storing the form unchanged adds no version
+    return settings if name == "calibrated" and not named else {"name": name} | settings
 
 
 def _fallbacks(typed: SettingsForm) -> dict[str, str]:

@@ -7,15 +7,15 @@ from typing import Final
 
 from starlette.responses import Response
 
-from db import account_versions, accounts
+from db import account_versions
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
 from review.access import Right
 from review.accounts import settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
-from review.accounts.rules_page import account_of_path, store_rules
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
+from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account
@@ -30,13 +30,13 @@ SECTIONS: Final[Mapping[Section, Mapping[str, Setting]]] = {
 
 async def show_settings(visit: Visit) -> Response:
     """The settings in force; a form for people with the right to change them."""
-    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    stored = await version_in_force(visit)
     return _page(visit, stored, settings_form.form_of_account(stored.account))
 
 
 async def save_settings(visit: Visit) -> Response:
     """Show the changes; with the action ``store``, store them as a new version."""
-    stored = await account_versions.current_version(visit.store.pool, account_of_path(visit))
+    stored = await version_in_force(visit)
     typed = settings_form.parse_form(visit.form)
     account = settings_form.account_from_form(typed, stored.account)
     action = visit.form.get("action")
@@ -48,18 +48,8 @@ async def save_settings(visit: Visit) -> Response:
         return _page(visit, stored, typed)
     if action != "store" and account != stored.account:
         return _review(visit, stored, typed, account)
-    return await _store(visit, stored, typed, account)
-
-
-async def _store(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
-    if account == stored.account:
-        return visit.redirect("settings", "same=1", account=account.user_id)
-    try:
-        version = await store_rules(visit, stored.account, account, LoggedAction.SETTINGS)
-    except accounts.VersionMoved:
-        now = await account_versions.current_version(visit.store.pool, account.user_id)
-        return await _conflict(visit, now, typed)
-    return visit.redirect("settings", f"saved={version}", account=account.user_id)
+    answer = await store_change(visit, stored.account, account, LoggedAction.SETTINGS, page="settings")
+    return answer or await _conflict(visit, await version_in_force(visit), typed)
 
 
 def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: Account) -> Response:
@@ -80,14 +70,14 @@ async def _conflict(visit: Visit, stored: AccountVersion, typed: SettingsForm) -
     version = version_in(visit.form)
     base = await account_versions.get_version(visit.store.pool, stored.account.user_id, version)
     before = base.account if base else Account(user_id=stored.account.user_id, version=0)
-    theirs = difference(before, stored.account)
-    return _page(visit, stored, typed, theirs=theirs, made_from=version, status=409)
+    other_changes = difference(before, stored.account)
+    return _page(visit, stored, typed, other_changes=other_changes, base_version=version, status=409)
 
 
 def _page(
     visit: Visit, stored: AccountVersion, typed: SettingsForm, *, status: int = 200, **values: object
 ) -> Response:
-    empty: dict[str, object] = {"theirs": None, "made_from": 0}
+    empty: dict[str, object] = {"other_changes": None, "base_version": 0}
     parameters = visit.request.query_params
     return visit.render(
         "account_settings.html",

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from review.api.shapes import Problem
-from review.http.visit import PageRoute, Visit
+from review.http.page_routes import PageRoute
+from review.http.visit import Visit
 from worker import __version__
 
 PARAMETER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")

@@ -1,12 +1,21 @@
-"""API tokens: shown once when made, then known by their hash only."""
+"""API tokens: the person of one, and the page where people make them, see them once, and revoke them."""
 
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
+from starlette.responses import Response
+from uuid_utils.compat import uuid7
+
+from db.access_log import LoggedAction
 from db.people import api_tokens, records
 from db.people.records import Person
+from review.auth.credentials import NAME_CHARS
+from review.auth.session_start import require_session
+from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 
 PREFIX: Final = "hg_"
@@ -15,17 +24,8 @@ SHOWN_CHARS: Final = 9
 MOST_DAYS: Final = 365
 
 
-def new_api_token() -> str:
-    """A new API token: the prefix and 256 random bits."""
-    return PREFIX + secrets.token_urlsafe(32)
-
-
 async def token_person(visit: Visit, header: str) -> Person:
-    """The person whose API token the header holds.
-
-    Raises:
-        Refused: 401 when it holds none, the token has ended, or its owner may not sign in.
-    """
+    """The person whose API token the header holds; 401 unless it is valid and its owner may sign in."""
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
         raise Refused(401, "No API token", "Expected the header Authorization: Bearer hg_...")
@@ -35,3 +35,51 @@ async def token_person(visit: Visit, header: str) -> Person:
     if person is None or person.disabled:
         raise Refused(401, "The API token does not work", "It was revoked, has expired or never existed.")
     return person
+
+
+async def show_tokens(visit: Visit, new: str = "") -> Response:
+    """The API tokens; of all but a new one only the beginning is known."""
+    async with visit.store.reading() as connection:
+        found = await api_tokens.list_tokens(connection, visit.person.person_id)
+    return visit.render("tokens.html", tokens=found, new=new, most_days=MOST_DAYS, now=visit.now)
+
+
+async def add_token(visit: Visit) -> Response:
+    """Make an API token and show it once."""
+    name, days = visit.field("name").strip(), whole_number(visit.field("days"))
+    if not name or len(name) > NAME_CHARS or not name.isprintable():
+        raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
+    if not days or days > MOST_DAYS:
+        given = visit.field("days")[:40]
+        raise Refused(400, "Days", f"Expected a number from 1 to {MOST_DAYS}, got {given!r}.")
+    token = PREFIX + secrets.token_urlsafe(32)
+    async with visit.store.writing() as connection:
+        await require_session(visit, connection)
+        await api_tokens.store_token(
+            connection,
+            uuid7(),
+            visit.person.person_id,
+            token,
+            name=name,
+            prefix=token[:SHOWN_CHARS],
+            now=visit.now,
+            expires_at=visit.now + timedelta(days=days),
+        )
+        detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days}
+        await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
+    return await show_tokens(visit, new=token)
+
+
+async def revoke_token(visit: Visit) -> Response:
+    """Revoke an API token of the person."""
+    try:
+        token_id = UUID(visit.field("token_id"))
+    except ValueError:
+        raise Refused(400, "API token", "Expected one of the listed API tokens.") from None
+    async with visit.store.writing() as connection:
+        done = await api_tokens.revoke_token(connection, visit.person.person_id, token_id, now=visit.now)
+        detail = {"changed": "revoked", "token_id": str(token_id)}
+        await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
+    if not done:
+        raise Refused(404, "No such API token", "You have no such API token, or it was revoked already.")
+    return visit.redirect("tokens")

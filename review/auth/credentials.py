@@ -13,11 +13,12 @@ from db.people import changes, records, sign_ins
 from db.people.records import Credentials, Person
 from review.auth import passwords
 from review.auth.sign_in_delays import WINDOW, delay_s
-from review.http.visit import Visit, set_cookie
+from review.http.visit import Refused, Visit, set_cookie
 
 DEVICE_COOKIE: Final = "__Host-hushgate-device"
 DEVICE_S: Final = 90 * 86_400
 LOGIN_CHARS: Final = 200
+NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class CredentialCheck:
 
 
 async def check_credentials(visit: Visit, login: str, password: str) -> CredentialCheck:
-    """Check a login and a password, unless too many attempts failed lately."""
+    """Check a login and a password, unless too many recent attempts failed."""
     login = _normalised(login)
     async with visit.store.writing() as connection:
         found = await records.get_credentials(connection, login)
@@ -53,6 +54,12 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"login": login if found else "unknown"})
         return CredentialCheck()
     return await _succeed(visit, found, password, number)
+
+
+def too_many_attempts(wait_s: int) -> Refused:
+    """The refusal while attempts are not checked."""
+    text = f"Too many attempts failed. Wait {wait_s} seconds, then try again."
+    return Refused(429, "Wait a little", text, retry_after_s=wait_s)
 
 
 def remember_device(response: Response, person: Person, password_hash: str) -> None:

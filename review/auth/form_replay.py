@@ -14,7 +14,7 @@ MOST_FIELDS: Final = 100
 MOST_CHARS: Final = 60_000
 """All names and values together: enough for a long note, not for a document."""
 LONG_CHARS: Final = 80
-NEVER: Final = frozenset({"csrf", "password", "current", "new", "again", "token"})
+SECRET_FIELDS: Final = frozenset({"csrf", "password", "current", "new", "again", "token"})
 """Fields that are never kept: secrets, and the session's token."""
 
 
@@ -26,7 +26,7 @@ class FormField:
     value: str
 
     @property
-    def typed(self) -> bool:
+    def editable(self) -> bool:
         """Whether a person probably wrote the value and may want to edit it."""
         return self.name in {"note", "text"} or len(self.value) > LONG_CHARS or " " in self.value.strip()
 
@@ -63,7 +63,7 @@ def read_form(request: Request, text: object) -> KeptForm | None:
 
 
 def _kept_form(request: Request, path: str, pairs: list[tuple[str, str]]) -> KeptForm | None:
-    fields = tuple(FormField(name=name, value=value) for name, value in pairs if name not in NEVER)
+    fields = tuple(FormField(name=name, value=value) for name, value in pairs if name not in SECRET_FIELDS)
     if any(not _storable(each.name + each.value) for each in fields):
         return None
     size = sum(len(each.name) + len(each.value) for each in fields)

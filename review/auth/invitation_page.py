@@ -19,12 +19,13 @@ from db.people.invitations import Invitation
 from db.people.records import Person
 from db.review_store import AsyncConnection
 from review.auth import credentials, passwords
+from review.auth.credentials import NAME_CHARS
 from review.auth.openid_provider import Identity
+from review.auth.session_start import require_session
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.people import role_grants
 
-NAME_CHARS: Final = 100
 CLOSED: Final = Refused(
     410,
     "This invitation does not work",
@@ -35,33 +36,25 @@ MORE_PER_INVITER: Final = 15
 
 
 async def show_invitation(visit: Visit) -> Response:
-    """The role, and how to accept it.
-
-    Raises:
-        Refused: 410.
-    """
-    return await _page(visit, await _open(visit))
+    """The role, and how to accept it."""
+    return await _page(visit, await _open_invitation(visit))
 
 
 async def accept_invitation(visit: Visit) -> Response:
-    """Give the role to the signed-in person, who must have the invited login.
-
-    Raises:
-        Refused: 401 when the session ended meanwhile; 409 for another login; 410.
-    """
-    found, person = await _open(visit), visit.person
+    """Give the role to the signed-in person, who must have the invited login."""
+    found, person = await _open_invitation(visit), visit.person
     if person.login != found.login:
         raise Refused(409, "Another login", "Sign in with the login that was invited.")
     problem = _problem(visit, login=person.login, name=person.name)
     if problem and await _must_choose(visit, found):
-        return await _page(visit, found, status=400, wrong=problem)
+        return await _page(visit, found, status=400, problem=problem)
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
-        if not await sessions.lock_session(connection, visit.token):
-            raise Refused(401, "Sign in first", "Your session has ended.")
-        await _take(visit, connection)
+        await require_session(visit, connection)
+        if await invitations.accept_invitation(connection, _token(visit), now=visit.now) is None:
+            raise CLOSED
         stored = None
-        if await role_grants.known_to_a_stranger(connection, person, (found.wanted.user_id,)):
+        if await role_grants.giver_lacks_account(connection, person, (found.wanted.user_id,)):
             stored = await _end_known_password(visit, connection)
         await _give_role(visit, connection, person, found)
     response = visit.redirect("profile", "saved=1")
@@ -75,20 +68,17 @@ async def join(visit: Visit) -> Response:
 
     The person then signs in and accepts. The inviter has had the link, too, and may have chosen the password:
     the inviter counts as its giver.
-
-    Raises:
-        Refused: 404 without passwords; 410; 429 after several attempts.
     """
     if not visit.site.settings.passwords_enabled:
         raise Refused(404, "Not found", "Passwords are switched off.")
-    found, name = await _open(visit), str(visit.form.get("name", "")).strip()
+    found, name = await _open_invitation(visit), visit.field("name").strip()
     problem = _problem(visit, login=found.login, name=name)
     if len(name) > NAME_CHARS or not name.isprintable():
         problem = f"Name: expected at most {NAME_CHARS} printable characters."
     if problem:
-        return await _page(visit, found, status=400, wrong=problem, name=name)
+        return await _page(visit, found, status=400, problem=problem, name=name)
     await _count_attempt(visit, found)
-    stored = await passwords.hash_password(_new_password(visit))
+    stored = await passwords.hash_password(visit.field("new"))
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
         if await invitations.get_invitation(connection, _token(visit), now=visit.now) is None:
@@ -98,10 +88,10 @@ async def join(visit: Visit) -> Response:
         detail = {"way": "invitation", "login": found.login, "invited_by": found.inviter}
         if created is not None:
             detail |= {"changed": "password chosen at an invitation"}
-        await access_log.append_entry(connection, visit.entry(action, detail=detail))
+        await visit.log(action, connection=connection, detail=detail)
         if visit.someone is not None:
             await sessions.end_session(connection, visit.token)
-            await access_log.append_entry(connection, visit.entry(LoggedAction.SIGN_OUT))
+            await visit.log(LoggedAction.SIGN_OUT, connection=connection)
     response = visit.redirect("sign_in", urlencode({"next": visit.url("invitation", token=_token(visit))}))
     drop_cookie(response, SESSION_COOKIE)
     return response
@@ -131,7 +121,7 @@ async def join_by_identity(
     return person
 
 
-async def _open(visit: Visit) -> Invitation:
+async def _open_invitation(visit: Visit) -> Invitation:
     async with visit.store.reading() as connection:
         found = await invitations.get_invitation(connection, _token(visit), now=visit.now)
     if found is None:
@@ -139,21 +129,12 @@ async def _open(visit: Visit) -> Invitation:
     return found
 
 
-async def _take(visit: Visit, connection: AsyncConnection) -> None:
-    if await invitations.accept_invitation(connection, _token(visit), now=visit.now) is None:
-        raise CLOSED
-
-
 def _token(visit: Visit) -> str:
     return str(visit.request.path_params["token"])
 
 
 async def _count_attempt(visit: Visit, found: Invitation) -> None:
-    """Count a chosen password like a wrong one, for the invitation and its inviter, until one is accepted.
-
-    Raises:
-        Refused: 429.
-    """
+    """Count a chosen password like a wrong one, for the invitation and its inviter, until one is accepted."""
     mine, inviters = _counters(found)
     since, device = visit.now - WINDOW, "inviter"  # a device: the address is counted once
     async with visit.store.writing() as connection:
@@ -167,8 +148,7 @@ async def _count_attempt(visit: Visit, found: Invitation) -> None:
             delay_s(others, now=visit.now, known_device=True),
         )
         if wait:
-            text = f"Too many attempts failed. Wait {wait} seconds, then try again."
-            raise Refused(429, "Wait a little", text, retry_after_s=wait)
+            raise credentials.too_many_attempts(wait)
         await sign_ins.record_try(connection, mine, device="", address=visit.address, now=visit.now)
         await sign_ins.record_try(connection, inviters, device=device, address=visit.address, now=visit.now)
 
@@ -197,14 +177,12 @@ async def _create(
 
 
 async def _give_role(visit: Visit, connection: AsyncConnection, person: Person, found: Invitation) -> None:
-    wanted = found.wanted
-    await records.grant_role(connection, person.person_id, wanted, granted_by=found.inviter)
-    detail = {"changed": "invitation accepted", "login": person.login, "role": wanted.role.value}
-    entry = visit.entry(
-        LoggedAction.PEOPLE, user_id=wanted.user_id, detail=detail | {"invited_by": found.inviter}
-    )
-    by = replace(entry, person_id=person.person_id, person=person.login)
-    await access_log.append_entry(connection, by)
+    grant = found.wanted
+    await records.grant_role(connection, person.person_id, grant, granted_by=found.inviter)
+    detail = {"changed": "invitation accepted", "login": person.login, "role": grant.role.value}
+    detail |= {"invited_by": found.inviter}
+    entry = visit.entry(LoggedAction.PEOPLE, user_id=grant.user_id, detail=detail, person=person)
+    await access_log.append_entry(connection, entry)
     for counted in _counters(found):
         await sign_ins.forget_tries(connection, counted)
 
@@ -214,7 +192,7 @@ async def _must_choose(visit: Visit, found: Invitation) -> bool:
     if _signs_in_elsewhere(visit):
         return False
     async with visit.store.reading() as connection:
-        return await role_grants.known_to_a_stranger(connection, visit.person, (found.wanted.user_id,))
+        return await role_grants.giver_lacks_account(connection, visit.person, (found.wanted.user_id,))
 
 
 async def _end_known_password(visit: Visit, connection: AsyncConnection) -> str | None:
@@ -223,11 +201,11 @@ async def _end_known_password(visit: Visit, connection: AsyncConnection) -> str 
     if not _signs_in_elsewhere(visit):
         if _problem(visit, login=person.login, name=person.name):
             raise Refused(409, "Changed meanwhile", "Open the link again.")
-        stored = await passwords.hash_password(_new_password(visit))
+        stored = await passwords.hash_password(visit.field("new"))
     await changes.store_own_password(connection, person, stored)
     ended = await changes.end_other_ways_in(connection, person.person_id, visit.token, now=visit.now)
     detail = {"changed": "own password"} | ended
-    await access_log.append_entry(connection, visit.entry(LoggedAction.PEOPLE, detail=detail))
+    await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return stored
 
 
@@ -235,20 +213,12 @@ def _signs_in_elsewhere(visit: Visit) -> bool:
     return visit.person.elsewhere and visit.site.provider is not None
 
 
-def _new_password(visit: Visit) -> str:
-    return str(visit.form.get("new", ""))
-
-
 def _problem(visit: Visit, *, login: str, name: str) -> str:
-    """Why the form's new password is refused, or an empty text."""
-    if _new_password(visit) != str(visit.form.get("again", "")):
-        return "New password, again: it is not the same as the new password."
-    found = passwords.password_problem(_new_password(visit), login=login, name=name)
-    return f"New password: {found}." if found else ""
+    return passwords.new_password_problem(visit.field("new"), visit.field("again"), login=login, name=name)
 
 
 async def _page(
-    visit: Visit, found: Invitation, *, status: int = 200, wrong: str = "", name: str = ""
+    visit: Visit, found: Invitation, *, status: int = 200, problem: str = "", name: str = ""
 ) -> Response:
     invited = visit.someone is not None and visit.someone.login == found.login
     return visit.render(
@@ -258,7 +228,7 @@ async def _page(
         token=_token(visit),
         invited=invited,
         must_choose=invited and await _must_choose(visit, found),
-        wrong=wrong,
+        problem=problem,
         name=name,
         least=passwords.LEAST_CHARS,
     )

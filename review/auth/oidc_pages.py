@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -29,11 +28,7 @@ MOST_IN_PROGRESS: Final = 2000
 
 
 async def start_oidc(visit: Visit) -> Response:
-    """Send the browser to the provider.
-
-    Raises:
-        Refused: 404 without a provider; 429; 503.
-    """
+    """Send the browser to the provider."""
     provider = _provider(visit)
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
     try:
@@ -44,7 +39,7 @@ async def start_oidc(visit: Visit) -> Response:
         "nonce": begun.nonce,
         "verifier": begun.verifier,
         "browser": visit.csrf,
-        "next": local_path(str(visit.form.get("next", ""))),
+        "next": local_path(visit.field("next")),
         "carried": kept.as_text() if kept else "",
     }
     async with visit.store.writing() as connection:
@@ -56,18 +51,13 @@ async def start_oidc(visit: Visit) -> Response:
 
 
 async def finish_oidc(visit: Visit) -> Response:
-    """Check the provider's answer, then sign in.
-
-    Raises:
-        Refused: 400 when this browser began no such sign-in; 403 for an unknown person; 503.
-    """
+    """Check the provider's answer, then sign in the person it names."""
     provider, answer = _provider(visit), dict(visit.request.query_params)
     async with visit.store.writing() as connection:
         data = await sign_ins.take_state(connection, answer.get("state", ""), now=visit.now)
     if data is None or data["browser"] != visit.csrf:
-        raise Refused(
-            400, "This sign-in did not begin here", "It has expired, was used, or began in another browser."
-        )
+        text = "It has expired, was used, or began in another browser."
+        raise Refused(400, "This sign-in did not begin here", text)
     try:
         identity = await provider.finish(answer, nonce=data["nonce"], verifier=data["verifier"])
     except IdentityUnavailable as error:
@@ -75,25 +65,18 @@ async def finish_oidc(visit: Visit) -> Response:
     except IdentityRejected as error:
         log.warning("identity_rejected", problem=str(error))
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "problem": str(error)})
-        raise Refused(403, "Not signed in", "The identity provider did not let you in.") from error
+        raise Refused(403, "Not signed in", "The identity provider refused the sign-in.") from error
     async with visit.store.writing() as connection:
-        known = await _known(visit, connection, identity)
-        new = (
-            None
-            if known
-            else await invitation_page.join_by_identity(visit, connection, identity, data["next"])
-        )
-    person = known or new
+        person, next_page = await _known_person(visit, connection, identity), data["next"]
+        if person is None:
+            person = await invitation_page.join_by_identity(visit, connection, identity, next_page)
+            next_page = START
     if person is None or person.disabled:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "login": identity.email[:200]})
-        raise Refused(
-            403,
-            "You are not known here",
-            "An administrator must add you first, with the e-mail address that your provider has verified.",
-        )
+        text = "An administrator must add you first, with the e-mail address that your provider has verified."
+        raise Refused(403, "You are not known here", text)
     kept = form_replay.read_form(visit.request, data["carried"])
-    next_page = START if new else data["next"]
-    return await start_session(visit, person, way="oidc", next_page=next_page, carried=kept)
+    return await start_session(visit, person, method="oidc", next_page=next_page, kept_form=kept)
 
 
 def _provider(visit: Visit) -> OpenIdProvider:
@@ -102,7 +85,7 @@ def _provider(visit: Visit) -> OpenIdProvider:
     return visit.site.provider
 
 
-async def _known(visit: Visit, connection: AsyncConnection, identity: Identity) -> Person | None:
+async def _known_person(visit: Visit, connection: AsyncConnection, identity: Identity) -> Person | None:
     """The person: by the provider's subject, else by e-mail, once, and linked from then on."""
     person = await records.person_of_identity(connection, identity.issuer, identity.subject)
     if person is None and identity.email:
@@ -122,15 +105,13 @@ async def _end_given_password(visit: Visit, connection: AsyncConnection, person:
     await changes.store_own_password(connection, person, None)
     ended = await changes.revoke_access(connection, person.person_id, now=visit.now)
     detail = {"changed": "password ended at the identity provider", "login": person.login} | ended
-    entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
-    by = replace(entry, person_id=person.person_id, person=person.login)
-    await access_log.append_entries_for_accounts(connection, by, person.accounts)
+    entry = visit.entry(LoggedAction.PEOPLE, detail=detail, person=person)
+    await access_log.append_entries_for_accounts(connection, entry, person.accounts)
 
 
 def _unavailable(error: IdentityUnavailable) -> Refused:
     log.warning("identity_unavailable", kind=error.kind)
-    return Refused(
-        503,
-        "The identity provider does not answer",
-        "Try again in a moment. An administrator can give you a sign-in link: hushgate review sign-in-link.",
+    text = (
+        "Try again in a moment. An administrator can give you a sign-in link: hushgate review sign-in-link."
     )
+    return Refused(503, "The identity provider does not answer", text)

@@ -79,16 +79,13 @@ class OpenIdProvider:
         self._keys: KeySet | None = None
 
     async def begin(self) -> Begun:
-        """The URL to send the browser to, with new state, nonce and verifier.
-
-        Raises:
-            IdentityUnavailable: the provider does not answer.
-        """
+        """The URL to send the browser to, with new state, nonce and verifier."""
         verifier, nonce, state = generate_token(64), generate_token(43), generate_token(43)
         async with self._client() as client:
             metadata = await self._discover(client)
+            endpoint = metadata["authorization_endpoint"]
             url, _ = client.create_authorization_url(
-                metadata["authorization_endpoint"], state=state, nonce=nonce, code_verifier=verifier
+                endpoint, state=state, nonce=nonce, code_verifier=verifier
             )
         return Begun(url=str(url), state=state, nonce=nonce, verifier=verifier)
 
@@ -120,11 +117,11 @@ class OpenIdProvider:
 
     def _client(self) -> AsyncOAuth2Client:
         methods = self._metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        by_form = "client_secret_post" if "client_secret_basic" not in methods else "client_secret_basic"
+        method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
         return AsyncOAuth2Client(
             self._client_id,
             self._client_secret,
-            token_endpoint_auth_method=by_form if self._client_secret else "none",
+            token_endpoint_auth_method=method if self._client_secret else "none",
             scope=SCOPE,
             redirect_uri=self._redirect_uri,
             code_challenge_method="S256",
@@ -155,13 +152,12 @@ class OpenIdProvider:
     ) -> CodeIDToken:
         offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
         registry = JWSRegistry(algorithms=sorted(ALGORITHMS & set(offered)), strict_check_header=False)
-        keys = await self._key_set(client, metadata)
+        id_token, keys = tokens["id_token"], await self._key_set(client, metadata, DISCOVERED_FOR_S)
         try:
-            token = jwt.decode(tokens["id_token"], key=keys, registry=registry)
+            token = jwt.decode(id_token, key=keys, registry=registry)
         except InvalidKeyIdError:
-            token = jwt.decode(
-                tokens["id_token"], key=await self._newer_keys(client, metadata), registry=registry
-            )
+            keys = await self._key_set(client, metadata, FETCH_KEYS_EVERY_S)
+            token = jwt.decode(id_token, key=keys, registry=registry)
         options: dict[str, Any] = {
             "iss": {"essential": True, "value": self.issuer},
             # Authlib checks azp only: a token for another client that names us there would pass
@@ -172,17 +168,14 @@ class OpenIdProvider:
         claims.validate(leeway=LEEWAY_S)
         return claims
 
-    async def _key_set(self, client: AsyncOAuth2Client, metadata: Mapping[str, Any]) -> KeySet:
-        if self._keys is None or time.monotonic() - self._keys_at > DISCOVERED_FOR_S:
+    async def _key_set(
+        self, client: AsyncOAuth2Client, metadata: Mapping[str, Any], oldest_s: float
+    ) -> KeySet:
+        """The provider's keys, fetched at most ``oldest_s`` ago."""
+        if self._keys is None or time.monotonic() - self._keys_at > oldest_s:
             found: Any = await _json(client, metadata["jwks_uri"])
-            self._keys = KeySet.import_key_set(found)
-            self._keys_at = time.monotonic()
+            self._keys, self._keys_at = KeySet.import_key_set(found), time.monotonic()
         return self._keys
-
-    async def _newer_keys(self, client: AsyncOAuth2Client, metadata: Mapping[str, Any]) -> KeySet:
-        if time.monotonic() - self._keys_at > FETCH_KEYS_EVERY_S:
-            self._keys = None
-        return await self._key_set(client, metadata)
 
     async def _identity(
         self,

@@ -60,6 +60,14 @@ def password_problem(password: str, *, login: str, name: str) -> str:
     return ""
 
 
+def new_password_problem(new: str, repeated: str, *, login: str, name: str) -> str:
+    """Why a form's new password is refused, in a sentence, or an empty text."""
+    if new != repeated:
+        return "New password, again: it is not the same as the new password."
+    found = password_problem(new, login=login, name=name)
+    return f"New password: {found}." if found else ""
+
+
 def device_mark(stored: str, login: str, nonce: str) -> str:
     """Signature of a device cookie; invalid for another login or another password."""
     message = f"hushgate device {login} {nonce}".encode()

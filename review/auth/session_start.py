@@ -1,4 +1,4 @@
-"""Starts a session, and answers with the page after sign-in."""
+"""Starts a session and answers with the page after sign-in; checks that a session is still open."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.people import changes, sessions
 from db.people.records import Person
+from db.review_store import AsyncConnection
 from review.auth.form_replay import KeptForm
 from review.http.visit import (
     FORM_COOKIE,
@@ -30,39 +30,43 @@ async def start_session(
     visit: Visit,
     person: Person,
     *,
-    way: str,
+    method: str,
     password_hash: str | None = None,
     next_page: str = START,
-    carried: KeptForm | None = None,
+    kept_form: KeptForm | None = None,
 ) -> Response:
     """Begin a session under a new cookie and redirect; a form that was kept is shown first.
 
-    ``way`` is for the access log: password, link or oidc. ``password_hash`` is the hash that the
-    password was checked against, if any.
-
-    Raises:
-        Refused: 409 when the password was changed, or the person disabled, since the check.
+    ``method`` is for the access log: password, link or oidc. ``password_hash`` is the hash that the
+    password was checked against, if any: 409 when it is no longer the person's.
     """
-    token, old = new_token(), visit.request.cookies.get(SESSION_COOKIE)
+    token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id
     valid_for = timedelta(seconds=visit.site.settings.review_session_s)
     async with visit.store.writing() as connection:
         if password_hash is not None and not await changes.password_is_current(
-            connection, person.person_id, password_hash
+            connection, person_id, password_hash
         ):
-            raise Refused(
-                409, "Changed meanwhile", "Your password was changed while you signed in. Try again."
-            )
+            text = "Your password was changed while you signed in. Try again."
+            raise Refused(409, "Changed meanwhile", text)
         if old is not None:
             await sessions.end_session(connection, old)
         await sessions.start_session(
-            connection, token, person.person_id, now=visit.now, lasts=valid_for, address=visit.address
+            connection, token, person_id, now=visit.now, lasts=valid_for, address=visit.address
         )
         visit.someone, visit.token = person, token
-        await access_log.append_entry(connection, visit.entry(LoggedAction.SIGN_IN, detail={"way": way}))
-    response = _landing(visit, next_page, carried)
+        await visit.log(LoggedAction.SIGN_IN, connection=connection, detail={"way": method})
+    response: Response = RedirectResponse(local_path(next_page), status_code=303)
+    if kept_form is not None:
+        response = visit.render("send_again.html", form=kept_form, database_down=False)
     set_cookie(response, SESSION_COOKIE, token)
     drop_cookie(response, FORM_COOKIE)
     return response
+
+
+async def require_session(visit: Visit, connection: AsyncConnection) -> None:
+    """Refuse (401) when the session has ended since the request began; else it lasts until the commit."""
+    if not await sessions.lock_session(connection, visit.token):
+        raise Refused(401, "Sign in first", "Your session has ended.")
 
 
 def local_path(target: str | None) -> str:
@@ -71,9 +75,3 @@ def local_path(target: str | None) -> str:
         return START
     parts = urlsplit(target)
     return START if parts.scheme or parts.netloc or "\\" in target or not target.isprintable() else target
-
-
-def _landing(visit: Visit, next_page: str, carried: KeptForm | None) -> Response:
-    if carried is not None:
-        return visit.render("carried.html", carried=carried, away=False)
-    return RedirectResponse(local_path(next_page), status_code=303)

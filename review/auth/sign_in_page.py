@@ -7,18 +7,12 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from db import access_log
 from db.access_log import LoggedAction
 from db.people import sessions
 from review.auth import credentials, form_replay
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import START, local_path, start_session
-from review.http.visit import (
-    SESSION_COOKIE,
-    Refused,
-    Visit,
-    drop_cookie,
-)
+from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 
 WRONG: Final = "Login or password is wrong, or the person may not sign in."
 
@@ -27,7 +21,7 @@ async def show_sign_in(visit: Visit) -> Response:
     """The sign-in page."""
     if visit.someone is not None:
         return visit.redirect("home")
-    return _page(visit, status=200, next_page=local_path(visit.request.query_params.get("next")))
+    return _page(visit, next_page=local_path(visit.request.query_params.get("next")))
 
 
 def ask_to_sign_in(visit: Visit) -> Response:
@@ -42,32 +36,24 @@ def ask_to_sign_in(visit: Visit) -> Response:
 
 
 async def submit_sign_in(visit: Visit) -> Response:
-    """Check login and password; start a session when they match.
-
-    Raises:
-        Refused: 404 when passwords are switched off.
-    """
+    """Check login and password; start a session when they match."""
     if not visit.site.settings.passwords_enabled:
         raise Refused(404, "Not found", "Passwords are switched off.")
-    login, next_page = str(visit.form.get("login", "")), local_path(str(visit.form.get("next", "")))
+    login, next_page = visit.field("login"), local_path(visit.field("next"))
     kept = form_replay.read_form(visit.request, visit.form.get("carried"))
-    checked = await credentials.check_credentials(visit, login, str(visit.form.get("password", "")))
+    checked = await credentials.check_credentials(visit, login, visit.field("password"))
+    person, password_hash = checked.person, checked.password_hash
     if checked.wait_s:
-        wait = f"Too many attempts failed. Wait {checked.wait_s} seconds, then try again."
-        response = _page(visit, status=429, wrong=wait, login=login, next_page=next_page, kept=kept)
+        wait = credentials.too_many_attempts(checked.wait_s)
+        response = _page(visit, status=429, problem=wait.text, login=login, next_page=next_page, kept=kept)
         response.headers["Retry-After"] = str(checked.wait_s)
         return response
-    if checked.person is None:
-        return _page(visit, status=401, wrong=WRONG, login=login, next_page=next_page, kept=kept)
+    if person is None:
+        return _page(visit, status=401, problem=WRONG, login=login, next_page=next_page, kept=kept)
     response = await start_session(
-        visit,
-        checked.person,
-        way="password",
-        password_hash=checked.password_hash,
-        next_page=next_page,
-        carried=kept,
+        visit, person, method="password", password_hash=password_hash, next_page=next_page, kept_form=kept
     )
-    credentials.remember_device(response, checked.person, checked.password_hash)
+    credentials.remember_device(response, person, password_hash)
     return response
 
 
@@ -75,7 +61,7 @@ async def sign_out(visit: Visit) -> Response:
     """End the session."""
     async with visit.store.writing() as connection:
         await sessions.end_session(connection, visit.token)
-        await access_log.append_entry(connection, visit.entry(LoggedAction.SIGN_OUT))
+        await visit.log(LoggedAction.SIGN_OUT, connection=connection)
     response = visit.redirect("sign_in")
     drop_cookie(response, SESSION_COOKIE)
     return response
@@ -94,13 +80,13 @@ def _redirect_to_sign_in(visit: Visit) -> Response:
 def _page(
     visit: Visit,
     *,
-    status: int,
-    wrong: str = "",
+    status: int = 200,
+    problem: str = "",
     login: str = "",
     next_page: str = START,
     kept: KeptForm | None = None,
     sent: bool = False,
 ) -> Response:
     return visit.render(
-        "sign_in.html", status=status, wrong=wrong, login=login, next=next_page, kept=kept, sent=sent
+        "sign_in.html", status=status, problem=problem, login=login, next=next_page, kept=kept, sent=sent
     )

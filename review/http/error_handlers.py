@@ -9,48 +9,30 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from review.http.visit import (
-    Refused,
-    Site,
-    Visit,
-    refusal_json,
-)
+from review.http.visit import Refused, Site, Visit, refusal_json
 
-TITLES: Final = {
+ANSWERS: Final = {
     404: ("Not found", "There is nothing at this address."),
     405: ("Not possible", "This page does not accept this request method."),
     413: ("Too large", "The request is larger than this page accepts."),
+    500: (
+        "Internal error",
+        "Hushgate could not answer this request; the error is in the log. What you sent may not be stored: go"
+        " back and check. If the error recurs, send the page and the time to the operator of Hushgate.",
+    ),
 }
-INTERNAL_ERROR: Final = Refused(
-    500,
-    "Internal error",
-    "Hushgate could not answer this request; the error is in the log. What you sent may not be stored: go"
-    " back and check. If the error recurs, send the page and the time to the operator of Hushgate.",
-)
+OTHER: Final = ("Not possible", "The request could not be understood.")
 
 
-def unrouted_error(site: Site) -> Callable[[Request, Exception], Any]:
-    """The handler of HTTP errors outside any page: unknown address, wrong method, body too large."""
+def error_page(site: Site) -> Callable[[Request, Exception], Any]:
+    """The handler of HTTP errors and of unexpected exceptions, which Starlette re-raises for the log."""
 
     async def handle(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        title, text = TITLES.get(status, ("Not possible", "The request could not be understood."))
-        return _plain(site, request, Refused(status, title, text))
+        refused = Refused(status, *ANSWERS.get(status, OTHER))
+        if request.url.path.startswith("/api/"):
+            return refusal_json(refused)
+        visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        return visit.render("refused.html", status=status, refused=refused)
 
     return handle
-
-
-def server_error(site: Site) -> Callable[[Request, Exception], Any]:
-    """The handler of unexpected exceptions: a page without a traceback; Starlette re-raises for the log."""
-
-    async def handle(request: Request, _: Exception) -> Response:
-        return _plain(site, request, INTERNAL_ERROR)
-
-    return handle
-
-
-def _plain(site: Site, request: Request, refused: Refused) -> Response:
-    if request.url.path.startswith("/api/"):
-        return refusal_json(refused)
-    visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
-    return visit.render("refused.html", status=refused.status, refused=refused)

@@ -6,11 +6,7 @@ from review.http.visit import Refused, Visit, csrf_matches
 
 
 def check_text(visit: Visit) -> None:
-    """Refuse NUL: Postgres cannot store it, and no person types it.
-
-    Raises:
-        Refused: 400.
-    """
+    """Refuse NUL (400): Postgres cannot store it, and no person types it."""
     request = visit.request
     texts = [*request.path_params.values(), *request.query_params.values(), *visit.form.values()]
     if any(isinstance(text, str) and "\0" in text for text in texts):
@@ -18,29 +14,17 @@ def check_text(visit: Visit) -> None:
 
 
 def check_origin(visit: Visit) -> None:
-    """Refuse a form of another site, by the headers that browsers send.
-
-    Raises:
-        Refused: 403.
-    """
+    """Refuse a form of another site (403), by the headers that browsers send."""
     headers = visit.request.headers
     fetch_site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
-    ours = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
-    foreign = fetch_site not in (None, "same-origin") or (origin is not None and origin not in ours)
-    if foreign:
+    own_origins = (visit.site.settings.review_url.rstrip("/"), str(visit.request.base_url).rstrip("/"))
+    if fetch_site not in (None, "same-origin") or (origin is not None and origin not in own_origins):
         raise Refused(403, "Not from this site", "The form came from another site and was not used.")
 
 
 def check_token(visit: Visit) -> None:
-    """Refuse a form without the token of this session.
-
-    Raises:
-        Refused: 403.
-    """
+    """Refuse a form without the token of this session (403)."""
     shown = visit.form.get("csrf") or visit.request.headers.get("X-CSRF-Token")
     if not csrf_matches(visit.token, shown):
-        raise Refused(
-            403,
-            "The form is out of date",
-            "The form belongs to another session. Go back, reload and send it again.",
-        )
+        text = "The form belongs to another session. Go back, reload and send it again."
+        raise Refused(403, "The form is out of date", text)

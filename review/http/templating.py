@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 
 from review import content_covers, wording
 
-HERE: Final = Path(__file__).parent.parent
-STATIC: Final = HERE / "static"
+PACKAGE: Final = Path(__file__).parent.parent
+STATIC: Final = PACKAGE / "static"
 
 
 class Templates:
@@ -24,28 +24,27 @@ class Templates:
 
     def __init__(self) -> None:
         self._environment = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
+            loader=FileSystemLoader(PACKAGE / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.globals["static"] = static
+        self._environment.globals["static"] = static_url
         self._environment.filters |= {
-            "when": when,
+            "when": time_element,
+            "words": breakable_code,
+            "how_words": match_wording_with_codes,
             "percent": wording.percent,
             "amount": wording.amount,
-            "words": words,
-        }
-        self._environment.filters |= {
             "category_words": content_covers.category_wording,
             "how": wording.match_wording,
+            "reason_label": wording.reason_label,
+            "span_of": wording.duration_wording,
+            "plain": wording.value_wording,
+            "decision_label": wording.decision_label,
         }
-        self._environment.filters["reason_label"] = wording.reason_label
-        self._environment.filters |= {"span_of": wording.duration_wording, "plain": wording.value_wording}
-        self._environment.filters["decision_label"] = wording.decision_label
-        self._environment.filters["how_words"] = how_words
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""
@@ -56,12 +55,12 @@ PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
 """The parts of a code: up to each underscore or colon."""
 
 
-def how_words(how: str) -> str:
+def match_wording_with_codes(how: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
     return f"{wording.match_wording(how)} ({how})"
 
 
-def static(name: str) -> str:
+def static_url(name: str) -> str:
     """The address of a static file; it changes with the file, so that browsers may cache it forever."""
     return f"/static/{name}?v={_fingerprint(name)}"
 
@@ -71,8 +70,8 @@ def _fingerprint(name: str) -> str:
     return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
-def when(moment: datetime | None) -> Markup:
-    """A moment, UTC, to the second, as a <time> element."""
+def time_element(moment: datetime | None) -> Markup:
+    """A time, UTC, to the second, as a <time> element."""
     if moment is None:
         return Markup("–")
     at = moment.astimezone(UTC)
@@ -81,6 +80,6 @@ def when(moment: datetime | None) -> Markup:
 
 
 @lru_cache(maxsize=256)
-def words(code: str) -> Markup:
+def breakable_code(code: str) -> Markup:
     """LLM_ERROR, flagged_keyword:scam and other codes, with line break opportunities."""
     return Markup("<wbr>").join(escape(part) for part in PARTS.findall(code))

@@ -1,4 +1,4 @@
-"""One request of a person (``Visit``), its answer or refusal (``Refused``), and the route table's types."""
+"""One request of a person (``Visit``), its answer or refusal (``Refused``), and the ``Site`` of all."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
@@ -20,20 +21,12 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.people.records import Person
-from db.review_store import Store
-from review.access import (
-    Right,
-    accounts_with,
-    may,
-    may_somewhere,
-    missing_right_message,
-    navigation_links,
-)
+from db.review_store import AsyncConnection, Store
+from review.access import Right, accounts_with, may, may_somewhere, missing_right_message, navigation_links
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
-from review.http.csp_reports import ReportCounter
-from review.http.follow_log import FollowLog
+from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
 from worker.settings import ReviewSettings
 
@@ -91,7 +84,6 @@ class Visit:
         now: when the visit began, UTC.
         form: the form's fields, CSRF already checked; empty on GET.
         token: what the CSRF token is made from: the session's or the form cookie's value.
-        via_api: True when an API token was shown instead of a session.
     """
 
     site: Site
@@ -100,7 +92,6 @@ class Visit:
     token: str
     now: datetime
     form: FormData = field(default_factory=FormData)
-    via_api: bool = False
 
     @property
     def person(self) -> Person:
@@ -129,16 +120,15 @@ class Visit:
         """True when htmx asks for a part of the page."""
         return self.request.headers.get("HX-Request") == "true"
 
-    def path_id(self, name: str, unless: Refused) -> UUID:
-        """A UUID of the path.
+    def field(self, name: str) -> str:
+        """The text in a field of the form; empty without it."""
+        return str(self.form.get(name, ""))
 
-        Raises:
-            Refused: ``unless``, when the value is not a UUID.
-        """
-        try:
+    def path_id(self, name: str, unless: Refused) -> UUID:
+        """A UUID of the path; raises ``unless`` when the value is none."""
+        with suppress(ValueError):
             return UUID(self.request.path_params[name])
-        except ValueError as error:
-            raise unless from error
+        raise unless
 
     def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
         """The accounts this person has a right on: None for every account."""
@@ -153,11 +143,7 @@ class Visit:
         return may(self.someone, right, user_id)
 
     def require(self, right: Right, user_id: str) -> None:
-        """Refuse unless the person has the right on this account.
-
-        Raises:
-            Refused: 403; 404 when the person may not see the account.
-        """
+        """Refuse (403) unless the person has the right on this account; 404 if they may not see it."""
         if self.may(right, user_id):
             return
         if not self.may(Right.VIEW, user_id):
@@ -177,9 +163,8 @@ class Visit:
 
     def redirect(self, name: str, /, query: str = "", **parameters: object) -> Response:
         """A redirect to another page, by GET."""
-        return RedirectResponse(
-            self.url(name, **parameters) + (f"?{query}" if query else ""), status_code=303
-        )
+        url = self.url(name, **parameters)
+        return RedirectResponse(f"{url}?{query}" if query else url, status_code=303)
 
     async def log(
         self,
@@ -188,12 +173,15 @@ class Visit:
         user_id: str | None = None,
         decision_id: UUID | None = None,
         detail: Mapping[str, Any] | None = None,
+        connection: AsyncConnection | None = None,
     ) -> None:
-        """Write a line of the access log, in its own transaction."""
-        async with self.store.single() as connection:
-            await access_log.append_entry(
-                connection, self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)
-            )
+        """Write a line of the access log, in the transaction of the connection or in its own."""
+        entry = self.entry(action, user_id=user_id, decision_id=decision_id, detail=detail)
+        if connection is not None:
+            await access_log.append_entry(connection, entry)
+            return
+        async with self.store.single() as own:
+            await access_log.append_entry(own, entry)
 
     def entry(
         self,
@@ -202,55 +190,19 @@ class Visit:
         user_id: str | None = None,
         decision_id: UUID | None = None,
         detail: Mapping[str, Any] | None = None,
+        person: Person | None = None,
     ) -> LogEntry:
-        """A line of the access log, for callers that write it in their own transaction."""
+        """A line of the access log, by the signed-in person unless another one is named."""
+        person = person or self.someone
         return LogEntry(
             action=action,
-            person_id=self.someone.person_id if self.someone else None,
-            person=self.someone.login if self.someone else "",
+            person_id=person.person_id if person else None,
+            person=person.login if person else "",
             user_id=user_id,
             decision_id=decision_id,
             detail=detail or {},
             address=self.address,
         )
-
-
-PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One parameter of a query, as described in the OpenAPI document."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRoute:
-    """One line of the route table.
-
-    Attributes:
-        right: the right that the page requires: on the account when the path has ``{account}``, else on any
-            account, and then the handler checks the object. None: no sign-in needed.
-        api: True for the JSON API, which takes API tokens and refuses in JSON.
-        csrf: False only for reports that browsers send automatically.
-        summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
-        response: the dataclass of the body.
-        body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
-    """
-
-    path: str
-    name: str
-    handler: PageHandler
-    right: Right | None
-    methods: tuple[str, ...] = ("GET",)
-    api: bool = False
-    csrf: bool = True
-    summary: str = ""
-    query: tuple[Parameter, ...] = ()
-    response: type | None = None
-    body_bytes: int = BODY_BYTES
 
 
 def csrf_token(token: str) -> str:

@@ -1,69 +1,51 @@
-"""People and their roles, for administrators."""
+"""The list of people and their roles, for administrators; adding and inviting people."""
 
 from __future__ import annotations
-
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeAlias
 
 from starlette.responses import Response
 from uuid_utils.compat import uuid7
 
-from db import access_log
 from db.access_log import LoggedAction
-from db.people import (
-    api_tokens,
-    changes,
-    invitations,
-    records,
-    sign_ins,
-)
-from db.people.records import (
-    EVERY_ACCOUNT,
-    Person,
-    Role,
-    RoleGrant,
-)
+from db.people import changes, invitations, records
+from db.people.records import Person, Role, RoleGrant
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.auth import passwords
+from review.auth.credentials import LOGIN_CHARS, NAME_CHARS
 from review.http.visit import Refused, Visit
 from review.people import grant_limits, invitation_links, role_grants
 from review.people.role_grants import GrantResult
 
-LOGIN_CHARS: Final = 200
-NAME_CHARS: Final = 100
-PersonEdit: TypeAlias = Callable[[Visit, AsyncConnection, Person], Awaitable[dict[str, Any]]]
 
-
-async def list_people(visit: Visit) -> Response:
-    """The people and open invitations of the administrator's accounts."""
-    return await _list(visit)
-
-
-async def show_person(visit: Visit) -> Response:
-    """One person; who may know passwords is for administrators of every account."""
+async def list_people(
+    visit: Visit, *, login: str = "", given: GrantResult | None = None, link: str = ""
+) -> Response:
+    """The people and open invitations of the administrator's accounts; what ``login`` was given, if any."""
+    administered = visit.accounts(Right.ADMIN)
     async with visit.store.reading() as connection:
-        person = await _person(visit, connection)
-        if not grant_limits.administers_every_account(visit.person):
-            return _page(visit, person)
-        known = await role_grants.known_to_a_stranger(connection, person, person.accounts)
-        gave = await records.people_knowing_password(connection, person.person_id) if person.disabled else ()
-    return _page(visit, person, known_to_a_stranger=known, gave=gave)
+        found = await records.list_people(connection, administered)
+        invited = await invitations.list_invitations(connection, administered, now=visit.now)
+    return visit.render(
+        "people.html",
+        rows=[(each, grant_limits.visible_roles(visit.person, each)) for each in found],
+        invited=invited,
+        administered=administered,
+        roles=tuple(Role),
+        login=login,
+        given=given,
+        link=link,
+    )
 
 
 async def add_person(visit: Visit) -> Response:
-    """Add a person with a role, or give the role to a person who exists; without every account, invite.
-
-    Raises:
-        Refused: 400, 403 or 429.
-    """
-    login, wanted = _login(visit), _grant(visit)
+    """Add a person with a role, or give the role to a person who exists; without every account, invite."""
+    login, grant = _login(visit), grant_of_form(visit)
     if not grant_limits.administers_every_account(visit.person):
-        return await _invite(visit, login, wanted)
-    name = str(visit.form.get("name", "")).strip()
+        return await invite_person(visit, login, grant)
+    name = visit.field("name").strip()
     if len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected at most {NAME_CHARS} printable characters.")
-    first = "" if visit.form.get("no_password") else role_grants.new_password()
+    first = "" if visit.field("no_password") else role_grants.new_password()
     stored = await passwords.hash_password(first) if first else None
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
@@ -80,165 +62,28 @@ async def add_person(visit: Visit) -> Response:
         found = await records.get_credentials(connection, login)
         if found is None:
             raise Refused(400, "Login", "Expected one that the database keeps as it is.")
-        given = await _give(visit, connection, found.person, wanted, changed="added" if new else "granted")
-    return await _list(visit, login=login, given=GrantResult(password=first) if new else given)
+        given = await give_role(visit, connection, found.person, grant, changed="added" if new else "granted")
+    return await list_people(visit, login=login, given=GrantResult(password=first) if new else given)
 
 
-async def grant_role(visit: Visit) -> Response:
-    """Give a role; without every account, invite to accounts where the person has no role yet."""
-    async with visit.store.writing() as connection:
-        await changes.lock_roles(connection)
-        person, wanted = await _person(visit, connection), _grant(visit)
-        if invited := await _needs_invitation(visit, connection, person, wanted):
-            given, after = GrantResult(), None
-        else:
-            given = await _give(visit, connection, person, wanted, changed="granted")
-            after = await records.get_person(connection, person.person_id)
-    if invited:
-        return await _invite(visit, person.login, wanted)
-    if given.replaced and after is not None:
-        return _page(visit, after, given=given)
-    return visit.redirect("person", "saved=1", person_id=person.person_id)
+async def invite_person(visit: Visit, login: str, grant: RoleGrant) -> Response:
+    """Invite this login, and show the link on the list of people."""
+    link = await invitation_links.invite(visit, login, grant)
+    return await list_people(visit, login=login, link=link)
 
 
-async def revoke_role(visit: Visit) -> Response:
-    """Take a role away, and end API tokens; not from the last administrator of every account."""
-    async with visit.store.writing() as connection:
-        await changes.lock_roles(connection)
-        person, unwanted = await _person(visit, connection), _grant(visit)
-        if unwanted.user_id == EVERY_ACCOUNT and unwanted.role is Role.ACCOUNT_ADMIN:
-            await _not_the_last(connection, person)
-        if not await changes.revoke_role(connection, person.person_id, unwanted):
-            raise Refused(409, "No such role", "It was taken away already.")
-        detail = {"changed": "revoked", "login": person.login, "role": unwanted.role.value}
-        line = visit.entry(LoggedAction.PEOPLE, user_id=unwanted.user_id, detail=detail)
-        await access_log.append_entry(connection, line)
-        await _end_tokens(visit, connection, person)
-        left = await records.get_person(connection, person.person_id)
-    if left is None or not grant_limits.may_see(visit.person, left):
-        return visit.redirect("people")
-    return visit.redirect("person", "saved=1", person_id=person.person_id)
-
-
-async def manage_person(visit: Visit) -> Response:
-    """Disable, enable, sign out everywhere, unlock, or give a new first password.
-
-    For administrators of every account: no refusal depends on roles beyond one's own accounts.
-
-    Raises:
-        Refused: 400, 403, 404 or 409.
-    """
-    if not grant_limits.administers_every_account(visit.person):
-        raise Refused(403, "Not allowed", "Administrators of every account manage passwords and access.")
-    what, given = str(visit.form.get("what", "")), GrantResult()
-    async with visit.store.writing() as connection:
-        await changes.lock_roles(connection)
-        person = await _person(visit, connection)
-        if what == "password":
-            given = await _new_password(visit, connection, person)
-        elif (change := CHANGES.get(what)) is not None:
-            detail = await change(visit, connection, person) | {"login": person.login}
-            await access_log.append_entries_for_accounts(
-                connection, visit.entry(LoggedAction.PEOPLE, detail=detail), person.accounts
-            )
-        else:
-            raise Refused(400, "What to do", f"Expected one of {', '.join([*CHANGES, 'password'])}.")
-        after = await records.get_person(connection, person.person_id)
-    if given.password and after is not None:
-        return _page(visit, after, given=given)
-    return visit.redirect("person", "saved=1", person_id=person.person_id)
-
-
-async def _disable(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
-    if person.person_id == visit.person.person_id:
-        raise Refused(409, "That is you", "Another administrator has to disable you.")
-    await _not_the_last(connection, person)
-    await changes.disable_person(connection, person.person_id, now=visit.now)
-    ended = await changes.revoke_access(connection, person.person_id, now=visit.now)
-    return {"changed": "disabled"} | ended
-
-
-async def _enable(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
-    await changes.enable_person(connection, person.person_id)
-    return {"changed": "enabled"}
-
-
-async def _sign_out(visit: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
-    ended = await changes.revoke_access(connection, person.person_id, now=visit.now)
-    return {"changed": "signed out"} | ended
-
-
-async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
-    return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
-
-
-async def _invite(visit: Visit, login: str, wanted: RoleGrant) -> Response:
-    link = await invitation_links.invite(visit, login, wanted)
-    return await _list(visit, login=login, link=link)
-
-
-async def _needs_invitation(
-    visit: Visit, connection: AsyncConnection, person: Person, wanted: RoleGrant
-) -> bool:
-    """Whether only the person can accept: on a new account, or with a password a stranger may know."""
-    if grant_limits.administers_every_account(visit.person):
-        return False
-    return wanted.user_id not in person.accounts or await role_grants.known_to_a_stranger(
-        connection, person, (wanted.user_id,)
-    )
-
-
-async def _end_tokens(visit: Visit, connection: AsyncConnection, person: Person) -> None:
-    """End API tokens, but none that reads other administrators' accounts; logged without an account."""
-    if not grant_limits.may_grant_all_of(visit.person, person):
-        return
-    ended = await api_tokens.revoke_all_tokens(connection, person.person_id, now=visit.now)
-    detail = {"changed": "API tokens revoked", "login": person.login, "keys_revoked": ended}
-    await access_log.append_entry(connection, visit.entry(LoggedAction.PEOPLE, detail=detail))
-
-
-async def _give(
-    visit: Visit, connection: AsyncConnection, person: Person, wanted: RoleGrant, *, changed: str
+async def give_role(
+    visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant, *, changed: str
 ) -> GrantResult:
-    detail = {"changed": changed, "login": person.login, "role": wanted.role.value}
-    line = visit.entry(LoggedAction.PEOPLE, detail=detail)
-    return await role_grants.give_roles(connection, person, (wanted,), line=line, now=visit.now)
+    """Give a person a role, with its lines of the access log."""
+    detail = {"changed": changed, "login": person.login, "role": grant.role.value}
+    entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
+    return await role_grants.give_roles(connection, person, (grant,), entry=entry, now=visit.now)
 
 
-async def _new_password(visit: Visit, connection: AsyncConnection, person: Person) -> GrantResult:
-    given = GrantResult(password=role_grants.new_password())
-    line = visit.entry(LoggedAction.PEOPLE, detail={"changed": "password reset", "login": person.login})
-    await role_grants.give_password(connection, person, given.password, line=line, now=visit.now)
-    return given
-
-
-CHANGES: Final[dict[str, PersonEdit]] = {
-    "disable": _disable,
-    "enable": _enable,
-    "sign_out": _sign_out,
-    "unlock": _unlock,
-}
-
-
-async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
-    if await changes.list_admins(connection) == (person.person_id,):
-        raise Refused(
-            409,
-            "The last administrator",
-            f"{person.login} is the last administrator of every account. Add another one first.",
-        )
-
-
-async def _person(visit: Visit, connection: AsyncConnection) -> Person:
-    missing = Refused(404, "Not found", "No person on your accounts has this address.")
-    person = await records.get_person(connection, visit.path_id("person_id", missing))
-    if person is None or not grant_limits.may_see(visit.person, person):
-        raise missing
-    return person
-
-
-def _grant(visit: Visit) -> RoleGrant:
-    user_id, role = str(visit.form.get("account", "")).strip(), str(visit.form.get("role", ""))
+def grant_of_form(visit: Visit) -> RoleGrant:
+    """The role and the account in a form; 403 on an account that the administrator does not administer."""
+    user_id, role = visit.field("account").strip(), visit.field("role")
     if role not in set(Role) or not user_id:
         raise Refused(400, "Role", f"Expected an account and one of {', '.join(Role)}.")
     if not grant_limits.may_grant(visit.person, user_id):
@@ -247,48 +92,7 @@ def _grant(visit: Visit) -> RoleGrant:
 
 
 def _login(visit: Visit) -> str:
-    login = str(visit.form.get("login", "")).strip().lower()
+    login = visit.field("login").strip().lower()
     if not login or len(login) > LOGIN_CHARS or not login.isprintable():
         raise Refused(400, "Login", f"Expected 1 to {LOGIN_CHARS} printable characters.")
     return login
-
-
-async def _list(
-    visit: Visit, *, login: str = "", given: GrantResult | None = None, link: str = ""
-) -> Response:
-    mine = visit.accounts(Right.ADMIN)
-    async with visit.store.reading() as connection:
-        found = await records.list_people(connection, mine)
-        invited = await invitations.list_invitations(connection, mine, now=visit.now)
-    return visit.render(
-        "people.html",
-        rows=[(each, grant_limits.visible_roles(visit.person, each)) for each in found],
-        invited=invited,
-        mine=mine,
-        roles=tuple(Role),
-        login=login,
-        given=given,
-        link=link,
-    )
-
-
-def _page(
-    visit: Visit,
-    person: Person,
-    *,
-    given: GrantResult | None = None,
-    known_to_a_stranger: bool = False,
-    gave: Sequence[Person] = (),
-) -> Response:
-    return visit.render(
-        "person.html",
-        person=person,
-        grants=grant_limits.visible_roles(visit.person, person),
-        mine=visit.accounts(Right.ADMIN),
-        roles=tuple(Role),
-        may_grant=lambda user_id: grant_limits.may_grant(visit.person, user_id),
-        saved=visit.request.query_params.get("saved", "") != "",
-        given=given,
-        known_to_a_stranger=known_to_a_stranger,
-        gave=gave,
-    )

@@ -30,23 +30,28 @@ class GrantResult:
 
 
 async def give_roles(
-    connection: AsyncConnection, person: Person, wanted: Sequence[RoleGrant], *, line: LogEntry, now: datetime
+    connection: AsyncConnection,
+    person: Person,
+    grants: Sequence[RoleGrant],
+    *,
+    entry: LogEntry,
+    now: datetime,
 ) -> GrantResult:
-    """Give roles as an administrator of every account; a password that a stranger may know is replaced.
+    """Give roles as an administrator of every account; a password is replaced if its giver lacks an account.
 
-    The caller holds ``changes.lock_roles`` and has read ``person`` since. ``line`` goes to the access log.
+    The caller holds ``changes.lock_roles`` and has read ``person`` since. ``entry`` goes to the access log.
     """
-    new = [each.user_id for each in wanted if each not in person.grants]
-    known = bool(new) and await known_to_a_stranger(connection, person, new)
-    for each in wanted:
-        await records.grant_role(connection, person.person_id, each, granted_by=line.person)
-    await access_log.append_entries_for_accounts(connection, line, [each.user_id for each in wanted])
+    new = [each.user_id for each in grants if each not in person.grants]
+    known = bool(new) and await giver_lacks_account(connection, person, new)
+    for each in grants:
+        await records.grant_role(connection, person.person_id, each, granted_by=entry.person)
+    await access_log.append_entries_for_accounts(connection, entry, [each.user_id for each in grants])
     if not known:
         return GrantResult()
     password = "" if person.elsewhere else new_password()
-    promoted = replace(person, grants=(*person.grants, *wanted))
-    ended = replace(line, detail={"changed": "password replaced with the role", "login": person.login})
-    await give_password(connection, promoted, password, line=ended, now=now)
+    promoted = replace(person, grants=(*person.grants, *grants))
+    ended = replace(entry, detail={"changed": "password replaced with the role", "login": person.login})
+    await give_password(connection, promoted, password, entry=ended, now=now)
     return GrantResult(replaced=True, password=password)
 
 
@@ -56,18 +61,18 @@ def new_password() -> str:
 
 
 async def give_password(
-    connection: AsyncConnection, person: Person, password: str, *, line: LogEntry, now: datetime
+    connection: AsyncConnection, person: Person, password: str, *, entry: LogEntry, now: datetime
 ) -> None:
     """Replace the password by a first password, or by none; sessions, API tokens and links end."""
     stored = await passwords.hash_password(password) if password else None
-    await changes.give_password(connection, person, stored, given_by=line.person_id)
+    await changes.give_password(connection, person, stored, given_by=entry.person_id)
     await sign_ins.forget_tries(connection, person.login)
     ended = await changes.revoke_access(connection, person.person_id, now=now)
-    detail = {**line.detail, **ended}
-    await access_log.append_entries_for_accounts(connection, replace(line, detail=detail), person.accounts)
+    entry = replace(entry, detail={**entry.detail, **ended})
+    await access_log.append_entries_for_accounts(connection, entry, person.accounts)
 
 
-async def known_to_a_stranger(connection: AsyncConnection, person: Person, accounts: Sequence[str]) -> bool:
+async def giver_lacks_account(connection: AsyncConnection, person: Person, accounts: Sequence[str]) -> bool:
     """Whether the giver of a person's password does not administer all of these accounts, now."""
     if person.password_given_by is None:
         return False

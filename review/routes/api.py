@@ -10,7 +10,7 @@ from review.access_log import filters as log_filters
 from review.api import access_log, decisions, figures, openapi, shapes
 from review.dashboard import agreement_page, ranges
 from review.dashboard.agreement_view import SORTS
-from review.http.visit import PageRoute, Parameter
+from review.http.page_routes import PageRoute, Parameter
 from review.lists.filter_fields import FIELDS
 from worker.model import Scope
 

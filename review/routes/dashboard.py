@@ -6,9 +6,9 @@ from typing import Final
 
 from review.access import Right
 from review.dashboard import agreement_page, dashboard_page
-from review.http.visit import PageRoute
+from review.http.page_routes import get
 
 FIGURES: Final = (
-    PageRoute(path="/dashboard", name="dashboard", handler=dashboard_page.show_dashboard, right=Right.VIEW),
-    PageRoute(path="/agreement", name="agreement", handler=agreement_page.show_agreement, right=Right.LEAD),
+    get("/dashboard", "dashboard", dashboard_page.show_dashboard, Right.VIEW),
+    get("/agreement", "agreement", agreement_page.show_agreement, Right.LEAD),
 )

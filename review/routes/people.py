@@ -6,46 +6,21 @@ from typing import Final
 
 from review.access import Right
 from review.access_log import page
-from review.http.visit import PageRoute
-from review.people import invitation_links, people_page
+from review.http.page_routes import get, post
+from review.people import invitation_links, people_page, person_page
 
 PEOPLE: Final = (
-    PageRoute(path="/people", name="people", handler=people_page.list_people, right=Right.ADMIN),
-    PageRoute(
-        path="/people",
-        name="people_post",
-        handler=people_page.add_person,
-        right=Right.ADMIN,
-        methods=("POST",),
+    get("/people", "people", people_page.list_people, Right.ADMIN),
+    post("/people", "people_post", people_page.add_person, Right.ADMIN),
+    post(
+        "/people/invitations/{invitation_id}/withdraw",
+        "invitation_withdraw",
+        invitation_links.withdraw,
+        Right.ADMIN,
     ),
-    PageRoute(
-        path="/people/invitations/{invitation_id}/withdraw",
-        name="invitation_withdraw",
-        handler=invitation_links.withdraw,
-        right=Right.ADMIN,
-        methods=("POST",),
-    ),
-    PageRoute(path="/people/{person_id}", name="person", handler=people_page.show_person, right=Right.ADMIN),
-    PageRoute(
-        path="/people/{person_id}/grant",
-        name="person_grant",
-        handler=people_page.grant_role,
-        right=Right.ADMIN,
-        methods=("POST",),
-    ),
-    PageRoute(
-        path="/people/{person_id}/revoke",
-        name="person_revoke",
-        handler=people_page.revoke_role,
-        right=Right.ADMIN,
-        methods=("POST",),
-    ),
-    PageRoute(
-        path="/people/{person_id}/manage",
-        name="person_manage",
-        handler=people_page.manage_person,
-        right=Right.ADMIN,
-        methods=("POST",),
-    ),
-    PageRoute(path="/access-log", name="access_log", handler=page.list_lines, right=Right.AUDIT),
+    get("/people/{person_id}", "person", person_page.show_person, Right.ADMIN),
+    post("/people/{person_id}/grant", "person_grant", person_page.grant_role, Right.ADMIN),
+    post("/people/{person_id}/revoke", "person_revoke", person_page.revoke_role, Right.ADMIN),
+    post("/people/{person_id}/manage", "person_manage", person_page.manage_person, Right.ADMIN),
+    get("/access-log", "access_log", page.list_lines, Right.AUDIT),
 )

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page
 
-from review.http.visit import PageRoute as Route
+from review.http.page_routes import PageRoute as Route
 from tests.support.browser.addresses import OPENED, SAMPLES, address, parameters
 from tests.support.browser.axe import faults
 from tests.support.browser.desk import PHONE, Desk, picture

@@ -38,9 +38,9 @@ def account() -> str:
 @pytest.fixture
 def editor(database_url: str, visitor: Callable[[], Visitor]) -> Visitor:
     """A person who may change documents, also of an account without settings."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
-    return somebody
+    admin = visitor()
+    admin.sign_in(add_person(database_url, Role.ACCOUNT_ADMIN))
+    return admin
 
 
 def add(visitor: Visitor, user_id: str, file: tuple[str, bytes] | None = None, **fields: str) -> Response:
@@ -90,7 +90,7 @@ def test_documents_are_added_found_and_removed(database_url: str, editor: Visito
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "expected"),
     [
         ("locked.pdf", (FILES / "locked.pdf").read_bytes(), "password"),
         ("scan.pdf", (FILES / "scan.pdf").read_bytes(), "scan"),
@@ -101,14 +101,14 @@ def test_documents_are_added_found_and_removed(database_url: str, editor: Visito
     ],
 )
 def test_an_unreadable_file_is_refused_with_its_name(
-    editor: Visitor, account: str, name: str, data: bytes, said: str
+    editor: Visitor, account: str, name: str, data: bytes, expected: str
 ) -> None:
     """The message has the reason, and nothing is stored."""
     editor.get(f"/accounts/{account}/documents")
     refused = add(editor, account, (name, data))
 
     assert refused.status_code == 422
-    assert said in refused.text
+    assert expected in refused.text
     assert "Nothing was stored" in refused.text
     assert "0 documents" in refused.text
 
@@ -171,10 +171,10 @@ def test_documents_get_vectors_of_the_model_in_use(
     for model in ("hash", "another"):
         settings = {"HUSHGATE_EMBEDDING_MODEL": model, "HUSHGATE_EMBEDDING_BASE_URL": sandbox.base_url}
         with site(database_url, **settings) as running:
-            somebody = running()
-            somebody.sign_in(person)
-            somebody.get(f"/accounts/{account}/documents")
-            answers.append(add(somebody, account, pasted=f"A text for {model}."))
+            admin = running()
+            admin.sign_in(person)
+            admin.get(f"/accounts/{account}/documents")
+            answers.append(add(admin, account, pasted=f"A text for {model}."))
     with psycopg.connect(database_url) as connection:
         row = connection.execute(
             "SELECT count(*) FROM chunk_embeddings WHERE user_id = %s", (account,)

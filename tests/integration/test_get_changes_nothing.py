@@ -12,7 +12,8 @@ from psycopg import sql
 from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
-from review.http.visit import SESSION_COOKIE, PageRoute
+from review.http.page_routes import PageRoute
+from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
 from tests.integration.test_route_rights import add_key, address
 from tests.support.audited import escalated, ignored, record

@@ -16,7 +16,8 @@ from selectolax.lexbor import LexborHTMLParser
 from starlette.testclient import TestClient
 
 from db.people.records import EVERY_ACCOUNT, Role
-from review.http.visit import SESSION_COOKIE, PageRoute
+from review.http.page_routes import PageRoute
+from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
 from tests.support.review_world import QUERIES, SAMPLES, World
 from tests.support.reviewing import site

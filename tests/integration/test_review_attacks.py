@@ -1,4 +1,4 @@
-"""What somebody tries who means ill, or is only curious about a test."""
+"""Attacks on the review pages, and attempts to see the known answer of a test item."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def visitors(database_url: str) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def everything(database_url: str) -> Iterator[Visitor]:
-    """Somebody with every role on every account."""
+    """A person with every role on every account."""
     with site(database_url) as visitor:
         person = add_person(database_url, *Role)
         found: Visitor = visitor()
@@ -58,7 +58,7 @@ def everything(database_url: str) -> Iterator[Visitor]:
 
 
 def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
-    """Somebody at the pages."""
+    """A visitor of the pages."""
     person = add_person(url, *roles, account=account)
     visitor: Visitor = visitors()
     visitor.sign_in(person)
@@ -369,7 +369,7 @@ def test_the_role_of_the_pages_changes_nothing_that_is_kept(database_url: str, s
 
 
 def test_an_account_s_auditor_reads_of_lists_that_name_no_account(visitors: Any, database_url: str) -> None:
-    """Whoever sees one account alone reads that one; and nobody writes lines into another account's log."""
+    """A person of one account reads that one only, and writes no line into another account's log."""
     reader, _ = signed_in(visitors, database_url, Role.VIEWER, account="watched")
     stranger, _ = signed_in(visitors, database_url, Role.VIEWER, account="elsewhere")
     reader.get("/decisions?text=plain-search")

@@ -29,7 +29,7 @@ def visitors(database_url: str) -> Iterator[Any]:
 
 
 def signed_in(visitors: Any, url: str, *roles: Role, account: str = "*") -> tuple[Visitor, Person]:
-    """Somebody at the pages."""
+    """A visitor of the pages."""
     person = add_person(url, *(roles or (Role.REVIEWER,)), account=account)
     visitor: Visitor = visitors()
     visitor.sign_in(person)
@@ -391,13 +391,24 @@ def test_whoever_came_from_a_list_stays_in_it(visitors: Any, database_url: str) 
 
 
 def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, database_url: str) -> None:
-    """Its draft was sent; what a restore would bring back is said as it is."""
-    told = replied()
-    record(database_url, told)
-    rows(database_url, "UPDATE outbox SET delivered_at = now() WHERE decision_id = %s", told.decision_id)
+    """Its draft was sent; the page names what a restore would bring back."""
+    replied_decision = replied()
+    record(database_url, replied_decision)
+    rows(
+        database_url,
+        "UPDATE outbox SET delivered_at = now() WHERE decision_id = %s",
+        replied_decision.decision_id,
+    )
     visitor, _ = signed_in(visitors, database_url)
-    send(visitor, told, visitor.get(path(told)), ruling="overturn", reason="OTHER", remedy="remove")
-    page = visitor.get(f"/decisions/{told.decision_id}").text
+    send(
+        visitor,
+        replied_decision,
+        visitor.get(path(replied_decision)),
+        ruling="overturn",
+        reason="OTHER",
+        remedy="remove",
+    )
+    page = visitor.get(f"/decisions/{replied_decision.decision_id}").text
 
     assert "never sent" not in page
     assert "with the reply that the channel was asked to remove" in page

@@ -16,18 +16,14 @@ from uuid_utils.compat import uuid7
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash
 from review.access import RIGHTS, Right
-from review.http.visit import (
-    SESSION_COOKIE,
-    PageRoute,
-    Visit,
-    csrf_token,
-)
+from review.http.page_routes import PageRoute
+from review.http.visit import SESSION_COOKIE, Visit, csrf_token
 from review.routes import PAGES
 from tests.support.review_world import OF_ACCOUNT, OWN, QUERIES, SAMPLES, SHARED, World
 from tests.support.reviewing import site
 
 HERE, ELSEWHERE = "acme", "another-shop"
-FOR_EVERYBODY = {
+PUBLIC_PAGES = {
     "health",
     "csp_report",
     "sign_in",
@@ -95,7 +91,7 @@ def address(page: PageRoute, world: World, owner: UUID) -> str:
 
 
 def ask(client: TestClient, page: PageRoute, path: str, token: str, **headers: str) -> int:
-    """The status for whoever has this session; forms are empty but for the right CSRF token."""
+    """The status for the person of this session; forms are empty but for the right CSRF token."""
     client.cookies.clear()
     client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
     method = page.methods[0]
@@ -142,7 +138,7 @@ def test_the_route_table_is_well_formed() -> None:
     assert unknown == set(), "add a sample to tests/support/review_world.py"
     assert len({page.name for page in PAGES}) == len(PAGES)
     assert len(set(lines)) == len(lines)
-    assert {page.name for page in PAGES if page.right is None} <= FOR_EVERYBODY
+    assert {page.name for page in PAGES if page.right is None} <= PUBLIC_PAGES
     assert {page.methods for page in PAGES} <= {("GET",), ("POST",)}
     assert {page.name for page in PAGES if not page.csrf} == {"csp_report"}
     assert all(page.path.startswith("/api/") and page.methods == ("GET",) for page in PAGES if page.api)
@@ -227,7 +223,7 @@ def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: 
 def test_things_that_are_not_there_look_like_those_one_may_not_see(
     walked: tuple[World, TestClient],
 ) -> None:
-    """Nobody learns from a status which decisions another account has."""
+    """No status tells which decisions another account has."""
     world, client = walked
     token = world.session(world.person((ELSEWHERE, "viewer")))
     page = next(page for page in PAGES if page.path == "/decisions/{decision_id}")
@@ -266,7 +262,7 @@ def test_the_walk_notices_a_page_without_an_account_check(
 
 
 def add_key(world: World, person_id: UUID, key: str) -> None:
-    """An API token of somebody, good for a day."""
+    """An API token of a person, valid for a day."""
     until = datetime.now(UTC) + timedelta(days=1)
     world.add(
         "api_tokens",

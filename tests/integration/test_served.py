@@ -28,7 +28,7 @@ from tests.support.running import eventually
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 TRACE = re.compile(r"Traceback|IntegrityError|violates|psycopg|\.py\b")
 BREAK = "ALTER TABLE access_log ADD CONSTRAINT broken CHECK (action <> 'list') NOT VALID"
-MEND = "ALTER TABLE access_log DROP CONSTRAINT broken"
+REPAIR = "ALTER TABLE access_log DROP CONSTRAINT broken"
 Owner: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 Pages: TypeAlias = Callable[[], AbstractContextManager[str]]
 
@@ -71,7 +71,7 @@ def sentry() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def signed_in(url: str) -> dict[str, str]:
-    """The header of somebody with a session; browsers keep the cookie for https and loopback only."""
+    """The header of a person with a session; browsers keep the cookie for https and loopback only."""
     person, now = add_person(url, Role.VIEWER), datetime.now(UTC)
     lasts = timedelta(hours=1)
     stored(
@@ -96,7 +96,7 @@ def test_a_fault_of_ours_is_a_page_of_ours(
                     for path in ("/decisions", "/api/v1/decisions")
                 ]
             finally:
-                owner.execute(MEND)
+                owner.execute(REPAIR)
             assert [each.status_code for each in answers] == [500, 500]
             eventually(lambda: len(bodies) > 1, "events at Sentry")
 

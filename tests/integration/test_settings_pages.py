@@ -72,7 +72,7 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "expected"),
     [
         ("threshold_hate", "1.5", "expected less than or equal to 1, got 1.5"),
         ("threshold_self-harm/intent", "high", "expected a number, got &#39;high&#39;"),
@@ -90,7 +90,7 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
     ],
 )
 def test_an_error_is_shown_at_its_field(
-    database_url: str, admin: Visitor, account: str, *, field: str, value: str, said: str
+    database_url: str, admin: Visitor, account: str, *, field: str, value: str, expected: str
 ) -> None:
     """The error has the expectation and the value; the typed values stay and nothing is stored."""
     path = f"/accounts/{account}/settings"
@@ -98,7 +98,7 @@ def test_an_error_is_shown_at_its_field(
     answer = admin.post(path, **form(**{"languages": "", field: value}), action="store")
 
     assert answer.status_code == 422
-    assert said in answer.text
+    assert expected in answer.text
     assert 'class="field-error"' in answer.text
     assert value[:100].replace('"', "&#34;") in answer.text
     assert in_force(database_url, account).version == 0

@@ -1,4 +1,4 @@
-"""What stands before every page: headers, host names, proxies, sizes, and what logs never hold."""
+"""Checks before every page: headers, host names, proxies, sizes, and what logs never contain."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from cli.stack import Stack
 from db.people.records import Role
+from review.auth import invitation_page
 from review.routes import PAGES
 from tasks.logs import secret_values
 from tests.conftest import create_database, database_at
@@ -58,17 +59,26 @@ def test_another_host_name_is_refused(visitor: Visitors) -> None:
     assert "evil.example" not in client.get("/sign-in", headers=forwarded).text
 
 
+def test_a_refusal_keeps_no_request_in_memory(visitor: Visitors) -> None:
+    """A refusal that several requests share holds no frame of any of them."""
+    client = visitor().client
+    statuses = {client.get(f"/invitation/unknown-{number}").status_code for number in range(3)}
+
+    assert statuses == {410}
+    assert invitation_page.CLOSED.__traceback__ is None
+
+
 def test_a_method_cannot_be_overridden(database_url: str, visitor: Visitors) -> None:
     """A GET stays a GET, whatever its headers and fields say; unknown methods are refused."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.VIEWER))
+    viewer = visitor()
+    viewer.sign_in(add_person(database_url, Role.VIEWER))
     headers = {"X-HTTP-Method-Override": "POST", "X-Method-Override": "POST"}
     for page in (page for page in PAGES if page.methods == ("POST",) and "{" not in page.path):
-        answer = somebody.client.get(f"{page.path}?_method=POST", headers=headers, follow_redirects=False)
+        answer = viewer.client.get(f"{page.path}?_method=POST", headers=headers, follow_redirects=False)
         assert answer.status_code in {200, 303, 403, 404, 405}
-    assert somebody.get("/profile").status_code == 200, "nothing signed us out"
+    assert viewer.get("/profile").status_code == 200, "nothing signed us out"
     for method in ("PUT", "DELETE", "PATCH", "TRACE"):
-        assert somebody.client.request(method, "/profile").status_code == 405
+        assert viewer.client.request(method, "/profile").status_code == 405
 
 
 def test_a_body_beyond_the_limit_is_refused(visitor: Visitors) -> None:
@@ -80,13 +90,13 @@ def test_a_body_beyond_the_limit_is_refused(visitor: Visitors) -> None:
 
 def test_what_postgres_cannot_store_is_refused_as_input(database_url: str, visitor: Visitors) -> None:
     """NUL in a form, a query or a path is 400, not a fault of ours."""
-    somebody = visitor()
-    somebody.sign_in(add_person(database_url, Role.VIEWER))
-    somebody.get("/profile")
+    viewer = visitor()
+    viewer.sign_in(add_person(database_url, Role.VIEWER))
+    viewer.get("/profile")
 
-    assert somebody.post("/profile", name="a\0b").status_code == 400
-    assert somebody.get("/profile?x=%00").status_code == 400
-    assert somebody.post("/sign-in", login="a\0b", password="x").status_code == 400
+    assert viewer.post("/profile", name="a\0b").status_code == 400
+    assert viewer.get("/profile?x=%00").status_code == 400
+    assert viewer.post("/sign-in", login="a\0b", password="x").status_code == 400
 
 
 def test_secrets_and_texts_stay_out_of_the_logs(
@@ -98,17 +108,17 @@ def test_secrets_and_texts_stay_out_of_the_logs(
     """Passwords, cookies, form tokens, notes and what was searched for."""
     caplog.set_level(logging.DEBUG)
     person = add_person(database_url, Role.VIEWER)
-    somebody = visitor()
-    somebody.get("/sign-in")
-    somebody.post("/sign-in", login=person.login, password="a wrong password")
-    somebody.sign_in(person)
-    somebody.get("/decisions?text=a+searched+text")
-    somebody.get("/profile")
-    somebody.post("/profile", name="a typed note")
-    cookies = [cookie.value or "" for cookie in somebody.client.cookies.jar]
+    viewer = visitor()
+    viewer.get("/sign-in")
+    viewer.post("/sign-in", login=person.login, password="a wrong password")
+    viewer.sign_in(person)
+    viewer.get("/decisions?text=a+searched+text")
+    viewer.get("/profile")
+    viewer.post("/profile", name="a typed note")
+    cookies = [cookie.value or "" for cookie in viewer.client.cookies.jar]
     logged = [record.getMessage() for record in caplog.records if not record.name.startswith("httpx")]
     written = "\n".join(logged) + "".join(capsys.readouterr())
-    secrets = [PASSWORD, "a wrong password", "searched", "a typed note", somebody.csrf, *cookies]
+    secrets = [PASSWORD, "a wrong password", "searched", "a typed note", viewer.csrf, *cookies]
 
     assert len(cookies) >= 2
     assert [secret for secret in secrets if secret and secret in written] == []
@@ -131,7 +141,7 @@ def test_the_client_secret_is_masked_wherever_settings_are_shown(database_url: s
 def test_a_provider_without_https_or_without_our_client_id_is_a_configuration_error(
     database_url: str,
 ) -> None:
-    """Said when the server starts, by the variable's name."""
+    """Reported when the server starts, by the variable's name."""
     for wrong in (
         {"HUSHGATE_REVIEW_OIDC_ISSUER": "http://id.example.org", "HUSHGATE_REVIEW_OIDC_CLIENT_ID": "x"},
         {"HUSHGATE_REVIEW_OIDC_ISSUER": "https://id.example.org"},
@@ -146,7 +156,7 @@ def test_a_provider_without_https_or_without_our_client_id_is_a_configuration_er
 
 @pytest.mark.parametrize("proxies", ["*", "0.0.0.0/0", "::/0", "10.0.0.1,proxy.example.org", ","])
 def test_only_addresses_are_believed_to_be_proxies(database_url: str, proxies: str) -> None:
-    """Whoever is believed may say that anybody asks: never everybody, and nobody by a name."""
+    """A trusted proxy names the client of each request: only addresses are accepted, not names or ``*``."""
     with pytest.raises(ValueError, match="HUSHGATE_REVIEW_PROXIES"):
         settings_at(database_url, HUSHGATE_REVIEW_PROXIES=proxies)
 
@@ -156,17 +166,17 @@ def test_a_form_sent_while_the_database_is_away_is_given_back(stack: Stack, temp
     create_database(stack.database_url, "guards_away", template)
     url = database_at(stack.database_url, "guards_away")
     with site(url) as running, psycopg.connect(stack.database_url, autocommit=True) as owner:
-        somebody = running()
-        somebody.sign_in(add_person(url, Role.VIEWER))
-        somebody.get("/profile")
+        viewer = running()
+        viewer.sign_in(add_person(url, Role.VIEWER))
+        viewer.get("/profile")
         owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS false")
         owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'guards_away'")
-        away = somebody.post("/profile", name="Kim during an outage", keys_on="on")
-        elsewhere = somebody.client.post("/profile", data={"name": "not from here"})
+        away = viewer.post("/profile", name="Kim during an outage", keys_on="on")
+        elsewhere = viewer.client.post("/profile", data={"name": "not from here"})
         owner.execute("ALTER DATABASE guards_away ALLOW_CONNECTIONS true")
 
         assert (away.status_code, "Kim during an outage" in away.text) == (503, True)
         assert (elsewhere.status_code, "not from here" in elsewhere.text) == (403, False)
 
-        assert somebody.post("/profile", name="Kim during an outage", keys_on="on").status_code == 303
-        assert "Kim during an outage" in somebody.get("/profile").text
+        assert viewer.post("/profile", name="Kim during an outage", keys_on="on").status_code == 303
+        assert "Kim during an outage" in viewer.get("/profile").text

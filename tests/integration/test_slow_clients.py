@@ -80,7 +80,7 @@ def connected(port: int) -> socket.socket:
 
 def dripped(client: socket.socket, drop: bytes) -> tuple[bytes, float]:
     """What the server says while it is sent a drop now and then, and after how long it ends that."""
-    began, said = time.monotonic(), b""
+    began, received = time.monotonic(), b""
     while time.monotonic() - began < PATIENCE_S:
         try:
             if drop:
@@ -92,8 +92,8 @@ def dripped(client: socket.socket, drop: bytes) -> tuple[bytes, float]:
             break
         if not got:
             break
-        said += got
-    return said, time.monotonic() - began
+        received += got
+    return received, time.monotonic() - began
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_a_client_that_does_not_finish_its_request_is_given_up(
     """However often it sends a little more."""
     with connected(port) as client:
         client.sendall(begins)
-        said, took_s = dripped(client, drop)
+        received, took_s = dripped(client, drop)
 
-    assert said.startswith(answer)
+    assert received.startswith(answer)
     assert took_s < PATIENCE_S / 2
 
 
@@ -127,26 +127,26 @@ def test_headers_without_end_are_refused(port: int) -> None:
     """At a size, not only after a time."""
     with connected(port) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
-        said, _ = dripped(client, b"X-A: " + b"a" * 4_000 + b"\r\n")
+        received, _ = dripped(client, b"X-A: " + b"a" * 4_000 + b"\r\n")
 
-    assert said.startswith(b"HTTP/1.1 431 ")
+    assert received.startswith(b"HTTP/1.1 431 ")
 
 
 def test_a_slow_upload_that_keeps_its_pace_is_taken(port: int) -> None:
     """It may last far longer than the time for a body without bytes."""
     with connected(port) as client:
         client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6000\r\n\r\n")
-        said, began, sent = b"", time.monotonic(), 0
-        while not said:
+        received, began, sent = b"", time.monotonic(), 0
+        while not received:
             if sent < 6_000:
                 client.sendall(b"a" * 300)
                 sent += 300
             try:
-                said = client.recv(65_536)
+                received = client.recv(65_536)
             except TimeoutError:
                 continue
 
-    assert said.startswith(b"HTTP/1.1 200 ")
+    assert received.startswith(b"HTTP/1.1 200 ")
     assert time.monotonic() - began > QUICK.body_s
 
 
@@ -186,7 +186,7 @@ def test_one_address_holds_a_few_connections_and_is_answered_on_another(port: in
 
 
 def test_connections_that_are_being_answered_are_not_closed_for_others(port: int) -> None:
-    """When there is no room, the newest is refused and told to come again."""
+    """When there is no room, the newest is refused with Retry-After."""
     with ExitStack() as held:
         clients = [held.enter_context(connected(port)) for _ in range(QUICK.per_address)]
         for client in clients:
@@ -194,10 +194,10 @@ def test_connections_that_are_being_answered_are_not_closed_for_others(port: int
         for client in clients:
             assert read_some(client).startswith(b"HTTP/1.1 200 ")
         late = held.enter_context(connected(port))
-        said, _ = dripped(late, b"")
+        received, _ = dripped(late, b"")
 
-    assert said.startswith(b"HTTP/1.1 503 ")
-    assert b"Retry-After: 5" in said
+    assert received.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 5" in received
 
 
 def read_some(client: socket.socket) -> bytes:

@@ -138,6 +138,18 @@ async def test_a_further_entry_of_the_same_event_is_noted_and_changes_nothing(
     assert counts == [1, 1, 1]
 
 
+async def test_the_audit_has_the_first_500_characters_of_a_message(source: Pool, database_url: str) -> None:
+    """Silent Guardrails: a longer text is cut, in code points and not in bytes."""
+    first = decision()
+    text = "\N{PERSON WITH FOLDED HANDS}" * 499 + "ab"
+    await decisions.record_decision(source, replace(first, event=replace(first.event, text=text)))
+    with psycopg.connect(database_url) as connection:
+        query = "SELECT message_text FROM ai_decisions WHERE id = %s"
+        found = connection.execute(query, (first.decision_id,)).fetchone()
+
+    assert found == (text[:500],)
+
+
 async def test_a_month_without_partition_gets_one(source: Pool, database_url: str) -> None:
     """Neither a sleeping beat nor a long outage loses a decision."""
     late = decision(at=datetime(2031, 3, 31, 23, 59, 59, 999_999, tzinfo=UTC))

@@ -69,7 +69,7 @@ class World:
         return token
 
     def person(self, *grants: tuple[str, str], name: str = "Kim", login: str = "") -> UUID:
-        """Somebody with these (account, role) pairs."""
+        """A person with these (account, role) pairs."""
         person_id, login = uuid7(), login or f"walker-{next(NUMBERS)}"
         self.add("people", id=person_id, login=login, name=name, password_hash="none that verifies")
         for account, role in grants:
@@ -308,7 +308,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "version": version,
     "person_id": lambda world, _: world.person((world.account, "viewer"), name=world.text("name")),
 }
-"""Path parameters that name something of one account: whoever may not see the account gets 404."""
+"""Path parameters that name something of one account: people who may not see the account get 404."""
 OWN: Final[dict[str, Sample]] = {
     "job_id": job,
     "view_id": view,

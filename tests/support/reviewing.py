@@ -57,7 +57,7 @@ def fill_queues(url: str) -> None:
 
 
 def add_person(url: str, *roles: Role, account: str = records.EVERY_ACCOUNT, login: str = "") -> Person:
-    """Somebody with these roles on one account, or on all; their password is ``PASSWORD``."""
+    """A person with these roles on one account, or on all; the password is ``PASSWORD``."""
     login = login or f"person-{next(NUMBERS)}"
 
     async def change(connection: AsyncConnection) -> Person:
@@ -83,7 +83,7 @@ def add_person(url: str, *roles: Role, account: str = records.EVERY_ACCOUNT, log
 
 
 class Visitor:
-    """A cookie jar and a pair of eyes."""
+    """A browser without scripts: cookies, and the form token of the last page."""
 
     def __init__(self, client: TestClient) -> None:
         self.client = client

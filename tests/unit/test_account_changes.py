@@ -41,7 +41,7 @@ def test_instructions_are_compared_line_by_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "expected"),
     [
         ({}, {"ai_enabled_for_comments": True}, "AI is switched on"),
         ({}, {"moderation_failure": FailurePolicy.ALLOW}, "answered without moderation"),
@@ -53,13 +53,13 @@ def test_instructions_are_compared_line_by_line() -> None:
     ],
 )
 def test_a_riskier_value_has_one_warning(
-    before: dict[str, object], after: dict[str, object], said: str
+    before: dict[str, object], after: dict[str, object], expected: str
 ) -> None:
     """Each change that adds a risk gives one sentence."""
     off = {"ai_enabled_for_comments": False}
     found = change_warnings(account(**off | before), account(**off | after))
 
-    assert [each for each in found if said in each] == list(found)
+    assert [each for each in found if expected in each] == list(found)
     assert len(found) == 1
 
 
@@ -98,7 +98,7 @@ def test_added_lines_and_ticked_rules_change_a_long_list() -> None:
     stored = account(flagged_keywords=("a1", "b2", "c3"))
     draft = RuleEdit(
         version=1,
-        whole=False,
+        complete=False,
         texts={"flagged_keywords": "d4\n/[/", "flagged_phrases": "", "allowed": ""},
         removed={"flagged_keywords": frozenset({"b2"})},
     )

@@ -31,6 +31,7 @@ LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 CODE: Final = re.compile(r"```.*?```", re.DOTALL)
 FOLDERS: Final = r"(?:worker|tasks|db|review|cli|sandbox|deploy|docs|tests|bench|tools)"
 PATH: Final = re.compile(rf"`({FOLDERS}/[\w./-]+)`")
+TEST: Final = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 NAME: Final = re.compile(rf"`({FOLDERS}(?:\.\w+)*):(\w+(?:\.\w+)*)`")
 
 
@@ -133,6 +134,27 @@ def test_files_and_names_that_a_document_mentions_exist(document: Path) -> None:
     missing += [f"{module}:{name}" for module, name in NAME.findall(text) if not has(module, name)]
 
     assert missing == []
+
+
+def test_tests_that_a_document_names_exist() -> None:
+    """Written as `test_file.py::test_function`; one file below tests/ has the name."""
+    missing = []
+    for document in DOCUMENTS:
+        for file, function in TEST.findall(document.read_text(encoding="utf-8")):
+            texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob(file)]
+            if len(texts) != 1 or f"def {function}(" not in texts[0]:
+                missing.append(f"{name_of(document)}: {file}::{function}")
+
+    assert missing == []
+
+
+def test_every_published_rule_names_its_test() -> None:
+    """Each row of docs/provenance.md that names code also names the test function that shows it."""
+    lines = (ROOT / "docs" / "provenance.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if NAME.search(line) and line.count(" | ") == 3]
+
+    assert len(rows) > 60
+    assert [row[0] for row in rows if not TEST.search(row[3])] == []
 
 
 def has(module: str, name: str) -> bool:

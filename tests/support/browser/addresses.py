@@ -10,7 +10,7 @@ from typing import Final
 from uuid_utils.compat import uuid7
 
 from db.people.sessions import token_hash
-from review.http.visit import PageRoute
+from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP

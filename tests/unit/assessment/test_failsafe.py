@@ -11,6 +11,8 @@ from worker.assessment import Evidence, RunFailure, parse_policy
 from worker.assessment.judge import Aspect
 from worker.assessment.policies.failsafe import (
     CATEGORY_KEYWORDS,
+    ERROR_KEYWORDS,
+    PARTIAL_INDICATORS,
     RESPONSES,
     UNCERTAINTY_INDICATORS,
     ErrorKind,
@@ -46,6 +48,16 @@ def test_penalties_are_those_of_failsafe_node(draft: str, penalties: tuple[float
     found = rule_score(draft)
 
     assert (found.uncertainty, found.partial, found.length, found.errors) == pytest.approx(penalties)
+
+
+def test_the_published_lists_are_complete() -> None:
+    """FailsafeNode: 18 uncertainty and 8 partial indicators, 5 error keywords, each counted; 6 categories."""
+    sizes = (len(UNCERTAINTY_INDICATORS), len(PARTIAL_INDICATORS), len(ERROR_KEYWORDS), len(ErrorKind))
+
+    assert sizes == (18, 8, 5, 6)
+    assert all(rule_score(each + LONG).uncertainty >= 0.1 for each in UNCERTAINTY_INDICATORS)
+    assert all(rule_score(each + LONG).partial >= 0.1 for each in PARTIAL_INDICATORS)
+    assert all(rule_score(each + LONG).errors >= 0.15 for each in ERROR_KEYWORDS)
 
 
 def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:

@@ -1,0 +1,82 @@
+"""The account in a page's address: its versions, and storing a new one."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from db import account_versions, accounts
+from db.access_log import LoggedAction
+from db.account_versions import AccountVersion
+from db.people.records import EVERY_ACCOUNT
+from review.access import Right
+from review.accounts.account_changes import difference
+from review.http.numbers import whole_number
+from review.http.visit import Refused, Visit
+from worker.model import Account
+from worker.payload import ID_CHARS
+
+
+def account_of_path(visit: Visit) -> str:
+    """The account in the page's address; 404 for an impossible name."""
+    user_id = str(visit.request.path_params["account"])
+    if not 0 < len(user_id) <= ID_CHARS or user_id == EVERY_ACCOUNT:
+        text = f"user_id: expected 1 to {ID_CHARS} characters and not *."
+        raise Refused(404, "No such account", text)
+    return user_id
+
+
+async def version_in_force(visit: Visit) -> AccountVersion:
+    """The version in force of the account in the page's address; number 0 without any."""
+    return await account_versions.current_version(visit.store.pool, account_of_path(visit))
+
+
+async def stored_version(visit: Visit, user_id: str, version: str) -> AccountVersion:
+    """A version by its number; 404 when there is none. Number 0 is the state before the first."""
+    number = whole_number(version)
+    found = await account_versions.get_version(visit.store.pool, user_id, number) if number else None
+    if found is None and version == "0":
+        return AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
+    if found is None:
+        raise Refused(404, "No such version", f"{user_id} has no version {version[:40]}.")
+    return found
+
+
+def require_known_account(visit: Visit, stored: Account) -> None:
+    """Refuse (404) a change that would set up an account, except for its administrators."""
+    if stored.version == 0 and not visit.may(Right.ADMIN, stored.user_id):
+        text = f"{stored.user_id} has no settings yet. Its administrators can set it up, at Accounts."
+        raise Refused(404, "No such account", text)
+
+
+async def store_change(
+    visit: Visit,
+    before: Account,
+    after: Account,
+    action: LoggedAction,
+    *,
+    page: str = "rules",
+    **detail: object,
+) -> Response | None:
+    """Store a change of ``before`` and lead to the page that shows it; None when ``before`` is not in force.
+
+    The entry of the access log has the change in numbers and ``detail``. An unchanged account stores nothing.
+    """
+    if after == before:
+        return visit.redirect(page, "same=1", account=after.user_id)
+    require_known_account(visit, before)
+    change = difference(before, after)
+    known: dict[str, object] = {"from": before.version, "added": change.added, "removed": change.removed}
+    known |= {"settings": [each.title for each in change.settings]} | detail
+    try:
+        version = await accounts.store_account(
+            visit.store.pool,
+            after,
+            changed_by=visit.person.login,
+            expected=before.version,
+            logged=lambda version: visit.entry(
+                action, user_id=after.user_id, detail=known | {"version": version}
+            ),
+        )
+    except accounts.VersionMoved:
+        return None
+    return visit.redirect(page, f"saved={version}", account=after.user_id)

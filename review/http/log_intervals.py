@@ -1,0 +1,45 @@
+"""What is logged at most once a minute: refreshes of a followed list, and CSP reports of browsers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+LOG_INTERVAL: Final = timedelta(minutes=1)
+MAX_LISTS: Final = 10_000
+"""Followed lists remembered; beyond this number all are dropped, and each is logged once more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FollowLog:
+    """When each person's followed list was last logged, by the query of its URL."""
+
+    logged_at: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
+
+    def due(self, person_id: UUID, query: str, now: datetime) -> bool:
+        """Whether a refresh must be logged; if so, it is stored as logged."""
+        last = self.logged_at.get((person_id, query))
+        if last is not None and now - last < LOG_INTERVAL:
+            return False
+        if len(self.logged_at) >= MAX_LISTS:
+            self.logged_at.clear()
+        self.logged_at[person_id, query] = now
+        return True
+
+
+@dataclass(slots=True, kw_only=True)
+class ReportCounter:
+    """CSP reports since the last log line; senders are not authenticated, so their content is not used."""
+
+    quiet_until: datetime | None = None
+    unlogged: int = 0
+
+    def count_report(self, now: datetime) -> int:
+        """Count a report; how many to log now, 0 within ``LOG_INTERVAL`` of the last log line."""
+        self.unlogged += 1
+        if self.quiet_until is not None and now < self.quiet_until:
+            return 0
+        reports, self.unlogged, self.quiet_until = self.unlogged, 0, now + LOG_INTERVAL
+        return reports

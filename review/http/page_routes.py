@@ -1,0 +1,63 @@
+"""The types of the route table: pages, forms and the addresses of the JSON API."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from starlette.responses import Response
+
+from review.access import Right
+from review.http.visit import BODY_BYTES, Visit
+
+PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a query, as described in the OpenAPI document."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRoute:
+    """One line of the route table.
+
+    Attributes:
+        right: the right that the page requires: on the account when the path has ``{account}``, else on any
+            account, and then the handler checks the object. None: no sign-in needed.
+        api: True for the JSON API, which takes API tokens and refuses in JSON.
+        csrf: False only for reports that browsers send automatically.
+        summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
+        response: the dataclass of the body.
+        body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
+    """
+
+    path: str
+    name: str
+    handler: PageHandler
+    right: Right | None
+    methods: tuple[str, ...] = ("GET",)
+    api: bool = False
+    csrf: bool = True
+    summary: str = ""
+    query: tuple[Parameter, ...] = ()
+    response: type | None = None
+    body_bytes: int = BODY_BYTES
+
+
+def get(path: str, name: str, handler: PageHandler, right: Right | None) -> PageRoute:
+    """The route of a page."""
+    return PageRoute(path=path, name=name, handler=handler, right=right)
+
+
+def post(
+    path: str, name: str, handler: PageHandler, right: Right | None, *, body_bytes: int = BODY_BYTES
+) -> PageRoute:
+    """The route of a form."""
+    return PageRoute(
+        path=path, name=name, handler=handler, right=right, methods=("POST",), body_bytes=body_bytes
+    )
