@@ -17,22 +17,46 @@ HOLD_S: Final = 6.0
 LOCK_WITH_TIMEOUT: Final = (
     f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)"
 )
-WAITING: Final = """
-    WITH late AS (
-        UPDATE outbox SET cancelled_at = %(now)s
-        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND send_before < %(now)s
-        RETURNING user_id, conversation_id, decision_id
-    ), removed AS (
-        DELETE FROM messages m USING late
-        WHERE m.user_id = late.user_id AND m.conversation_id = late.conversation_id
-            AND m.decision_id = late.decision_id AND m.role = 'assistant'
+LOCK_AND_WAIT: Final = LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
+"""Blocks relays until this transaction ends. A frozen holder loses the lock after ``HOLD_S``."""
+REMOVE_CANCELLED: Final = """
+    removed AS (
+        DELETE FROM messages m USING cancelled
+        WHERE m.user_id = cancelled.user_id AND m.conversation_id = cancelled.conversation_id
+            AND m.decision_id = cancelled.decision_id AND m.role = 'assistant'
     )
+"""
+"""A cancelled reply leaves the stored history."""
+OVERTAKEN: Final = """
+    EXISTS (
+        SELECT FROM conversations c
+        WHERE c.user_id = o.user_id AND c.conversation_id = o.conversation_id
+            AND (c.people_until > %(now)s OR c.changes <> o.changes))
+"""
+"""True of a reply whose conversation people own, or owned since its decision."""
+WAITING: Final = f"""
+    WITH cancelled AS (
+        UPDATE outbox o SET cancelled_at = %(now)s,
+            cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before < %(now)s OR {OVERTAKEN})
+        RETURNING user_id, conversation_id, decision_id
+    ), {REMOVE_CANCELLED}
     SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at, sources
-    FROM outbox
+    FROM outbox o
     WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before >= %(now)s OR send_before IS NULL)
+        AND NOT {OVERTAKEN}
     ORDER BY id LIMIT %(limit)s
 """
-"""A reply that became too late is cancelled and removed from the stored history."""
+"""A reply that became too late, or that people forestalled, is cancelled."""
+CANCEL_OF_CONVERSATION: Final = f"""
+    WITH cancelled AS (
+        UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL
+            AND user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+        RETURNING user_id, conversation_id, decision_id
+    ), {REMOVE_CANCELLED}
+    SELECT count(*) FROM cancelled
+"""
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 
 

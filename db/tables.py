@@ -18,6 +18,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Numeric,
     Table,
     Text,
     UniqueConstraint,
@@ -104,10 +105,21 @@ ai_rules: Final = Table(
     ),
     Column("assessment_policy", JSONB, nullable=False, server_default=EMPTY_OBJECT),
     Column("fallback_texts", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="language -> text"),
+    Column(
+        "people_idle_s",
+        DOUBLE_PRECISION,
+        nullable=False,
+        server_default=text("3600"),
+        comment="a conversation returns to the AI after so long without people; 0: never",
+    ),
+    Column("stale_reply", Text, nullable=False, server_default="discard", comment="discard or send"),
+    Column("retract_deleted", Boolean, nullable=False, server_default=text("false")),
     Column("changed_by", Text, nullable=False, server_default=text("current_user")),
     Column("changed_at", Timestamp, nullable=False, server_default=func.now()),
     CheckConstraint("version > 0", name="version_positive"),
     CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
+    CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
+    CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
     CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
     CheckConstraint(
         "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
@@ -236,12 +248,28 @@ messages: Final = Table(
     Column("conversation_id", Text, nullable=False),
     Column("message_id", Text, nullable=False, comment="the author's message; a reply carries the same"),
     Column("decision_id", Uuid, nullable=False),
-    Column("role", Text, nullable=False, comment="user or assistant"),
+    Column("role", Text, nullable=False, comment="user, assistant or agent"),
     Column("text", Text, nullable=False),
     Column("created_at", Timestamp, nullable=False),
-    CheckConstraint("role IN ('user', 'assistant')", name="role_known"),
+    CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
     Index("ix_messages_conversation", "user_id", "conversation_id", "created_at", "id"),
     comment="the stored history a prompt is built from",
+)
+
+conversations: Final = Table(
+    "conversations",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("conversation_id", Text, primary_key=True),
+    Column("people_until", Timestamp, nullable=False, comment="people own it until then"),
+    Column("changed_at", Timestamp, nullable=False, comment="the last change of the owner"),
+    Column("changed_by", Text, nullable=False, comment="agent or login; empty: an escalation"),
+    Column("cause", Text, nullable=False, comment="escalation, agent_message, command or release"),
+    Column("changes", Integer, nullable=False, comment="changes of the owner so far"),
+    Column("agent_entry", ARRAY(Numeric), comment="newest stream entry of an agent that took it"),
+    CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
+    Index("ix_conversations_people_until", "people_until"),
+    comment="conversations that people own or owned; the AI owns every other",
 )
 
 quarantine: Final = Table(
@@ -275,6 +303,8 @@ outbox: Final = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
     Column("cancelled_at", Timestamp, comment="when a reviewer withdrew it, or it became too late"),
+    Column("cancel_reason", Text, comment="too_late, taken_over or message_deleted; null: a reviewer"),
+    Column("changes", Integer, comment="conversations.changes at the decision; null: an older release"),
     Column("draft", Text, comment="as assessed, with its citation marks"),
     Column(
         "sources",
@@ -285,6 +315,7 @@ outbox: Final = Table(
     ),
     Column("send_before", Timestamp, comment="not sent after this"),
     UniqueConstraint("user_id", "event_id"),
+    Index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     Index("ix_outbox_waiting", "id", postgresql_where=text("delivered_at IS NULL")),
     comment="the only door to a user: approved replies",
 )

@@ -9,7 +9,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -32,6 +32,7 @@ from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.rights import warn_of_excess
 from tasks.stream import Lanes, connect
+from tasks.takeovers import EarlyTakeovers, LaneArrivals
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
@@ -174,22 +175,24 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         CompiledSets(source, build_id()),
     )
     relay = Relay(source, redis, stream=settings.reply_stream, now=clock.now)
+    lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     handler = EntryHandler(
         pool=source,
         rulebooks=rulebooks,
-        ports=build_ports(settings, asked, source, clock),
+        ports=replace(build_ports(settings, asked, source, clock), arrivals=LaneArrivals(lanes)),
         gate=gate,
         replied=relay.nudge,
         max_starts=settings.max_starts,
         payload_bytes=settings.payload_bytes,
     )
     engine = Engine(
-        Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes),
+        lanes,
         handler,
         EngineLimits(
             in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
         ),
         may_admit=lambda: gate.is_open,
+        agent_wrote=EarlyTakeovers(source, rulebooks, now=clock.now).start,
     )
     return WorkerParts(
         engine=engine,

@@ -19,6 +19,29 @@ class Scope(StrEnum):
     COMMENT = "comment"
 
 
+class EventType(StrEnum):
+    """What happened in the conversation.
+
+    Attributes:
+        MESSAGE: an author wrote; the only type that an AI may answer.
+        AGENT_MESSAGE: a person of the account's team wrote; the conversation then belongs to people.
+        MESSAGE_EDITED: an author changed an earlier message; ``text`` is the new text.
+        MESSAGE_DELETED: an author deleted an earlier message.
+    """
+
+    MESSAGE = "message"
+    AGENT_MESSAGE = "agent_message"
+    MESSAGE_EDITED = "message_edited"
+    MESSAGE_DELETED = "message_deleted"
+
+
+class Owner(StrEnum):
+    """Who may answer in a conversation."""
+
+    AI = "ai"
+    PEOPLE = "people"
+
+
 class DecisionKind(StrEnum):
     """What Hushgate does with an event; stored in ``ai_decisions.decision``."""
 
@@ -99,27 +122,29 @@ class Action(StrEnum):
 
 
 class MessageRole(StrEnum):
-    """Who wrote a stored line: an author, or we."""
+    """Who wrote a stored line: an author, the AI, or a person of the account's team."""
 
     USER = "user"
     ASSISTANT = "assistant"
+    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One inbound chat message or comment, as parsed.
+    """One inbound event of a conversation, as parsed: most often a chat message or comment.
 
     Attributes:
         event_id: the publisher's idempotency key, unique per account; the stream entry id when none came.
         entry_id: id of the stream entry that carried it, such as ``1763761234567-0``.
         user_id: the account whose inbox it is.
         author_id: who wrote it.
-        text: 1 to ``Limits.text_chars`` characters, no NUL.
+        text: 1 to ``worker.payload.TEXT_CHARS`` characters, no NUL; empty for a deletion.
         created_at: when the author wrote it, UTC.
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
         metadata: the publisher's JSON object; only ``labels`` in it is interpreted, see retrieval.
+        parent_id: the message or comment that this one answers, or None.
     """
 
     event_id: str
@@ -135,6 +160,8 @@ class Event:
     language: str | None = None
     attachments: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    type: EventType = EventType.MESSAGE
+    parent_id: str | None = None
 
     @property
     def written_at(self) -> datetime:
@@ -148,6 +175,37 @@ class FailurePolicy(StrEnum):
     HOLD = "hold"
     BLOCK = "block"
     ALLOW = "allow"
+
+
+class StaleReply(StrEnum):
+    """What an account wants for a finished reply when a newer message came while it was made."""
+
+    DISCARD = "discard"
+    SEND = "send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerEvent:
+    """An event that waits behind another one of its conversation; ``message_id`` is empty when unreadable."""
+
+    type: EventType
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Who owned a conversation when its event's turn came.
+
+    Attributes:
+        changes: how often the owner changed, 0 for a conversation that people never took over.
+    """
+
+    owner: Owner = Owner.AI
+    changes: int = 0
+
+
+AI_ONLY: Final = Conversation()
+"""A conversation that people never had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +227,10 @@ class Account:
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
+        people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
+            seconds; 0: only by release.
+        stale_reply: what happens to a reply when a newer message came while it was made.
+        retract_deleted: whether a delivered reply is retracted when its message is deleted.
     """
 
     user_id: str
@@ -188,6 +250,9 @@ class Account:
     prompt: str = ""
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
+    people_idle_s: float = 3600.0
+    stale_reply: StaleReply = StaleReply.DISCARD
+    retract_deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,6 +547,10 @@ class Decision:
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+        changes: ``Conversation.changes`` that the decision rests on; a reply is stored and delivered only
+            while the AI owns the conversation and this number stands.
+        people_until: when the conversation returns to the AI, if this decision hands it to people.
+        retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
 
     decision_id: UUID
@@ -511,3 +580,6 @@ class Decision:
     tokens: Tokens = Tokens()
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None
+    changes: int = 0
+    people_until: datetime | None = None
+    retract_reply: bool = False

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from worker.errors import PayloadRejected
-from worker.model import Event, Scope
+from worker.model import Event, EventType, Scope
 
 PAYLOAD_BYTES: Final = 262_144
 """Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
@@ -85,6 +85,11 @@ def _only_text(value: object) -> object:
     return value
 
 
+TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
+    "if": {"properties": {"type": {"const": EventType.MESSAGE_DELETED.value}}, "required": ["type"]},
+    "else": {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
+}
+"""JSON Schema: only a deletion has no text."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
 
 
@@ -94,7 +99,9 @@ class EventPayload(BaseModel):
     The JSON Schema in ``docs/event.schema.json`` is generated from this class.
     """
 
-    model_config = ConfigDict(extra="ignore", strict=True, title="Hushgate event")
+    model_config = ConfigDict(
+        extra="ignore", strict=True, title="Hushgate event", json_schema_extra=TEXT_UNLESS_DELETED
+    )
 
     event_id: Identifier | None = Field(
         default=None, description="Idempotency key, unique per account; the stream entry id when absent."
@@ -106,8 +113,20 @@ class EventPayload(BaseModel):
     conversation_id: Identifier = Field(description="Events of one conversation are decided in order.")
     message_id: Identifier = Field(description="The platform's id of this message or comment.")
     author_id: Identifier = Field(description="Who wrote it.")
-    text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = (
-        Field(description="What was written.")
+    text: Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = Field(
+        default="", description="What was written, at least one character; may be absent for a deletion."
+    )
+    type: Annotated[EventType, Field(strict=False)] = Field(
+        default=EventType.MESSAGE,
+        description="What happened: `message` may be answered; `agent_message` is a person of the team, and"
+        " the conversation then belongs to people; `message_edited` and `message_deleted` name an earlier"
+        " `message_id`.",
+    )
+    role: Literal["user", "agent"] = Field(
+        default="user", description="`agent` with the type `message` means the type `agent_message`."
+    )
+    parent_id: Identifier | None = Field(
+        default=None, description="The message or comment that this one answers."
     )
     created_at: Rfc3339 = Field(
         description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."
@@ -295,6 +314,7 @@ def _shown(text: str) -> str:
 
 
 def _event(payload: EventPayload, arrival: Arrival) -> Event:
+    _check_text(payload)
     _check_time(payload.created_at, arrival.received_at)
     _check_storable(payload.metadata)
     return Event(
@@ -311,6 +331,26 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
         language=payload.language,
         attachments=tuple(payload.attachments),
         metadata=payload.metadata,
+        type=_type(payload),
+        parent_id=payload.parent_id,
+    )
+
+
+def _type(payload: EventPayload) -> EventType:
+    if payload.role == "agent" and payload.type is EventType.MESSAGE:
+        return EventType.AGENT_MESSAGE
+    return payload.type
+
+
+def _check_text(payload: EventPayload) -> None:
+    if payload.text or payload.type is EventType.MESSAGE_DELETED:
+        return
+    given = "text" in payload.model_fields_set
+    raise PayloadRejected(
+        code="invalid",
+        field="text",
+        expected="a string to have at least 1 character" if given else "a value, the field is required",
+        got='""' if given else "nothing",
     )
 
 
