@@ -11,7 +11,7 @@ from psycopg.rows import class_row
 
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_AND_WAIT
 from db.pool import Pool, PoolConnection, checkout
-from worker.model import Conversation, Owner
+from worker.model import ConversationState, Owner
 
 TAKE: Final = """
     INSERT INTO conversations AS c (
@@ -113,10 +113,10 @@ class Takeover:
         }
 
 
-def conversation_state(people_until: datetime | None, changes: int | None, now: datetime) -> Conversation:
+def conversation_state(people_until: datetime | None, changes: int | None, now: datetime) -> ConversationState:
     """The state of a conversation from its columns; both None when people never had it."""
     people = people_until is not None and people_until > now
-    return Conversation(owner=Owner.PEOPLE if people else Owner.AI, changes=changes or 0)
+    return ConversationState(owner=Owner.PEOPLE if people else Owner.AI, changes=changes or 0)
 
 
 async def take_conversation(source: Pool, takeover: Takeover, now: datetime) -> None:

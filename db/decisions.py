@@ -13,7 +13,7 @@ import psycopg
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_AND_WAIT
 from db.pool import Pool, PoolConnection, checkout
-from worker.model import Conversation, Decision, Event, EventType, MessageRole, Owner
+from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
 from worker.reasons import Reason
 from worker.snapshot import snapshot_json
 
@@ -156,7 +156,7 @@ class StoredEvent:
     """
 
     outcome: Recorded | None
-    conversation: Conversation
+    conversation: ConversationState
 
 
 async def record_decision(source: Pool, decision: Decision) -> Recorded:

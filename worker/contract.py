@@ -10,7 +10,7 @@ from worker import endings
 from worker.endings import Ending
 from worker.model import (
     Account,
-    Conversation,
+    ConversationState,
     Decision,
     DecisionKind,
     Event,
@@ -43,7 +43,7 @@ def edited_ending(event: Event) -> Ending | None:
     return endings.silent_ending(Reason.MESSAGE_EDITED, "the author edited an earlier message")
 
 
-def owned_ending(event: Event, conversation: Conversation) -> Ending | None:
+def owned_ending(event: Event, conversation: ConversationState) -> Ending | None:
     """The ending of an event while people own its conversation, so that no model call is paid, else None."""
     if conversation.owner is Owner.AI:
         return None

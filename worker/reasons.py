@@ -344,7 +344,8 @@ class Reason(StrEnum):
             label="Message of a person",
             when="a person of the account's team wrote (`type` `agent_message`); the message enters the"
             " history and the conversation belongs to people",
-            explanation="A person of the team wrote this message. The conversation belongs to people since.",
+            explanation="Nothing was sent: a person of the team wrote this message, and people have the"
+            " conversation since.",
         ),
     )
     SUPERSEDED = (
@@ -373,6 +374,7 @@ class Reason(StrEnum):
             family=ReasonFamily.CONVERSATION,
             label="Message edited",
             when="an author edited an earlier message; the stored history follows",
+            explanation="Nothing was sent: the author edited an earlier message. The stored history follows.",
         ),
     )
     MESSAGE_DELETED = (
@@ -381,8 +383,8 @@ class Reason(StrEnum):
             family=ReasonFamily.CONVERSATION,
             label="Message deleted",
             when="an author deleted an earlier message; it leaves the stored history with its reply",
-            explanation="The author deleted an earlier message. The message left the stored history, and a"
-            " reply that was not delivered yet was cancelled.",
+            explanation="Nothing was sent: the author deleted an earlier message. It left the stored history,"
+            " and a reply that was not delivered yet was cancelled.",
         ),
     )
     FALLBACK_SENT = (

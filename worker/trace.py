@@ -16,7 +16,7 @@ from worker.model import (
     Attempt,
     AttemptOutcome,
     Completion,
-    Conversation,
+    ConversationState,
     Decision,
     Event,
     Finding,
@@ -48,7 +48,7 @@ class EventTrace:
     event: Event
     account: Account
     clock: Clock
-    conversation: Conversation = AI_ONLY
+    conversation: ConversationState = AI_ONLY
     stages: list[StageRecord] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worker.assessment import Policy, SearchBounds
-from worker.model import AI_ONLY, Account, Conversation, Event
+from worker.model import AI_ONLY, Account, ConversationState, Event
 from worker.ports import Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
@@ -26,7 +26,7 @@ class EventCase:
     account: Account
     rules: CompiledRules
     policy: Policy
-    conversation: Conversation = AI_ONLY
+    conversation: ConversationState = AI_ONLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
