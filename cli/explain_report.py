@@ -164,12 +164,21 @@ def combine(
     )
 
 
+CANCELLED_BECAUSE: Final[Mapping[str | None, str]] = {
+    None: "by a reviewer",
+    "taken_over": "because people took the conversation",
+    "message_deleted": "because the author deleted the message",
+}
+
+
 def reply_state(reply: EventReply) -> ReplyState:
-    """Where a reply is; one that was cancelled after ``send_before`` was held back as too late."""
+    """Where a reply is; older releases gave no reason, there ``send_before`` tells that it was too late."""
     if reply.delivered_at is not None:
         return ReplyState.DELIVERED
     if reply.cancelled_at is None:
         return ReplyState.WAITING
+    if reply.cancel_reason is not None:
+        return ReplyState.HELD_BACK if reply.cancel_reason == "too_late" else ReplyState.CANCELLED
     late = reply.send_before is not None and reply.cancelled_at > reply.send_before
     return ReplyState.HELD_BACK if late else ReplyState.CANCELLED
 
@@ -245,7 +254,7 @@ def _reply_text(reply: EventReply) -> str:
             limit = _moment(reply.send_before)
             return f"held back {_moment(reply.cancelled_at)}: too late, the limit was {limit}"
         case ReplyState.CANCELLED:
-            return f"cancelled {_moment(reply.cancelled_at)} by a reviewer"
+            return f"cancelled {_moment(reply.cancelled_at)} {CANCELLED_BECAUSE[reply.cancel_reason]}"
 
 
 def _retraction_text(retraction: EventRetraction) -> str:

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from cli import (
     accounts,
     config,
+    conversations,
     dead_letters,
     decisions,
     doctor,
@@ -58,6 +59,7 @@ app.command()(explain.explain)
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(review_site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(conversations.app, name="conversations")
 app.add_typer(accounts.app, name="accounts")
 app.add_typer(documents.app, name="documents")
 app.add_typer(rules_app, name="rules")

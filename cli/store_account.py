@@ -23,7 +23,7 @@ RECENT: Final = 1000
 
 async def load(user_id: str) -> Account:
     """The settings in force."""
-    async with _opened() as source:
+    async with opened() as source:
         return await accounts.current_account(source, user_id)
 
 
@@ -33,7 +33,7 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
     Raises:
         AccountRejected: a setting or a rule that cannot be used; nothing was stored.
     """
-    async with _opened() as source:
+    async with opened() as source:
         while True:
             account = changed(await accounts.current_account(source, user_id), changes)
             if not changes.keys().isdisjoint(RULES):
@@ -41,13 +41,13 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
                 _require_no_errors(await asyncio.to_thread(rule_problems, account, recent))
             try:
                 return await accounts.store_account(
-                    source, account, changed_by=_login(), expected=account.version
+                    source, account, changed_by=login(), expected=account.version
                 )
             except accounts.VersionMoved:
                 continue  # apply the changes to the version stored meanwhile
 
 
-def _login() -> str:
+def login() -> str:
     """Login name of the user; a container's user may have a number and no name."""
     try:
         return getpass.getuser()
@@ -76,7 +76,8 @@ def _require_no_errors(problems: tuple[RuleProblem, ...]) -> None:
 
 
 @asynccontextmanager
-async def _opened() -> AsyncIterator[Pool]:
+async def opened() -> AsyncIterator[Pool]:
+    """Connections of a command, with the rights of DATABASE_URL's login."""
     url = database_url()
     await check_reachable(url)
     async with create_pool(url, size=2, application="hushgate-cli", role=None) as source:

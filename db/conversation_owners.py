@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from psycopg.rows import class_row
 
+from db import access_log
+from db.access_log import LogEntry
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_AND_WAIT
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, checkout
 from worker.model import ConversationState, Owner
 
 TAKE: Final = """
@@ -44,9 +46,9 @@ STATES: Final = """
     SELECT user_id, conversation_id, people_until, changed_at, changed_by, cause, changes
     FROM conversations
 """
-ONE: Final = f"{STATES} WHERE user_id = %s AND conversation_id = %s"
+ONE: Final = f"{STATES} WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s"
 WITH_PEOPLE: Final = f"""{STATES}
-    WHERE people_until > %(now)s AND (%(user_id)s::text IS NULL OR user_id = %(user_id)s)
+    WHERE people_until > %(now)s AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
     ORDER BY changed_at DESC, user_id, conversation_id LIMIT %(limit)s
 """
 
@@ -58,6 +60,14 @@ class OwnerCause(StrEnum):
     AGENT_MESSAGE = "agent_message"
     COMMAND = "command"
     RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationIds:
+    """Which conversation: its account and its id."""
+
+    user_id: str
+    conversation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,67 +123,68 @@ class Takeover:
         }
 
 
-def conversation_state(people_until: datetime | None, changes: int | None, now: datetime) -> ConversationState:
+def conversation_state(
+    people_until: datetime | None, changes: int | None, now: datetime
+) -> ConversationState:
     """The state of a conversation from its columns; both None when people never had it."""
     people = people_until is not None and people_until > now
     return ConversationState(owner=Owner.PEOPLE if people else Owner.AI, changes=changes or 0)
 
 
-async def take_conversation(source: Pool, takeover: Takeover, now: datetime) -> None:
+async def take_conversation(
+    source: Pool, takeover: Takeover, now: datetime, *, logged: LogEntry | None = None
+) -> None:
     """People take a conversation: after the return no reply of the AI is delivered in it.
+
+    ``logged`` is written to the access log in the same transaction.
 
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     async with checkout(source) as connection, connection.transaction():
-        await take_in_transaction(connection, takeover, now)
-
-
-async def take_in_transaction(connection: PoolConnection, takeover: Takeover, now: datetime) -> None:
-    """The same inside the caller's transaction, which must be short: relays wait for it."""
-    await connection.execute(LOCK_AND_WAIT)
-    await connection.execute(TAKE_NOW, takeover.values(now))
-    await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
+        await connection.execute(LOCK_AND_WAIT)
+        await connection.execute(TAKE_NOW, takeover.values(now))
+        await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
+        if logged is not None:
+            await access_log.append_entry_psycopg(connection, logged)
 
 
 async def release_conversation(
-    source: Pool, user_id: str, conversation_id: str, *, released_by: str, now: datetime
+    source: Pool, ids: ConversationIds, *, released_by: str, now: datetime, logged: LogEntry | None = None
 ) -> bool:
-    """The AI may answer again; False when people did not own the conversation.
+    """The AI may answer again; False, and nothing is logged, when people did not own the conversation.
 
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
-    values = {
-        "user_id": user_id,
-        "conversation_id": conversation_id,
-        "changed_by": released_by,
-        "now": now,
-    }
-    async with checkout(source) as connection:
-        return (await connection.execute(RELEASE, values)).rowcount > 0
+    values = asdict(ids) | {"changed_by": released_by, "now": now}
+    async with checkout(source) as connection, connection.transaction():
+        released = (await connection.execute(RELEASE, values)).rowcount > 0
+        if released and logged is not None:
+            await access_log.append_entry_psycopg(connection, logged)
+    return released
 
 
-async def is_known(source: Pool, user_id: str, conversation_id: str) -> bool:
+async def is_known(source: Pool, ids: ConversationIds) -> bool:
     """Whether any event of a conversation was stored."""
-    values = {"user_id": user_id, "conversation_id": conversation_id}
     async with checkout(source) as connection:
-        row = await (await connection.execute(KNOWN, values)).fetchone()
+        row = await (await connection.execute(KNOWN, asdict(ids))).fetchone()
     return bool(row and row[0])
 
 
-async def load_owner(source: Pool, user_id: str, conversation_id: str) -> OwnerRecord | None:
+async def load_owner(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
     """The stored owner of a conversation; None when people never had it."""
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=class_row(OwnerRecord))
-        return await (await cursor.execute(ONE, (user_id, conversation_id))).fetchone()
+        return await (await cursor.execute(ONE, asdict(ids))).fetchone()
 
 
 async def list_with_people(
-    source: Pool, user_id: str | None, *, now: datetime, limit: int
+    source: Pool, accounts: tuple[str, ...] | None, *, now: datetime, limit: int
 ) -> tuple[OwnerRecord, ...]:
-    """The conversations that people own, of one account or of all, latest takeover first."""
+    """The conversations that people own, of these accounts or of all, latest takeover first."""
+    values = {"accounts": None if accounts is None else list(accounts), "now": now, "limit": limit}
     async with checkout(source) as connection:
         cursor = connection.cursor(row_factory=class_row(OwnerRecord))
-        await cursor.execute(WITH_PEOPLE, {"user_id": user_id, "now": now, "limit": limit})
+        await cursor.execute(WITH_PEOPLE, values)
         return tuple(await cursor.fetchall())

@@ -70,6 +70,7 @@ LINKS: Final[tuple[NavigationLink, ...]] = (
         right=Right.VIEW,
         related_paths=("/views", "/jobs"),
     ),
+    NavigationLink(name="conversations", title="Conversations", path="/conversations", right=Right.VIEW),
     NavigationLink(name="queues", title="Queues", path="/queues", right=Right.REVIEW),
     NavigationLink(name="dashboard", title="Dashboard", path="/dashboard", right=Right.VIEW),
     NavigationLink(name="agreement", title="Agreement", path="/agreement", right=Right.LEAD),

@@ -42,6 +42,10 @@ class Templates:
             "category_words": content_covers.category_wording,
             "how": wording.match_wording,
         }
+        self._environment.filters |= {
+            "owner_cause": wording.owner_cause,
+            "cancel_reason": wording.cancel_wording,
+        }
         self._environment.filters["reason_label"] = wording.reason_label
         self._environment.filters |= {"span_of": wording.duration_wording, "plain": wording.value_wording}
         self._environment.filters["decision_label"] = wording.decision_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -30,6 +30,12 @@ def agent(engine: Running, user_id: str, text: str = "I am Ann, I will help you.
     return engine.publish(
         user_id, text, type="agent_message", conversation_id="talk", author_id="ann", **more
     )
+
+
+def prompt(engine: Running) -> list[dict[str, str]]:
+    """The messages of the newest prompt."""
+    (request,) = engine.sandbox.requests(last=1, route="chat")
+    return cast("dict[str, Any]", request["body"])["messages"]  # type: ignore[no-any-return]
 
 
 def history(engine: Running, user_id: str) -> list[tuple[str, str]]:
@@ -83,10 +89,9 @@ def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:
     over = "SELECT 1 FROM conversations WHERE user_id = %s AND people_until < clock_timestamp()"
     eventually(lambda: engine.row(over, user_id), "the idle time to be over")
     asked = engine.decide(user_id, QUESTION, conversation_id="talk")
-    (request,) = engine.sandbox.requests(last=1, route="chat")
 
     assert asked["decision"] == "respond"
-    assert {"role": "assistant", "content": "I am Ann, I will help you."} in request["body"]["messages"]
+    assert {"role": "assistant", "content": "I am Ann, I will help you."} in prompt(engine)
 
 
 def test_a_person_who_writes_while_a_reply_is_made_stops_it(engine: Running) -> None:
@@ -121,8 +126,7 @@ def test_a_newer_message_supersedes_a_reply_that_is_being_made(
     older = engine.publish(user_id, QUESTION, conversation_id="talk")
     eventually(lambda: engine.sandbox.calls("chat"), "the model to be asked")
     newer = engine.decide(user_id, SUNDAY, conversation_id="talk")
-    (request,) = engine.sandbox.requests(last=1, route="chat")
-    texts = [message["content"] for message in request["body"]["messages"]]
+    texts = [message["content"] for message in prompt(engine)]
 
     assert engine.decided(user_id, older)["reason_code"] == first
     assert newer["reason_code"] == Reason.REPLIED

@@ -16,7 +16,13 @@ import pytest
 from redis.asyncio import Redis
 
 from db import decisions
-from db.conversation_owners import OwnerCause, Takeover, release_conversation, take_conversation
+from db.conversation_owners import (
+    ConversationIds,
+    OwnerCause,
+    Takeover,
+    release_conversation,
+    take_conversation,
+)
 from db.decisions import Recorded
 from db.pool import WORKER_ROLE, Pool, create_pool
 from tasks.relay import Relay
@@ -90,6 +96,11 @@ def takeover(of: Event) -> Takeover:
     )
 
 
+def ids(of: Event) -> ConversationIds:
+    """The event's conversation."""
+    return ConversationIds(user_id=of.user_id, conversation_id=of.conversation_id)
+
+
 async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
     """What a worker does with an event, as ``tasks.handler`` does it; the reason code of its decision."""
     await at("before_turn")
@@ -119,7 +130,7 @@ async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis
 
     async def take(asked: Event) -> None:
         await take_conversation(source, takeover(asked), CLOCK.now())
-        newest = await redis.xrevrange(REPLIES, count=1)
+        newest = cast("list[tuple[bytes, object]]", await redis.xrevrange(REPLIES, count=1))
         newest_at_takeover[asked.event_id] = position(newest[0][0]) if newest else (0, 0)
 
     async def interleaving(number: int) -> None:
@@ -173,10 +184,7 @@ async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source
     stored = await decisions.load_event(source, asked, CLOCK.now())
     await take_conversation(source, takeover(asked), CLOCK.now())
     released = [
-        await release_conversation(
-            source, asked.user_id, asked.conversation_id, released_by="ann", now=CLOCK.now()
-        )
-        for _ in range(2)
+        await release_conversation(source, ids(asked), released_by="ann", now=CLOCK.now()) for _ in range(2)
     ]
     recorded = await decisions.record_decision(source, replied(asked, stored.conversation.changes))
 
@@ -196,9 +204,7 @@ async def test_an_agents_message_takes_a_conversation_once(source: Pool) -> None
         agent_entry=asked.entry_id,
     )
     await take_conversation(source, early, CLOCK.now())
-    await release_conversation(
-        source, asked.user_id, asked.conversation_id, released_by="bo", now=CLOCK.now()
-    )
+    await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
     await take_conversation(source, early, CLOCK.now())
     stored = await decisions.load_event(source, asked, CLOCK.now())
 
