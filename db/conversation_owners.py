@@ -11,7 +11,7 @@ from psycopg.rows import class_row
 
 from db import access_log
 from db.access_log import LogEntry
-from db.outbox import CANCEL_OF_CONVERSATION, LOCK_AND_WAIT
+from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
 from worker.model import ConversationState, Owner
 
@@ -142,7 +142,7 @@ async def take_conversation(
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     async with checkout(source) as connection, connection.transaction():
-        await connection.execute(LOCK_AND_WAIT)
+        await connection.execute(LOCK_CONVERSATION, takeover.values(now))
         await connection.execute(TAKE_NOW, takeover.values(now))
         await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
         if logged is not None:

@@ -11,7 +11,7 @@ import orjson
 import psycopg
 
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
-from db.outbox import CANCEL_OF_CONVERSATION, LOCK_AND_WAIT
+from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
 from worker.reasons import Reason
@@ -250,12 +250,12 @@ async def _committed(source: Pool, decision: Decision, key: str, values: dict[st
 async def _count(
     connection: PoolConnection, decision: Decision, statement: str, values: dict[str, Any]
 ) -> int:
-    """Commit; whoever changes what a relay may send excludes relays meanwhile."""
+    """Commit; a change of what a relay may send locks the conversation."""
     if decision.people_until is None and decision.reason_code != Reason.MESSAGE_DELETED:
         row = await (await connection.execute(statement, values)).fetchone()
         return int(row[0]) if row else 0
     async with connection.transaction():
-        await connection.execute(LOCK_AND_WAIT)
+        await connection.execute(LOCK_CONVERSATION, values)
         row = await (await connection.execute(statement, values)).fetchone()
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)

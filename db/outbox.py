@@ -17,6 +17,15 @@ HOLD_S: Final = 6.0
 LOCK_WITH_TIMEOUT: Final = (
     f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)"
 )
+CONVERSATION_LOCK: Final = (
+    "hashtextextended('hushgate conversation ' || user_id || ' ' || conversation_id, 0)"
+)
+LOCK_CONVERSATION: Final = f"""
+    SELECT pg_advisory_xact_lock({CONVERSATION_LOCK}),
+        set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)
+    FROM (SELECT %(user_id)s::text AS user_id, %(conversation_id)s::text AS conversation_id) AS one
+"""
+"""No relay delivers a reply of this conversation until the transaction ends; at most ``HOLD_S``."""
 LOCK_AND_WAIT: Final = LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
 """Blocks relays until this transaction ends. A frozen holder loses the lock after ``HOLD_S``."""
 REMOVE_CANCELLED: Final = """
@@ -40,14 +49,22 @@ WAITING: Final = f"""
             cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
         WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before < %(now)s OR {OVERTAKEN})
         RETURNING user_id, conversation_id, decision_id
-    ), {REMOVE_CANCELLED}
-    SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at, sources
-    FROM outbox o
-    WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before >= %(now)s OR send_before IS NULL)
-        AND NOT {OVERTAKEN}
-    ORDER BY id LIMIT %(limit)s
+    ), {REMOVE_CANCELLED}, oldest AS MATERIALIZED (
+        SELECT id, user_id, conversation_id FROM outbox o
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL
+            AND (send_before >= %(now)s OR send_before IS NULL) AND NOT {OVERTAKEN}
+        ORDER BY id LIMIT %(limit)s
+    )
+    SELECT id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
 """
 """A reply that became too late, or that people forestalled, is cancelled."""
+STILL_WAITING: Final = f"""
+    SELECT id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at, sources
+    FROM outbox o
+    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
+    ORDER BY id
+"""
+"""Read once more under the locks: a takeover may have been stored after the first look."""
 CANCEL_OF_CONVERSATION: Final = f"""
     WITH cancelled AS (
         UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
@@ -81,11 +98,18 @@ class WaitingReply:
 
 
 class OutboxBatch:
-    """Waiting replies, locked by one relay."""
+    """Waiting replies, locked by one relay.
 
-    def __init__(self, connection: PoolConnection, replies: tuple[WaitingReply, ...]) -> None:
+    Attributes:
+        complete: False when replies were left out because their conversation is being taken over.
+    """
+
+    def __init__(
+        self, connection: PoolConnection, replies: tuple[WaitingReply, ...], *, complete: bool
+    ) -> None:
         self._connection = connection
         self.replies = replies
+        self.complete = complete
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that replies were put on the stream."""
@@ -103,8 +127,13 @@ async def waiting_replies(source: Pool, limit: int, now: datetime) -> AsyncItera
         if not (row and row[0]):
             yield None
             return
-        rows = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
-        yield OutboxBatch(connection, tuple(_reply(*row) for row in rows))
+        oldest = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
+        locked = [outbox_id for outbox_id, is_locked in oldest if is_locked]
+        rows = []
+        if locked:
+            rows = await (await connection.execute(STILL_WAITING, {"ids": locked, "now": now})).fetchall()
+        replies = tuple(_reply(*row) for row in rows)
+        yield OutboxBatch(connection, replies, complete=len(locked) == len(oldest))
 
 
 def _reply(  # noqa: PLR0917  # one parameter a column

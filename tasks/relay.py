@@ -85,7 +85,7 @@ class Relay:
                     await batch.delivered([reply.outbox_id for reply in there], self._now())
         for reply in there:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
-        return len(there) if len(there) == len(replies) else None
+        return len(there) if len(there) == len(replies) and batch.complete else None
 
 
 def _outgoing(reply: WaitingReply) -> Outgoing:
