@@ -48,6 +48,7 @@ class LoggedAction(StrEnum):
     PEOPLE = "people"
     TOKEN = "token"  # noqa: S105  # a word, not a secret
     AUDIT = "audit"
+    CONVERSATION = "conversation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from db.access_log import LogEntry
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
-from worker.model import Account, FailurePolicy
+from worker.model import Account, FailurePolicy, StaleReply
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
@@ -75,7 +75,11 @@ def account_from_row(row: dict[str, Any]) -> Account:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
-    return Account(**values | {"moderation_failure": FailurePolicy(row["moderation_failure"])})
+    closed_sets = {
+        "moderation_failure": FailurePolicy(row["moderation_failure"]),
+        "stale_reply": StaleReply(row["stale_reply"]),
+    }
+    return Account(**values | closed_sets)
 
 
 async def store_account(

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
 import orjson
 import psycopg
 
+from db.conversation_owners import TAKE, OwnerCause, conversation_state
+from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
-from worker.model import Decision, Event
+from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
+from worker.reasons import Reason
 from worker.snapshot import snapshot_json
 
 MESSAGE_TEXT_CHARS: Final = 500  # Silent Guardrails: the first 500 characters
 QUARANTINE: Final = timedelta(days=30)
 
-KEY: Final = """
+FREE: Final = """
+    (%(reply)s::text IS NULL OR NOT EXISTS (
+        SELECT FROM conversations WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+            AND (people_until > %(created_at)s OR changes <> %(changes)s)))
+"""
+"""A reply is stored only while the AI owns the conversation, without a change of the owner since its turn."""
+KEY: Final = f"""
     INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
     SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s
-    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s)
+    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
     ON CONFLICT DO NOTHING RETURNING user_id
 """
-KEY_OF_BURIED: Final = """
+KEY_OF_BURIED: Final = f"""
     SELECT %(user_id)s::text AS user_id
-    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s)
+    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
+"""
+REPLY_TO_MESSAGE: Final = """
+    o.user_id = key.user_id AND o.conversation_id = %(conversation_id)s AND o.message_id = %(message_id)s
 """
 COMMIT: Final = """
 WITH key AS ({key}), decision AS (
@@ -55,28 +68,54 @@ WITH key AS ({key}), decision AS (
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
         %(created_at)s
-    FROM key, (VALUES (1, 'user', %(text)s::text), (2, 'assistant', %(reply)s::text))
+    FROM key, (VALUES (1, %(role)s, %(text)s::text), (2, 'assistant', %(reply)s::text))
         AS exchange (place, role, text)
     WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY exchange.place
 ), reply AS (
     INSERT INTO outbox (
         user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-        draft, sources, send_before)
+        draft, sources, send_before, changes)
     SELECT key.user_id, %(event_id)s, %(id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
-        %(reply)s::text, %(created_at)s, %(draft)s::text, %(sources)s::jsonb, %(send_before)s::timestamptz
+        %(reply)s::text, %(created_at)s, %(draft)s::text, %(sources)s::jsonb, %(send_before)s::timestamptz,
+        %(changes)s
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
-)
+){change}
 SELECT count(*) FROM key
 """
-RECORD: Final = COMMIT.format(key=KEY)
-RECORD_AFTER_LETTER: Final = COMMIT.format(key=KEY_OF_BURIED)
-"""For an event with an earlier dead letter: replayed, or published again."""
+HANDOFF: Final = f", handed AS ({TAKE.format(user_id='key.user_id', source='FROM key')})"
+EDIT: Final = """, edited AS (
+    UPDATE messages m SET text = %(text)s FROM key
+    WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s AND m.role = 'user'
+)"""
+DELETION: Final = f""", deleted AS (
+    DELETE FROM messages m USING key
+    WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
+        AND m.message_id = %(message_id)s
+), cancelled AS (
+    UPDATE outbox o SET cancelled_at = %(created_at)s, cancel_reason = 'message_deleted' FROM key
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancelled_at IS NULL
+), retracted AS (
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT o.decision_id, %(id)s, o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
+        %(created_at)s, %(created_at)s
+    FROM outbox o, key
+    WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
+    ORDER BY o.id DESC LIMIT 1
+)"""
 
 KNOWN: Final = """
-    SELECT k.entry_id, EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s)
-    FROM (VALUES (1)) AS one LEFT JOIN event_keys k
+    SELECT k.entry_id, EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s),
+        c.people_until, c.changes
+    FROM (VALUES (1)) AS one
+    LEFT JOIN event_keys k
         ON k.user_id = %(user_id)s AND k.event_id = %(event_id)s AND k.decision_id IS NOT NULL
+    LEFT JOIN conversations c
+        ON c.user_id = %(user_id)s AND c.conversation_id = %(conversation_id)s
 """
 DUPLICATE: Final = """
     INSERT INTO duplicates (entry_id, user_id, event_id, created_at) VALUES (%s, %s, %s, %s)
@@ -97,45 +136,79 @@ class Recorded(StrEnum):
         ALREADY: this entry has a decision.
         DUPLICATE: another entry of the event has a decision.
         BURIED: this entry is a dead letter.
+        OVERTAKEN: nothing was stored: people took the conversation, so its reply must not be sent.
     """
 
     NEW = "new"
     ALREADY = "already"
     DUPLICATE = "duplicate"
     BURIED = "buried"
+    OVERTAKEN = "overtaken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEvent:
+    """What is stored of an event when its turn comes.
+
+    Attributes:
+        outcome: None when the event has none yet.
+        conversation: who owns its conversation.
+    """
+
+    outcome: Recorded | None
+    conversation: ConversationState
 
 
 async def record_decision(source: Pool, decision: Decision) -> Recorded:
-    """Commit decision, history and outbox row in one statement, once per event.
+    """Commit decision, history, owner and outbox row in one transaction, once per event.
 
     Raises:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     values = _values(decision)
-    if await _committed(source, RECORD, values):
+    if await _committed(source, decision, KEY, values):
         return Recorded.NEW
-    if (found := await find_outcome(source, decision.event)) is not None:
-        return found
-    if await _committed(source, RECORD_AFTER_LETTER, values):
+    found = await load_event(source, decision.event, decision.decided_at)
+    if found.outcome is not None:
+        return found.outcome
+    if await _committed(source, decision, KEY_OF_BURIED, values):
         return Recorded.NEW
-    return await find_outcome(source, decision.event) or Recorded.ALREADY
+    found = await load_event(source, decision.event, decision.decided_at)
+    if found.outcome is not None:
+        return found.outcome
+    moved = found.conversation.owner is Owner.PEOPLE or found.conversation.changes != decision.changes
+    return Recorded.OVERTAKEN if decision.reply is not None and moved else Recorded.ALREADY
+
+
+async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
+    """The stored outcome of an event and the owner of its conversation, in one query.
+
+    A further entry of the same event is recorded as a duplicate.
+    """
+    async with checkout(source) as connection:
+        values = {
+            "user_id": event.user_id,
+            "event_id": event.event_id,
+            "entry_id": event.entry_id,
+            "conversation_id": event.conversation_id,
+        }
+        row = await (await connection.execute(KNOWN, values)).fetchone()
+        decided_entry, is_buried, people_until, changes = row or (None, False, None, None)
+        outcome = None
+        if is_buried:
+            outcome = Recorded.BURIED
+        elif decided_entry == event.entry_id:
+            outcome = Recorded.ALREADY
+        elif decided_entry is not None:
+            noted = (event.entry_id, event.user_id, event.event_id, event.received_at)
+            await connection.execute(DUPLICATE, noted)
+            outcome = Recorded.DUPLICATE
+        return StoredEvent(outcome=outcome, conversation=conversation_state(people_until, changes, now))
 
 
 async def find_outcome(source: Pool, event: Event) -> Recorded | None:
-    """The stored outcome of an event, or None; records a further entry of the same event as a duplicate."""
-    async with checkout(source) as connection:
-        values = {"user_id": event.user_id, "event_id": event.event_id, "entry_id": event.entry_id}
-        row = await (await connection.execute(KNOWN, values)).fetchone()
-        decided_entry, is_buried = row or (None, False)
-        if is_buried:
-            return Recorded.BURIED
-        if decided_entry is None:
-            return None
-        if decided_entry == event.entry_id:
-            return Recorded.ALREADY
-        repeated = (event.entry_id, event.user_id, event.event_id, event.received_at)
-        await connection.execute(DUPLICATE, repeated)
-        return Recorded.DUPLICATE
+    """The stored outcome of an event, or None; see ``load_event``."""
+    return (await load_event(source, event, event.received_at)).outcome
 
 
 async def rehearse(connection: PoolConnection, decision: Decision) -> None:
@@ -148,26 +221,50 @@ async def rehearse(connection: PoolConnection, decision: Decision) -> None:
     async with connection.transaction():
         await connection.execute(READ)
         async with connection.transaction() as commit:
-            await connection.execute(RECORD, values)
+            await connection.execute(_statement(decision, KEY), values)
             raise psycopg.Rollback(commit)
 
 
-async def _committed(source: Pool, statement: str, values: dict[str, Any]) -> bool:
+def _statement(decision: Decision, key: str) -> str:
+    """The commit of a decision: changes of the history or of the owner have parts of their own."""
+    change = ""
+    if decision.people_until is not None:
+        change = HANDOFF
+    elif decision.reason_code == Reason.MESSAGE_EDITED:
+        change = EDIT
+    elif decision.reason_code == Reason.MESSAGE_DELETED:
+        change = DELETION
+    return COMMIT.format(key=key, change=change)
+
+
+async def _committed(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
+    statement = _statement(decision, key)
     async with checkout(source) as connection:
         try:
-            return await _count(connection, statement, values) > 0
+            return await _count(connection, decision, statement, values) > 0
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(PARTITIONS, (values["created_at"].date(),))
-            return await _count(connection, statement, values) > 0
+            return await _count(connection, decision, statement, values) > 0
 
 
-async def _count(connection: PoolConnection, statement: str, values: dict[str, Any]) -> int:
-    row = await (await connection.execute(statement, values)).fetchone()
+async def _count(
+    connection: PoolConnection, decision: Decision, statement: str, values: dict[str, Any]
+) -> int:
+    """Commit; a change of what a relay may send locks the conversation."""
+    if decision.people_until is None and decision.reason_code != Reason.MESSAGE_DELETED:
+        row = await (await connection.execute(statement, values)).fetchone()
+        return int(row[0]) if row else 0
+    async with connection.transaction():
+        await connection.execute(LOCK_CONVERSATION, values)
+        row = await (await connection.execute(statement, values)).fetchone()
+        if row and row[0] and decision.people_until is not None:
+            await connection.execute(CANCEL_OF_CONVERSATION, values)
     return int(row[0]) if row else 0
 
 
 def _values(decision: Decision) -> dict[str, Any]:
     event = decision.event
+    is_agent = event.type is EventType.AGENT_MESSAGE
     return {
         "id": decision.decision_id,
         "created_at": decision.decided_at,
@@ -195,4 +292,12 @@ def _values(decision: Decision) -> dict[str, Any]:
         "draft": decision.draft,
         "sources": orjson.dumps([source.shape() for source in decision.sources]).decode(),
         "send_before": decision.send_before,
+        "changes": decision.changes,
+        "role": (MessageRole.AGENT if is_agent else MessageRole.USER).value,
+        "retract": decision.retract_reply,
+        "now": decision.decided_at,
+        "people_until": decision.people_until,
+        "cause": (OwnerCause.AGENT_MESSAGE if is_agent else OwnerCause.ESCALATION).value,
+        "changed_by": event.author_id if is_agent else "",
+        "agent_entry": event.entry_id if is_agent else None,
     }

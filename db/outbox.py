@@ -20,23 +20,64 @@ HOLD_S: Final = 6.0
 LOCK_WITH_TIMEOUT: Final = (
     f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)"
 )
-WAITING: Final = """
-    WITH late AS (
-        UPDATE outbox SET cancelled_at = %(now)s
-        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND send_before < %(now)s
-        RETURNING user_id, conversation_id, decision_id
-    ), removed AS (
-        DELETE FROM messages m USING late
-        WHERE m.user_id = late.user_id AND m.conversation_id = late.conversation_id
-            AND m.decision_id = late.decision_id AND m.role = 'assistant'
+CONVERSATION_LOCK: Final = (
+    "hashtextextended('hushgate conversation ' || user_id || ' ' || conversation_id, 0)"
+)
+LOCK_CONVERSATION: Final = f"""
+    SELECT pg_advisory_xact_lock({CONVERSATION_LOCK}),
+        set_config('idle_in_transaction_session_timeout', '{round(HOLD_S * 1000)}', true)
+    FROM (SELECT %(user_id)s::text AS user_id, %(conversation_id)s::text AS conversation_id) AS one
+"""
+"""No relay delivers a reply of this conversation until the transaction ends; at most ``HOLD_S``."""
+LOCK_AND_WAIT: Final = LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
+"""Blocks relays until this transaction ends. A frozen holder loses the lock after ``HOLD_S``."""
+REMOVE_CANCELLED: Final = """
+    removed AS (
+        DELETE FROM messages m USING cancelled
+        WHERE m.user_id = cancelled.user_id AND m.conversation_id = cancelled.conversation_id
+            AND m.decision_id = cancelled.decision_id AND m.role = 'assistant'
     )
+"""
+"""A cancelled reply leaves the stored history."""
+OVERTAKEN: Final = """
+    EXISTS (
+        SELECT FROM conversations c
+        WHERE c.user_id = o.user_id AND c.conversation_id = o.conversation_id
+            AND (c.people_until > %(now)s OR c.changes <> o.changes))
+"""
+"""True of a reply whose conversation people own, or owned since its decision."""
+WAITING: Final = f"""
+    WITH cancelled AS (
+        UPDATE outbox o SET cancelled_at = %(now)s,
+            cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before < %(now)s OR {OVERTAKEN})
+        RETURNING user_id, conversation_id, decision_id
+    ), {REMOVE_CANCELLED}, oldest AS MATERIALIZED (
+        SELECT id, user_id, conversation_id FROM outbox o
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL
+            AND (send_before >= %(now)s OR send_before IS NULL) AND NOT {OVERTAKEN}
+        ORDER BY id LIMIT %(limit)s
+    )
+    SELECT id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
+"""
+"""A reply that became too late, or that people forestalled, is cancelled."""
+STILL_WAITING: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources
-    FROM outbox
-    WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before >= %(now)s OR send_before IS NULL)
-    ORDER BY id LIMIT %(limit)s
+    FROM outbox o
+    WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
+    ORDER BY id
 """
-"""A reply that became too late is cancelled and removed from the stored history."""
+"""Read once more under the locks: a takeover may have been stored after the first look."""
+CANCEL_OF_CONVERSATION: Final = f"""
+    WITH cancelled AS (
+        UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
+        WHERE delivered_at IS NULL AND cancelled_at IS NULL
+            AND user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+        RETURNING user_id, conversation_id, decision_id
+    ), {REMOVE_CANCELLED}
+    SELECT count(*) FROM cancelled
+"""
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 
 
@@ -61,12 +102,19 @@ class WaitingReply:
 
 
 class LockedBatch(Generic[Row]):
-    """Rows that wait for an output stream, locked by one relay."""
+    """Rows that wait for an output stream, locked by one relay.
 
-    def __init__(self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str) -> None:
+    Attributes:
+        complete: False when rows were left out because their conversation is being taken over.
+    """
+
+    def __init__(
+        self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
+    ) -> None:
         self._connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
+        self.complete = complete
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that rows were put on the stream."""
@@ -86,6 +134,11 @@ async def waiting_replies(
         if not (row and row[0]):
             yield None
             return
-        async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
-            rows = await (await cursor.execute(WAITING, {"limit": limit, "now": now})).fetchall()
-        yield LockedBatch(connection, rows, SET_DELIVERED)
+        oldest = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
+        locked = [row_id for row_id, is_locked in oldest if is_locked]
+        rows: list[WaitingReply] = []
+        if locked:
+            async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
+                await cursor.execute(STILL_WAITING, {"ids": locked, "now": now})
+                rows = await cursor.fetchall()
+        yield LockedBatch(connection, rows, SET_DELIVERED, complete=len(locked) == len(oldest))

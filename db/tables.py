@@ -54,10 +54,20 @@ ai_rules: Final = table(
     required("prompt", sa.Text, server_default="", comment="added to the fixed instructions; empty: none"),
     required("assessment_policy", JSONB, server_default=EMPTY_OBJECT),
     required("fallback_texts", JSONB, server_default=EMPTY_OBJECT, comment="language -> text"),
+    required(
+        "people_idle_s",
+        DOUBLE_PRECISION,
+        server_default=sa.text("3600"),
+        comment="a conversation returns to the AI after so long without people; 0: never",
+    ),
+    required("stale_reply", sa.Text, server_default="discard", comment="discard or send"),
+    required("retract_deleted", sa.Boolean, server_default=FALSE),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
     sa.CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
+    sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
+    sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
     sa.CheckConstraint(
         "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"
@@ -172,11 +182,26 @@ messages: Final = table(
     *required_texts("user_id", "conversation_id"),
     required("message_id", sa.Text, comment="the author's message; a reply carries the same"),
     required("decision_id", sa.Uuid),
-    required("role", sa.Text, comment="user or assistant"),
+    required("role", sa.Text, comment="user, assistant or agent"),
     required("text", sa.Text),
     required("created_at", Timestamp),
-    sa.CheckConstraint("role IN ('user', 'assistant')", name="role_known"),
+    sa.CheckConstraint("role IN ('user', 'assistant', 'agent')", name="role_known"),
     index("ix_messages_conversation", "user_id", "conversation_id", "created_at", "id"),
+)
+
+conversations: Final = table(
+    "conversations",
+    "conversations that people own or owned; the AI owns every other",
+    key("user_id", sa.Text),
+    key("conversation_id", sa.Text),
+    required("people_until", Timestamp, comment="people own it until then"),
+    required("changed_at", Timestamp, comment="the last change of the owner"),
+    required("changed_by", sa.Text, comment="agent or login; empty: an escalation"),
+    required("cause", sa.Text, comment="escalation, agent_message, command or release"),
+    required("changes", sa.Integer, comment="changes of the owner so far"),
+    sa.Column("agent_entry", sa.ARRAY(sa.Numeric), comment="newest stream entry of an agent that took it"),
+    sa.CheckConstraint("cause IN ('escalation', 'agent_message', 'command', 'release')", name="cause_known"),
+    index("ix_conversations_people_until", "people_until"),
 )
 
 quarantine: Final = table(
@@ -202,12 +227,15 @@ outbox: Final = table(
     required("created_at", Timestamp),
     sa.Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
     sa.Column("cancelled_at", Timestamp, comment="when a reviewer withdrew it, or it became too late"),
+    sa.Column("cancel_reason", sa.Text, comment="too_late, taken_over or message_deleted; null: a reviewer"),
+    sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: an older release"),
     sa.Column("draft", sa.Text, comment="as assessed, with its citation marks"),
     required(
         "sources", JSONB, server_default=sa.text("'[]'::jsonb"), comment="the passages that the draft cites"
     ),
     sa.Column("send_before", Timestamp, comment="not sent after this"),
     sa.UniqueConstraint("user_id", "event_id"),
+    index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL"),
 )
 

@@ -27,6 +27,20 @@ MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
     MatchMethod.TYPO: "one letter differs",
     MatchMethod.REGEX: "regular expression",
 }
+OWNER_CAUSES: Final[Mapping[str, str]] = {
+    "escalation": "escalation",
+    "agent_message": "message of a person",
+    "command": "taken by a person",
+    "release": "released to the AI",
+}
+"""Why the owner of a conversation changed; total over ``db.conversation_owners.OwnerCause``."""
+CANCEL_REASONS: Final[Mapping[str | None, str]] = {
+    None: "Taken back by a reviewer before delivery",
+    "too_late": "Held back because it was too late",
+    "taken_over": "Discarded because people took the conversation",
+    "message_deleted": "Discarded because the author deleted the message",
+}
+"""Why a reply was cancelled, by ``outbox.cancel_reason``."""
 DECISION_LABELS: Final[Mapping[str, str]] = {
     DecisionKind.RESPOND: "Replied",
     DecisionKind.IGNORE: "No reply",
@@ -141,3 +155,13 @@ def amount(number: float | None) -> str:
     if number is None:
         return "–"
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def owner_cause(cause: str) -> str:
+    """Why the owner of a conversation changed, in words; a cause of another release unchanged."""
+    return OWNER_CAUSES.get(cause, cause)
+
+
+def cancel_wording(reason: str | None, *, late: bool) -> str:
+    """Why a reply was cancelled; ``late`` tells for rows that older releases cancelled without a reason."""
+    return CANCEL_REASONS.get("too_late" if reason is None and late else reason, str(reason))

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from tasks.finisher import Finisher
 from tasks.memory import MemoryWatch
-from tasks.stream import REAP_BATCH, EntryGrant, Lanes
+from tasks.stream import REAP_BATCH, AgentEntry, EntryGrant, Lanes
 from worker.cancellation import cancel_all
 
 log = structlog.get_logger(__name__)
@@ -52,6 +52,7 @@ class Engine:
 
     Args:
         may_admit: False while a service that every event needs is down; new entries stay in the stream.
+        agent_wrote: called at once for a person's message that must wait for its turn.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class Engine:
         handle: Handler,
         limits: EngineLimits,
         may_admit: Callable[[], bool] = lambda: True,
+        agent_wrote: Callable[[AgentEntry], None] = lambda _: None,
     ) -> None:
         self._lanes = lanes
         self._handle = handle
         self._limits = limits
         self._may_admit = may_admit
+        self._agent_wrote = agent_wrote
         self._finisher = Finisher(lanes, limits.redis_pause_s)
         self._running: dict[str, EntryGrant] = {}
         self._runners: set[asyncio.Task[None]] = set()
@@ -135,6 +138,8 @@ class Engine:
         result = await self._lanes.read(min(free, READ_BATCH))
         for grant in result.grants:
             self._start(grant)
+        for entry in result.agents:
+            self._agent_wrote(entry)
         if not result.grants and not result.entries_read:
             await self._idle(result.last_id)
 

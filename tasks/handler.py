@@ -17,6 +17,7 @@ from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.gate import Gate
 from tasks.stream import EntryGrant
+from worker import contract
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import Decision, Event, StageOutcome
 from worker.payload import EARLIEST, Arrival, parse, received_at
@@ -120,12 +121,23 @@ class EntryHandler:
         except PayloadRejected as error:
             await self._bury(grant, error)
             return
-        if await self._is_decided(event):
+        stored = await self._stored(lambda: decisions.load_event(self._pool, event, self._ports.clock.now()))
+        if stored.outcome is not None:  # an earlier run or entry ended it; its reply may wait for delivery
+            self._log_seen(event, stored.outcome)
             return
         book = await self._stored(lambda: self._rulebooks.get(event.user_id))
-        case = EventCase(event=event, account=book.account, rules=book.rules, policy=book.policy)
+        case = EventCase(
+            event=event,
+            account=book.account,
+            rules=book.rules,
+            policy=book.policy,
+            conversation=stored.conversation,
+        )
         decision = await self._stored(lambda: self._decide(case))
         recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
+        if recorded is Recorded.OVERTAKEN:
+            decision = contract.without_reply(decision)
+            recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
             self._log_seen(event, recorded)
             return
@@ -144,14 +156,6 @@ class EntryHandler:
             received = now
         arrival = Arrival(entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=received)
         return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
-
-    async def _is_decided(self, event: Event) -> bool:
-        """True when an earlier run or entry ended this event; its reply may still wait for delivery."""
-        seen = await self._stored(lambda: decisions.find_outcome(self._pool, event))
-        if seen is None:
-            return False
-        self._log_seen(event, seen)
-        return True
 
     def _log_seen(self, event: Event, outcome: Recorded) -> None:
         log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=outcome)

@@ -94,7 +94,7 @@ async def send_waiting(
             sent = batch.rows and batch.rows[: await lease.put([outgoing(row) for row in batch.rows])]
             if sent:
                 await batch.delivered([row.row_id for row in sent], now())
-    return sent, len(sent) == len(batch.rows)
+    return sent, len(sent) == len(batch.rows) and batch.complete
 
 
 def _outgoing(reply: WaitingReply) -> Outgoing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -15,6 +16,7 @@ from redis.exceptions import NoScriptError, ResponseError
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
 REAP_BATCH: Final = 500
+MOST_NEWER: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +41,23 @@ class EntryGrant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEntry:
+    """A message of a person that was read and waits behind another entry of its conversation."""
+
+    entry_id: str
+    user_id: str
+    conversation_id: str
+    author_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
     """The result of one READ: grants, how many new entries were read, and the last id when idle."""
 
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
+    agents: tuple[AgentEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +66,11 @@ class FinishRequest:
 
     grant: EntryGrant
     keep: bool
+
+
+def lane_of(user_id: str, conversation_id: str) -> str:
+    """The lane of a conversation, as ``lane_of`` in prelude.lua names it."""
+    return hashlib.sha1(f"{user_id}\0{conversation_id}".encode(), usedforsecurity=False).hexdigest()
 
 
 def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
@@ -79,6 +97,13 @@ def _grant(row: Sequence[Any]) -> EntryGrant:
     )
 
 
+def _agent(row: Sequence[bytes]) -> AgentEntry:
+    entry_id, user_id, conversation_id, author_id = (part.decode(errors="replace") for part in row)
+    return AgentEntry(
+        entry_id=entry_id, user_id=user_id, conversation_id=conversation_id, author_id=author_id
+    )
+
+
 class Lanes:
     """One worker's view of the stream and its lanes.
 
@@ -99,6 +124,7 @@ class Lanes:
         self._leave = redis.register_script(_script("leave"))
         self._read = redis.register_script(_script("prelude", "read"))
         self._begin = redis.register_script(_script("prelude", "begin"))
+        self._newer = redis.register_script(_script("prelude", "newer"))
         self._finish = redis.register_script(_script("prelude", "finish"))
         self._release = redis.register_script(_script("prelude", "release"))
         self._reap = redis.register_script(_script("prelude", "reap"))
@@ -116,9 +142,20 @@ class Lanes:
     async def read(self, limit: int) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
         args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
-        rows, entries_read, last = await self._read(keys=[self.stream], args=args)
+        rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
         return ReadResult(
-            grants=tuple(_grant(row) for row in rows), entries_read=int(entries_read), last_id=last.decode()
+            grants=tuple(_grant(row) for row in rows),
+            entries_read=int(entries_read),
+            last_id=last.decode(),
+            agents=tuple(_agent(row) for row in agents),
+        )
+
+    async def newer(self, entry_id: str, lane: str) -> tuple[tuple[str, str], ...]:
+        """Type and message id of the entries that wait behind one in its lane, oldest first."""
+        args: list[str | int] = [GROUP, self.worker, entry_id, lane, MOST_NEWER, self.keep_bytes]
+        rows = await self._newer(keys=[self.stream], args=args)
+        return tuple(
+            (kind.decode(errors="replace"), message.decode(errors="replace")) for kind, message in rows
         )
 
     async def wait_for_entries(self, last_id: str, block_ms: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from openai import AsyncOpenAI
@@ -26,6 +26,7 @@ from tasks.handler import EntryHandler
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
+from tasks.takeovers import EarlyTakeovers, LaneArrivals
 from worker.adapters import openai_client
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
@@ -148,7 +149,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
-        ports=build_ports(settings, endpoints, pool, clock),
+        ports=replace(build_ports(settings, endpoints, pool, clock), arrivals=LaneArrivals(lanes)),
         gate=gate,
         replied=relay.nudge,
         max_starts=settings.max_starts,
@@ -162,6 +163,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
             in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
         ),
         may_admit=lambda: gate.is_open,
+        agent_wrote=EarlyTakeovers(pool, rulebooks, now=clock.now).start,
     )
     return WorkerParts(
         engine=engine,

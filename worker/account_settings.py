@@ -26,7 +26,7 @@ from pydantic import (
 
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected, RejectedError
-from worker.model import Account, FailurePolicy
+from worker.model import Account, FailurePolicy, StaleReply
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
 from worker.setting import (
@@ -207,6 +207,38 @@ class AccountSettings(BaseModel):
             title="Fallback texts",
             section=Section.FALLBACKS,
             help="By language, the text sent in place of a draft with low confidence.",
+        ),
+    ]
+    people_idle_s: Annotated[
+        Seconds,
+        Setting(
+            title="Conversation returns to the AI after, seconds",
+            section=Section.PEOPLE,
+            help="When people have written nothing for so long in a conversation that they own, the AI"
+            " answers in it again; 0: only after a release.",
+        ),
+    ]
+    stale_reply: Annotated[
+        StaleReply,
+        Field(strict=False),
+        Setting(
+            title="Reply overtaken by a newer message",
+            section=Section.PEOPLE,
+            help="What happens to a reply when the author wrote again while it was made.",
+            choices=MappingProxyType(
+                {
+                    StaleReply.DISCARD: "discard it and answer the newer message with both in the prompt",
+                    StaleReply.SEND: "send it, then answer the newer message",
+                }
+            ),
+        ),
+    ]
+    retract_deleted: Annotated[
+        bool,
+        Setting(
+            title="Retract replies to deleted messages",
+            section=Section.PEOPLE,
+            help="When an author deletes a message, the channel is told to delete the reply to it.",
         ),
     ]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from worker import contract
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
-from worker.model import Action, Decision, Message
+from worker.model import Action, Decision, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.steps import context, drafting, guards, trust
@@ -20,18 +21,29 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     Raises:
         StorageUnavailable: the history could not be read; nothing was decided, safe to repeat.
     """
-    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
-    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
-    blocked = (
-        guards.scope_closed(run)
-        or guards.rule_hit(run, case.event.text, MESSAGE)
-        or await guards.moderation_hit(run, case.event.text, MESSAGE)
-        or guards.too_late(run)
+    trace = EventTrace(
+        event=case.event, account=case.account, clock=ports.clock, conversation=case.conversation
     )
+    if (typed := contract.typed_ending(case.event)) is not None:
+        return trace.decision(typed, remember=case.event.type is EventType.AGENT_MESSAGE)
+    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
+    blocked = await _blocked(run)
     if blocked is not None:
-        return trace.decision(blocked)
-    ending = await _answer(run)
-    return trace.decision(ending, remember=not ending.quarantine)
+        return trace.decision(blocked, remember=blocked.reason_code is Reason.OWNED_BY_PEOPLE)
+    ending = contract.edited_ending(case.event) or await _answer(run)
+    return trace.decision(ending, remember=not ending.quarantine and case.event.type is EventType.MESSAGE)
+
+
+async def _blocked(run: Run) -> Ending | None:
+    """The ending of an event that no model is asked about."""
+    text, edited = run.case.event.text, run.case.event.type is EventType.MESSAGE_EDITED
+    return (
+        (None if edited else guards.scope_closed(run))
+        or guards.rule_hit(run, text, MESSAGE)
+        or contract.owned_ending(run.case.event, run.case.conversation)
+        or await guards.moderation_hit(run, text, MESSAGE)
+        or (None if edited else guards.too_late(run))
+    )
 
 
 async def _answer(run: Run) -> Ending:
@@ -46,7 +58,7 @@ async def _answer(run: Run) -> Ending:
     candidate = await trust.assessed(run, draft)
     if candidate.assessed.action is Action.RECHECK:
         candidate = await _rechecked(run, candidate, history)
-    late = guards.too_late(run)
+    late = guards.too_late(run) or await guards.overtaken(run)
     return replace(late, candidate=candidate) if late else trust.ending(run, candidate)
 
 

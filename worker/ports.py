@@ -9,7 +9,7 @@ from typing import Protocol
 from uuid import UUID
 
 from worker.assessment.judge import Judge
-from worker.model import Completion, Message, ModerationScores, Prompt, Retrieved
+from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
 
 
 class Clock(Protocol):
@@ -145,6 +145,18 @@ class Conversations(Protocol):
         ...
 
 
+class Arrivals(Protocol):
+    """Events of a conversation that came after one of them.
+
+    Raises:
+        StorageUnavailable: it could not be read.
+    """
+
+    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
+        """The events that wait behind this one in its conversation, oldest first, at most 100."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """All ports with their limits, built by the composition root.
@@ -152,6 +164,7 @@ class Ports:
     Attributes:
         moderator: None when moderation is switched off.
         judge: None when no judge is configured; its answers are then "unavailable".
+        arrivals: None where no event can come meanwhile, such as a replay.
         retry: when calls to the model are repeated.
     """
 
@@ -161,5 +174,6 @@ class Ports:
     retriever: Retriever
     conversations: Conversations
     judge: Judge | None = None
+    arrivals: Arrivals | None = None
     retry: RetryPolicy = RetryPolicy()
     limits: ModelLimits = ModelLimits()

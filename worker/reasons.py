@@ -28,6 +28,8 @@ class ReasonFamily(StrEnum):
     MODEL_FAILED = "model failed"
     ESCALATED = "escalated"
     NOT_TRUSTED = "not trusted"
+    PEOPLE = "with people"
+    CONVERSATION = "conversation"
     ANSWERED = "answered"
 
 
@@ -315,6 +317,74 @@ class Reason(StrEnum):
             family=ReasonFamily.ESCALATED,
             label="No trusted draft, handed to a person",
             when="the draft cannot be trusted, and the policy asks for a person",
+        ),
+    )
+    OWNED_BY_PEOPLE = (
+        "OWNED_BY_PEOPLE",
+        ReasonSpec(
+            family=ReasonFamily.PEOPLE,
+            label="People have the conversation",
+            when="people own the conversation: it was escalated, a person wrote in it, or a person took it",
+            explanation="Nothing was sent: people had this conversation when the message's turn came.",
+        ),
+    )
+    TAKEN_OVER = (
+        "TAKEN_OVER",
+        ReasonSpec(
+            family=ReasonFamily.PEOPLE,
+            label="Taken over while the reply was made",
+            when="people took the conversation while the reply was made; the reply was discarded",
+            explanation="Nothing was sent: people took the conversation while the AI prepared a reply.",
+        ),
+    )
+    AGENT_MESSAGE = (
+        "AGENT_MESSAGE",
+        ReasonSpec(
+            family=ReasonFamily.PEOPLE,
+            label="Message of a person",
+            when="a person of the account's team wrote (`type` `agent_message`); the message enters the"
+            " history and the conversation belongs to people",
+            explanation="Nothing was sent: a person of the team wrote this message, and people have the"
+            " conversation since.",
+        ),
+    )
+    SUPERSEDED = (
+        "SUPERSEDED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="A newer message came first",
+            when="a newer message came while the reply was made and `stale_reply` is `discard`; the newer one"
+            " is answered with both in the prompt",
+            explanation="Nothing was sent: a newer message of the conversation came while the AI prepared a"
+            " reply. The newer message was answered with both in the prompt.",
+        ),
+    )
+    MESSAGE_WITHDRAWN = (
+        "MESSAGE_WITHDRAWN",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Deleted while the reply was made",
+            when="the author deleted the message while the reply was made",
+            explanation="Nothing was sent: the author deleted the message while the AI prepared a reply.",
+        ),
+    )
+    MESSAGE_EDITED = (
+        "MESSAGE_EDITED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Message edited",
+            when="an author edited an earlier message; the stored history follows",
+            explanation="Nothing was sent: the author edited an earlier message. The stored history follows.",
+        ),
+    )
+    MESSAGE_DELETED = (
+        "MESSAGE_DELETED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Message deleted",
+            when="an author deleted an earlier message; it leaves the stored history with its reply",
+            explanation="Nothing was sent: the author deleted an earlier message. It left the stored history,"
+            " and a reply that was not delivered yet was cancelled.",
         ),
     )
     FALLBACK_SENT = (

@@ -18,6 +18,7 @@ class Section(StrEnum):
     MODERATION = "Moderation"
     REPLY = "The reply"
     FALLBACKS = "Fallback texts"
+    PEOPLE = "People in the conversation"
 
 
 class SettingKind(StrEnum):

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker import scope
+from worker import contract, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
 from worker.model import (
+    AI_ONLY,
     Account,
     Attempt,
     AttemptOutcome,
     Completion,
+    ConversationState,
     Decision,
     Event,
     Finding,
@@ -46,6 +48,7 @@ class EventTrace:
     event: Event
     account: Account
     clock: Clock
+    conversation: ConversationState = AI_ONLY
     stages: list[StageRecord] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -127,4 +130,9 @@ class EventTrace:
             tokens=self.tokens,
             models=dict(self.models),
             prompt_hash=candidate.prompt_hash,
+            changes=self.conversation.changes,
+            retract_reply=self.account.retract_deleted,
+            people_until=contract.people_until(
+                self.event, self.account, ending.reason_code.spec.decision, now
+            ),
         )

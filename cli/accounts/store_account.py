@@ -39,13 +39,13 @@ async def save(user_id: str, changes: Mapping[str, Any]) -> int:
                 _require_no_errors(await asyncio.to_thread(rule_problems, account, recent))
             try:
                 return await accounts.store_account(
-                    source, account, changed_by=_login(), expected=account.version
+                    source, account, changed_by=login(), expected=account.version
                 )
             except accounts.VersionMoved:
                 continue  # apply the changes to the version stored meanwhile
 
 
-def _login() -> str:
+def login() -> str:
     """Login name of the user; a container's user may have a number and no name."""
     try:
         return getpass.getuser()

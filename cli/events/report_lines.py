@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Final
 
 from cli.events.event_report import EventReport, ExchangeState, ReplyState, exchange_state, reply_state
 from db.audit.decision_context import RetractionRecord
@@ -83,6 +84,13 @@ def _entry_text(entry: FoundEntry, outcome: EventOutcome | None) -> str:
     return ", ".join(parts)
 
 
+CANCELLED_BECAUSE: Final[Mapping[str | None, str]] = {
+    None: "by a reviewer",
+    "taken_over": "because people took the conversation",
+    "message_deleted": "because the author deleted the message",
+}
+
+
 def _reply_text(reply: EventReply) -> str:
     match reply_state(reply):
         case ReplyState.DELIVERED:
@@ -94,7 +102,7 @@ def _reply_text(reply: EventReply) -> str:
             limit = _moment(reply.send_before)
             return f"held back {_moment(reply.cancelled_at)}: too late, the limit was {limit}"
         case ReplyState.CANCELLED:
-            return f"cancelled {_moment(reply.cancelled_at)} by a reviewer"
+            return f"cancelled {_moment(reply.cancelled_at)} {CANCELLED_BECAUSE[reply.cancel_reason]}"
 
 
 def _retraction_text(retraction: RetractionRecord) -> str:

@@ -29,6 +29,7 @@ _REPLY: Final = (
     outbox.c.text.label("reply_text"),
     outbox.c.delivered_at.label("reply_delivered_at"),
     outbox.c.cancelled_at.label("reply_cancelled_at"),
+    outbox.c.cancel_reason.label("reply_cancel_reason"),
     outbox.c.created_at.label("reply_created_at"),
     outbox.c.draft.label("reply_draft"),
     outbox.c.sources.label("reply_sources"),

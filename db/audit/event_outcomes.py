@@ -68,7 +68,7 @@ LETTERS: Final = sa.text("""
     ORDER BY created_at DESC LIMIT :most
 """)
 REPLY: Final = sa.text("""
-    SELECT created_at, send_before, delivered_at, cancelled_at
+    SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id
 """)
 RETRACTION: Final = sa.text("""
@@ -134,6 +134,7 @@ class EventReply:
     send_before: datetime | None
     delivered_at: datetime | None
     cancelled_at: datetime | None
+    cancel_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

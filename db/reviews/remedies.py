@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.decisions import QUARANTINE
-from db.outbox import LOCK_WITH_TIMEOUT
+from db.outbox import LOCK_AND_WAIT
 from db.reviews.exchanges import ReviewSubject, exchange_as_decided, load_exchange, offered_remedies
 from db.reviews.rulings import UNDO_WINDOW, Effect, Remedy, Review, ReviewRejected, Ruling
 
@@ -37,9 +37,8 @@ SEAL: Final = sa.text(f"""
     SELECT {LINE}, :expires_at
     FROM moved ORDER BY id
 """)
-BLOCK_RELAYS: Final = sa.text(LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock"))
-"""Blocks relays, so that an unsent reply or retraction stays unsent until this transaction ends. A frozen
-review server loses the lock after ``db.outbox.HOLD_S``."""
+BLOCK_RELAYS: Final = sa.text(LOCK_AND_WAIT)
+"""An unsent reply or retraction stays unsent until this transaction ends."""
 CANCEL_REPLY: Final = sa.text("""
     UPDATE outbox SET cancelled_at = :now
     WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id

@@ -33,6 +33,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.PEOPLE: "Changed people or their sign-in",
     LoggedAction.TOKEN: "Made or revoked an API token",
     LoggedAction.AUDIT: "Read this log",
+    LoggedAction.CONVERSATION: "Took or released a conversation",
 }
 """Total: an action without words fails a test."""
 

@@ -44,6 +44,8 @@ class Templates:
             "span_of": wording.duration_wording,
             "plain": wording.value_wording,
             "decision_label": wording.decision_label,
+            "owner_cause": wording.owner_cause,
+            "cancel_reason": wording.cancel_wording,
         }
 
     def render(self, template: str, values: Mapping[str, object]) -> str:

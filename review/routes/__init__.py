@@ -7,10 +7,11 @@ from typing import Final
 from review.routes.accounts import ACCOUNTS
 from review.routes.api import API
 from review.routes.auth import SIGNING_IN
+from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
 
-PAGES: Final = (*SIGNING_IN, *OWN, *DECISIONS, *REVIEWING, *FIGURES, *ACCOUNTS, *PEOPLE, *API)
+PAGES: Final = (*SIGNING_IN, *OWN, *DECISIONS, *CONVERSATIONS, *REVIEWING, *FIGURES, *ACCOUNTS, *PEOPLE, *API)

@@ -105,17 +105,27 @@ local function take(lane, ownership, keep_bytes, out)
   end
 end
 
+-- The event in a payload as a table, without its CloudEvents envelope; nil when it is none.
+local function body_of(data, lane_bytes)
+  if not data or #data > lane_bytes then return nil end
+  local ok, body = pcall(cjson.decode, data)
+  if not ok or type(body) ~= 'table' then return nil end
+  if type(body.specversion) == 'string' and type(body.data) == 'table' then return body.data end
+  return body
+end
+
+-- The event's type as worker/payload.py reads it.
+local function type_of(body)
+  local kind = type(body.type) == 'string' and body.type or 'message'
+  if kind == 'message' and body.role == 'agent' then return 'agent_message' end
+  return kind
+end
+
 -- The lane of an entry: one per account and conversation; an entry without either has a lane of its own.
-local function lane_of(id, data, lane_bytes)
-  if data and #data <= lane_bytes then
-    local ok, body = pcall(cjson.decode, data)
-    if ok and type(body) == 'table' then
-      if type(body.specversion) == 'string' and type(body.data) == 'table' then body = body.data end
-      local account, conversation = body.user_id, body.conversation_id
-      if type(account) == 'string' and type(conversation) == 'string' then
-        return redis.sha1hex(account .. '\0' .. conversation)
-      end
-    end
+local function lane_of(id, body)
+  local account, conversation = body and body.user_id, body and body.conversation_id
+  if type(account) == 'string' and type(conversation) == 'string' then
+    return redis.sha1hex(account .. '\0' .. conversation)
   end
   return '!' .. id
 end

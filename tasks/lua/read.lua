@@ -1,6 +1,7 @@
 -- READ: take over released lanes, then read new entries and admit them, in one step.
 -- ARGV[3] most grants wanted, ARGV[4] bytes of payload granted, ARGV[5] largest payload parsed for its lane.
--- Returns {grants, entries read from the stream, the stream's last generated id}.
+-- Returns {grants, entries read from the stream, the stream's last generated id, messages of agents that wait
+-- behind another entry of their lane, as {entry id, account, conversation, author}}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local grants = {}
 
@@ -14,19 +15,24 @@ while #grants < wanted do
   end
 end
 
-local read = 0
+local read, agents = 0, {}
 if #grants < wanted then
   local reply = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', wanted - #grants, 'STREAMS', stream, '>')
   local rows = reply and reply[1] and reply[1][2] or {}
   read = #rows
   for _, row in ipairs(rows) do
-    local lane = lane_of(row[1], field_data(row[2]), lane_bytes)
+    local body = body_of(field_data(row[2]), lane_bytes)
+    local lane = lane_of(row[1], body)
     redis.call('ZADD', lane_key(lane), 0, padded(row[1]))
     local worker = owner_of(lane)
     if not worker or not alive(worker) then
       if worker then disown(lane, worker) end
       take(lane, own(lane), keep_bytes, grants)
       redis.call('SREM', ready_key, lane)
+    end
+    if body and string.sub(lane, 1, 1) ~= '!' and type_of(body) == 'agent_message'
+        and redis.call('ZCARD', lane_key(lane)) > 1 then
+      agents[#agents + 1] = {row[1], body.user_id, body.conversation_id, tostring(body.author_id)}
     end
   end
 end
@@ -38,4 +44,4 @@ if read == 0 and #grants == 0 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-return {grants, read, last}
+return {grants, read, last, agents}

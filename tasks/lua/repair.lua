@@ -8,7 +8,7 @@ for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, sta
   last = id
   local row = redis.call('XRANGE', stream, id, id)[1]
   if row then
-    local lane = lane_of(id, field_data(row[2]), lane_bytes)
+    local lane = lane_of(id, body_of(field_data(row[2]), lane_bytes))
     local added = redis.call('ZADD', lane_key(lane), 'NX', 0, padded(id))
     local worker = owner_of(lane)
     if not worker or not alive(worker) then

@@ -140,7 +140,9 @@ async def test_a_burial_waits_for_a_decision_under_way(
     event = entry_of("e")
     async with source.connection() as rival:
         async with rival.transaction(force_rollback=not commits):
-            await rival.execute(decisions.RECORD, decisions._values(decision(event)))
+            await rival.execute(
+                decisions._statement(decision(event), decisions.KEY), decisions._values(decision(event))
+            )
             burial = asyncio.create_task(dead_letters.bury_event(source, letter(event), event))
             await _waiting(owner)
         found = await burial

@@ -85,10 +85,10 @@ class OpenAIChat:
 def _messages(prompt: Prompt) -> Iterable[ChatCompletionMessageParam]:
     yield {"role": "system", "content": prompt.system}
     for line in prompt.history:
-        if line.role is MessageRole.ASSISTANT:
-            yield {"role": "assistant", "content": line.text}
-        else:
+        if line.role is MessageRole.USER:
             yield {"role": "user", "content": line.text}
+        else:  # a person of the team speaks for the account, as the AI does
+            yield {"role": "assistant", "content": line.text}
     if prompt.passages:
         yield {"role": "user", "content": prompt.passages}
     yield {"role": "user", "content": prompt.question}

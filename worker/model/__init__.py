@@ -2,14 +2,16 @@
 
 from worker.model.account import Account, FailurePolicy
 from worker.model.assessment import Action, Assessment, Tier
+from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.decision import Decision, DecisionKind
-from worker.model.event import Event, Json, Message, MessageRole, Scope
+from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.passages import FoundBy, Passage, Retrieved, Source
 from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
 
 __all__ = [
+    "AI_ONLY",
     "STAGES",
     "Account",
     "Action",
@@ -17,9 +19,11 @@ __all__ = [
     "Attempt",
     "AttemptOutcome",
     "Completion",
+    "ConversationState",
     "Decision",
     "DecisionKind",
     "Event",
+    "EventType",
     "FailurePolicy",
     "Finding",
     "FoundBy",
@@ -27,6 +31,8 @@ __all__ = [
     "Message",
     "MessageRole",
     "ModerationScores",
+    "NewerEvent",
+    "Owner",
     "Passage",
     "Prompt",
     "Retrieved",
@@ -37,6 +43,7 @@ __all__ = [
     "Stage",
     "StageOutcome",
     "StageRecord",
+    "StaleReply",
     "Tier",
     "Tokens",
     "Tool",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from worker.model.conversation import StaleReply
 from worker.model.event import Json
 
 
@@ -36,6 +37,10 @@ class Account:
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
+        people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
+            seconds; 0: only by release.
+        stale_reply: what happens to a reply when a newer message came while it was made.
+        retract_deleted: whether a delivered reply is retracted when its message is deleted.
     """
 
     user_id: str
@@ -55,3 +60,6 @@ class Account:
     prompt: str = ""
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
+    people_idle_s: float = 3600.0
+    stale_reply: StaleReply = StaleReply.DISCARD
+    retract_deleted: bool = False

@@ -18,21 +18,38 @@ class Scope(StrEnum):
     COMMENT = "comment"
 
 
+class EventType(StrEnum):
+    """What happened in the conversation.
+
+    Attributes:
+        MESSAGE: an author wrote; the only type that an AI may answer.
+        AGENT_MESSAGE: a person of the account's team wrote; the conversation then belongs to people.
+        MESSAGE_EDITED: an author changed an earlier message; ``text`` is the new text.
+        MESSAGE_DELETED: an author deleted an earlier message.
+    """
+
+    MESSAGE = "message"
+    AGENT_MESSAGE = "agent_message"
+    MESSAGE_EDITED = "message_edited"
+    MESSAGE_DELETED = "message_deleted"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One inbound chat message or comment, as parsed.
+    """One inbound event of a conversation, as parsed: most often a chat message or comment.
 
     Attributes:
         event_id: the publisher's idempotency key, unique per account; the stream entry id when none came.
         entry_id: id of the stream entry that carried it, such as ``1763761234567-0``.
         user_id: the account whose inbox it is.
         author_id: who wrote it.
-        text: 1 to ``Limits.text_chars`` characters, no NUL.
+        text: 1 to ``worker.payload.TEXT_CHARS`` characters, no NUL; empty for a deletion.
         created_at: when the author wrote it, UTC.
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
         metadata: the publisher's JSON object; only ``labels`` in it is interpreted, see retrieval.
+        parent_id: the message or comment that this one answers, or None.
     """
 
     event_id: str
@@ -48,6 +65,8 @@ class Event:
     language: str | None = None
     attachments: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    type: EventType = EventType.MESSAGE
+    parent_id: str | None = None
 
     @property
     def written_at(self) -> datetime:
@@ -56,10 +75,11 @@ class Event:
 
 
 class MessageRole(StrEnum):
-    """Who wrote a stored line: an author, or we."""
+    """Who wrote a stored line: an author, the AI, or a person of the account's team."""
 
     USER = "user"
     ASSISTANT = "assistant"
+    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from worker.model import Event
+from worker.model import Event, EventType
 from worker.payload.json_object import check_storable, json_kind, json_object, rejected, shown
 from worker.payload.schema import ID_CHARS, EventPayload
 
@@ -106,6 +106,7 @@ def _got(error: Any) -> str:
 
 
 def _event(payload: EventPayload, arrival: Arrival) -> Event:
+    _check_text(payload)
     _check_time(payload.created_at, arrival.received_at)
     check_storable(payload.metadata)
     return Event(
@@ -122,7 +123,23 @@ def _event(payload: EventPayload, arrival: Arrival) -> Event:
         language=payload.language,
         attachments=tuple(payload.attachments),
         metadata=payload.metadata,
+        type=_type(payload),
+        parent_id=payload.parent_id,
     )
+
+
+def _type(payload: EventPayload) -> EventType:
+    if payload.role == "agent" and payload.type is EventType.MESSAGE:
+        return EventType.AGENT_MESSAGE
+    return payload.type
+
+
+def _check_text(payload: EventPayload) -> None:
+    if payload.text or payload.type is EventType.MESSAGE_DELETED:
+        return
+    if "text" in payload.model_fields_set:
+        raise rejected("invalid", "a string to have at least 1 character", '""', field="text")
+    raise rejected("invalid", "a value, the field is required", "nothing", field="text")
 
 
 def _check_time(created_at: datetime, received: datetime) -> None:

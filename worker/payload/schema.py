@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -16,7 +16,7 @@ from pydantic import (
     StringConstraints,
 )
 
-from worker.model import Scope
+from worker.model import EventType, Scope
 
 ID_CHARS: Final = 255
 TEXT_CHARS: Final = 20_000
@@ -61,6 +61,11 @@ def _only_text(value: object) -> object:
     return value
 
 
+TEXT_UNLESS_DELETED: Final[dict[str, JsonValue]] = {
+    "if": {"properties": {"type": {"const": EventType.MESSAGE_DELETED.value}}, "required": ["type"]},
+    "else": {"properties": {"text": {"minLength": 1}}, "required": ["text"]},
+}
+"""JSON Schema: only a deletion has no text."""
 Rfc3339 = Annotated[AwareDatetime, BeforeValidator(_only_text), Field(strict=False)]
 
 
@@ -70,7 +75,9 @@ class EventPayload(BaseModel):
     The JSON Schema in ``docs/event.schema.json`` is generated from this class.
     """
 
-    model_config = ConfigDict(extra="ignore", strict=True, title="Hushgate event")
+    model_config = ConfigDict(
+        extra="ignore", strict=True, title="Hushgate event", json_schema_extra=TEXT_UNLESS_DELETED
+    )
 
     event_id: Identifier | None = Field(
         default=None, description="Idempotency key, unique per account; the stream entry id when absent."
@@ -82,8 +89,20 @@ class EventPayload(BaseModel):
     conversation_id: Identifier = Field(description="Events of one conversation are decided in order.")
     message_id: Identifier = Field(description="The platform's id of this message or comment.")
     author_id: Identifier = Field(description="Who wrote it.")
-    text: Annotated[str, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = (
-        Field(description="What was written.")
+    text: Annotated[str, StringConstraints(max_length=TEXT_CHARS, pattern=r"^[^\x00]*$")] = Field(
+        default="", description="What was written, at least one character; may be absent for a deletion."
+    )
+    type: Annotated[EventType, Field(strict=False)] = Field(
+        default=EventType.MESSAGE,
+        description="What happened: `message` may be answered; `agent_message` is a person of the team, and"
+        " the conversation then belongs to people; `message_edited` and `message_deleted` name an earlier"
+        " `message_id`.",
+    )
+    role: Literal["user", "agent"] = Field(
+        default="user", description="`agent` with the type `message` means the type `agent_message`."
+    )
+    parent_id: Identifier | None = Field(
+        default=None, description="The message or comment that this one answers."
     )
     created_at: Rfc3339 = Field(
         description="When it was written, RFC 3339 with an offset; not before 2005, at most a day ahead."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from worker import endings, moderation, scope
+from worker import contract, endings, moderation, scope
 from worker.endings import MESSAGE, REPLY, Ending, GuardedText
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, FailurePolicy, ModerationScores, Stage, StageOutcome
@@ -26,6 +26,14 @@ def scope_closed(run: Run) -> Ending | None:
 def too_late(run: Run) -> Ending | None:
     """The ending when the message became too old during a hold or while the answer was made."""
     return scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())
+
+
+async def overtaken(run: Run) -> Ending | None:
+    """The ending when events came while the answer was made that forbid it."""
+    if run.ports.arrivals is None:
+        return None
+    newer = await run.ports.arrivals.newer(run.case.event)
+    return contract.overtaken_ending(run.case.event, newer, run.case.account)
 
 
 def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:

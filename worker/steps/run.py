@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worker.assessment import Policy, SearchBounds
-from worker.model import Account, Event
+from worker.model import AI_ONLY, Account, ConversationState, Event
 from worker.ports import Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
@@ -19,12 +19,14 @@ class EventCase:
         account: the version of its settings that counts for this event.
         rules: the same version's keywords and phrases, compiled.
         policy: the same version's assessment policy.
+        conversation: who owned the conversation when the event's turn came.
     """
 
     event: Event
     account: Account
     rules: CompiledRules
     policy: Policy
+    conversation: ConversationState = AI_ONLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,124 @@
+"""``hushgate conversations``: who owns a conversation, the AI or people."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.options import database_url, own_connections
+from cli.output import emit, fail
+from db import accounts, conversation_owners
+from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
+from worker.contract import idle_end
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Who may answer in a conversation: `list` those of people, `take` one for people, `release` it to"
+    " the AI.",
+)
+COLUMNS: Final = ["user_id", "conversation_id", "owner", "people_until", "cause", "changed_by", "changed_at"]
+MOST: Final = 10_000
+
+AccountArgument = Annotated[str, typer.Argument(help="The account.")]
+ConversationArgument = Annotated[str, typer.Argument(help="The conversation's id, as its events have it.")]
+
+
+@app.command("list")
+def list_(
+    account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="Conversations to print at most.")] = 50,
+) -> None:
+    """Print the conversations that people own, latest takeover first.
+
+    For example:
+
+        hushgate conversations list --account corner-shop
+    """
+    now = datetime.now(UTC)
+    found = asyncio.run(_with_people(account, now, limit))
+    emit([_row(record, now) for record in found], COLUMNS)
+
+
+@app.command()
+def take(account: AccountArgument, conversation: ConversationArgument) -> None:
+    """Give a conversation to people: the AI sends nothing more in it.
+
+    It returns to the AI by `release`, or when people have written nothing for the account's `people_idle_s`.
+    For example:
+
+        hushgate conversations take corner-shop visitor-17
+    """
+    record = asyncio.run(_take(ConversationIds(user_id=account, conversation_id=conversation)))
+    if record is None:
+        raise fail(
+            f"conversation: no event of {conversation!r} is stored for account {account!r}",
+            code=ExitCode.NEGATIVE,
+        )
+    emit([_row(record, datetime.now(UTC))], COLUMNS)
+
+
+@app.command()
+def release(account: AccountArgument, conversation: ConversationArgument) -> None:
+    """Give a conversation back to the AI; messages of the meantime are not answered.
+
+    For example:
+
+        hushgate conversations release corner-shop visitor-17
+    """
+    record = asyncio.run(_release(ConversationIds(user_id=account, conversation_id=conversation)))
+    if record is None:
+        raise fail(
+            f"conversation: expected one that people own, got {conversation!r} of {account!r},"
+            " which the AI owns",
+            code=ExitCode.NEGATIVE,
+        )
+    emit([_row(record, datetime.now(UTC))], COLUMNS)
+
+
+def _row(record: OwnerRecord, now: datetime) -> dict[str, Any]:
+    return {
+        "user_id": record.user_id,
+        "conversation_id": record.conversation_id,
+        "owner": record.owner(now).value,
+        "people_until": record.people_until.isoformat(),
+        "cause": record.cause,
+        "changed_by": record.changed_by,
+        "changed_at": record.changed_at.isoformat(),
+        "changes": record.changes,
+    }
+
+
+async def _with_people(account: str | None, now: datetime, limit: int) -> tuple[OwnerRecord, ...]:
+    async with own_connections(database_url()) as source:
+        chosen = None if account is None else (account,)
+        return await conversation_owners.list_with_people(source, chosen, now=now, limit=limit)
+
+
+async def _take(ids: ConversationIds) -> OwnerRecord | None:
+    async with own_connections(database_url()) as source:
+        if not await conversation_owners.is_known(source, ids):
+            return None
+        now = datetime.now(UTC)
+        settings = await accounts.current_account(source, ids.user_id)
+        takeover = Takeover(
+            user_id=ids.user_id,
+            conversation_id=ids.conversation_id,
+            people_until=idle_end(settings, now),
+            changed_by=login(),
+            cause=OwnerCause.COMMAND,
+        )
+        await conversation_owners.take_conversation(source, takeover, now)
+        return await conversation_owners.load_owner(source, ids)
+
+
+async def _release(ids: ConversationIds) -> OwnerRecord | None:
+    async with own_connections(database_url()) as source:
+        now = datetime.now(UTC)
+        if not await conversation_owners.release_conversation(source, ids, released_by=login(), now=now):
+            return None
+        return await conversation_owners.load_owner(source, ids)

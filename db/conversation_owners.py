@@ -1,0 +1,190 @@
+"""Who owns a conversation: the AI, unless people took it and neither released it nor stayed idle."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from psycopg.rows import class_row
+
+from db import access_log
+from db.access_log import LogEntry
+from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
+from db.pool import Pool, checkout
+from worker.model import ConversationState, Owner
+
+TAKE: Final = """
+    INSERT INTO conversations AS c (
+        user_id, conversation_id, people_until, changed_at, changed_by, cause, changes, agent_entry)
+    SELECT {user_id}, %(conversation_id)s, %(people_until)s::timestamptz, %(now)s, %(changed_by)s,
+        %(cause)s, 1, string_to_array(%(agent_entry)s::text, '-')::numeric[]
+    {source}
+    ON CONFLICT (user_id, conversation_id) DO UPDATE SET
+        people_until = greatest(c.people_until, EXCLUDED.people_until),
+        changes = c.changes + (c.people_until <= %(now)s)::integer,
+        changed_at = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.changed_at ELSE c.changed_at END,
+        changed_by = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.changed_by ELSE c.changed_by END,
+        cause = CASE WHEN c.people_until <= %(now)s THEN EXCLUDED.cause ELSE c.cause END,
+        agent_entry = coalesce(EXCLUDED.agent_entry, c.agent_entry)
+    WHERE EXCLUDED.agent_entry IS NULL OR c.agent_entry IS NULL OR c.agent_entry < EXCLUDED.agent_entry
+"""
+"""An agent's message takes a conversation once: early, when it is read, or at its turn in the lane."""
+TAKE_NOW: Final = TAKE.format(user_id="%(user_id)s", source="")
+RELEASE: Final = """
+    UPDATE conversations SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,
+        cause = 'release', changes = changes + 1
+    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+"""
+KNOWN: Final = """
+    SELECT EXISTS (SELECT FROM messages WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s)
+        OR EXISTS (SELECT FROM ai_decisions
+                   WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s)
+"""
+STATES: Final = """
+    SELECT user_id, conversation_id, people_until, changed_at, changed_by, cause, changes
+    FROM conversations
+"""
+ONE: Final = f"{STATES} WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s"
+WITH_PEOPLE: Final = f"""{STATES}
+    WHERE people_until > %(now)s AND (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
+    ORDER BY changed_at DESC, user_id, conversation_id LIMIT %(limit)s
+"""
+
+
+class OwnerCause(StrEnum):
+    """Why the owner changed; stored."""
+
+    ESCALATION = "escalation"
+    AGENT_MESSAGE = "agent_message"
+    COMMAND = "command"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationIds:
+    """Which conversation: its account and its id."""
+
+    user_id: str
+    conversation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerRecord:
+    """The stored owner of a conversation.
+
+    Attributes:
+        people_until: people own the conversation until then.
+        changed_at: the last change of the owner.
+        changed_by: an agent's author id, a login, or empty for an escalation.
+        changes: how often the owner changed.
+    """
+
+    user_id: str
+    conversation_id: str
+    people_until: datetime
+    changed_at: datetime
+    changed_by: str
+    cause: str
+    changes: int
+
+    def owner(self, now: datetime) -> Owner:
+        """The owner at a moment."""
+        return Owner.PEOPLE if self.people_until > now else Owner.AI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Takeover:
+    """People take a conversation.
+
+    Attributes:
+        people_until: when it returns to the AI without a message of people.
+        agent_entry: stream entry of the agent's message that takes it, else None.
+    """
+
+    user_id: str
+    conversation_id: str
+    people_until: datetime
+    changed_by: str
+    cause: OwnerCause
+    agent_entry: str | None = None
+
+    def values(self, now: datetime) -> dict[str, object]:
+        """Parameters of ``TAKE``."""
+        return {
+            "user_id": self.user_id,
+            "conversation_id": self.conversation_id,
+            "people_until": self.people_until,
+            "changed_by": self.changed_by,
+            "cause": self.cause.value,
+            "agent_entry": self.agent_entry,
+            "now": now,
+        }
+
+
+def conversation_state(
+    people_until: datetime | None, changes: int | None, now: datetime
+) -> ConversationState:
+    """The state of a conversation from its columns; both None when people never had it."""
+    people = people_until is not None and people_until > now
+    return ConversationState(owner=Owner.PEOPLE if people else Owner.AI, changes=changes or 0)
+
+
+async def take_conversation(
+    source: Pool, takeover: Takeover, now: datetime, *, logged: LogEntry | None = None
+) -> None:
+    """People take a conversation: after the return no reply of the AI is delivered in it.
+
+    ``logged`` is written to the access log in the same transaction.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
+    """
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_CONVERSATION, takeover.values(now))
+        await connection.execute(TAKE_NOW, takeover.values(now))
+        await connection.execute(CANCEL_OF_CONVERSATION, takeover.values(now))
+        if logged is not None:
+            await access_log.append_entry_psycopg(connection, logged)
+
+
+async def release_conversation(
+    source: Pool, ids: ConversationIds, *, released_by: str, now: datetime, logged: LogEntry | None = None
+) -> bool:
+    """The AI may answer again; False, and nothing is logged, when people did not own the conversation.
+
+    Raises:
+        StorageUnavailable: the outcome is unknown; safe to repeat.
+    """
+    values = asdict(ids) | {"changed_by": released_by, "now": now}
+    async with checkout(source) as connection, connection.transaction():
+        released = (await connection.execute(RELEASE, values)).rowcount > 0
+        if released and logged is not None:
+            await access_log.append_entry_psycopg(connection, logged)
+    return released
+
+
+async def is_known(source: Pool, ids: ConversationIds) -> bool:
+    """Whether any event of a conversation was stored."""
+    async with checkout(source) as connection:
+        row = await (await connection.execute(KNOWN, asdict(ids))).fetchone()
+    return bool(row and row[0])
+
+
+async def load_owner(source: Pool, ids: ConversationIds) -> OwnerRecord | None:
+    """The stored owner of a conversation; None when people never had it."""
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=class_row(OwnerRecord))
+        return await (await cursor.execute(ONE, asdict(ids))).fetchone()
+
+
+async def list_with_people(
+    source: Pool, accounts: tuple[str, ...] | None, *, now: datetime, limit: int
+) -> tuple[OwnerRecord, ...]:
+    """The conversations that people own, of these accounts or of all, latest takeover first."""
+    values = {"accounts": None if accounts is None else list(accounts), "now": now, "limit": limit}
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=class_row(OwnerRecord))
+        await cursor.execute(WITH_PEOPLE, values)
+        return tuple(await cursor.fetchall())

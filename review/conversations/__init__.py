@@ -1,0 +1,1 @@
+"""Conversations: who may answer, and taking or releasing one."""

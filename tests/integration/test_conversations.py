@@ -1,0 +1,188 @@
+"""One conversation, one voice: takeovers, newer messages, edits and deletions, on real servers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from sandbox.server import SandboxHandle
+from tests.support.running import Running, eventually, running
+from worker.reasons import Reason
+
+HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+QUESTION = "When are you open on weekdays?"
+SUNDAY = "Is the shop open on Sunday?"
+HUMAN = "I want to speak to a human"
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A fresh engine."""
+    with running(database_url, redis_url, sandbox) as each:
+        yield each
+
+
+def agent(engine: Running, user_id: str, text: str = "I am Ann, I will help you.", **more: Any) -> str:
+    """Publish a message of a person of the team in the conversation ``talk``."""
+    return engine.publish(
+        user_id, text, type="agent_message", conversation_id="talk", author_id="ann", **more
+    )
+
+
+def prompt(engine: Running) -> list[dict[str, str]]:
+    """The messages of the newest prompt."""
+    (request,) = engine.sandbox.requests(last=1, route="chat")
+    return cast("dict[str, Any]", request["body"])["messages"]  # type: ignore[no-any-return]
+
+
+def history(engine: Running, user_id: str) -> list[tuple[str, str]]:
+    """The stored lines of an account, oldest first."""
+    lines = engine.rows("SELECT role, text FROM messages WHERE user_id = %s ORDER BY created_at, id", user_id)
+    return [(line["role"], line["text"]) for line in lines]
+
+
+def cancelled(engine: Running, user_id: str) -> list[str]:
+    """Why replies of an account were cancelled."""
+    query = "SELECT cancel_reason FROM outbox WHERE user_id = %s AND cancelled_at IS NOT NULL"
+    return [row["cancel_reason"] for row in engine.rows(query, user_id)]
+
+
+def test_people_who_write_own_the_conversation(engine: Running) -> None:
+    """Later messages are stored and audited; no model is called, and the AI stays silent."""
+    user_id = engine.account(documents=HOURS)
+    wrote = engine.decided(user_id, agent(engine, user_id))
+    asked = engine.decide(user_id, QUESTION, conversation_id="talk")
+
+    assert (wrote["reason_code"], asked["reason_code"]) == (Reason.AGENT_MESSAGE, Reason.OWNED_BY_PEOPLE)
+    assert engine.sandbox.calls("chat") == engine.sandbox.calls("moderations") == 0
+    assert history(engine, user_id) == [("agent", "I am Ann, I will help you."), ("user", QUESTION)]
+
+
+def test_a_rule_stops_a_message_also_while_people_answer(engine: Running) -> None:
+    """A flagged message stays out of the history that the AI reads later."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["spam"])
+    engine.decided(user_id, agent(engine, user_id))
+    asked = engine.decide(user_id, "spam for all", conversation_id="talk")
+
+    assert asked["reason_code"] == Reason.FLAGGED_RULE
+    assert [role for role, _ in history(engine, user_id)] == ["agent"]
+
+
+def test_after_a_handoff_the_ai_is_silent(engine: Running) -> None:
+    """An escalation passes the conversation to people; other conversations are not affected."""
+    user_id = engine.account(documents=HOURS)
+    asked = engine.decide(user_id, HUMAN, conversation_id="talk")
+    later = engine.decide(user_id, QUESTION, conversation_id="talk")
+    other = engine.decide(user_id, QUESTION, conversation_id="another")
+
+    assert [row["decision"] for row in (asked, later, other)] == ["escalate", "ignore", "respond"]
+    assert later["reason_code"] == Reason.OWNED_BY_PEOPLE
+
+
+def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:
+    """Its prompt then holds what the person wrote."""
+    user_id = engine.account(documents=HOURS, people_idle_s=0.5)
+    engine.decided(user_id, agent(engine, user_id))
+    over = "SELECT 1 FROM conversations WHERE user_id = %s AND people_until < clock_timestamp()"
+    eventually(lambda: engine.row(over, user_id), "the idle time to be over")
+    asked = engine.decide(user_id, QUESTION, conversation_id="talk")
+
+    assert asked["decision"] == "respond"
+    assert {"role": "assistant", "content": "I am Ann, I will help you."} in prompt(engine)
+
+
+def test_a_person_who_writes_while_a_reply_is_made_stops_it(engine: Running) -> None:
+    """The takeover happens when the message is read, not at its turn behind the event."""
+    engine.sandbox.set_latency(chat=1.0)
+    user_id = engine.account(documents=HOURS)
+    event_id = engine.publish(user_id, QUESTION, conversation_id="talk")
+    eventually(lambda: engine.sandbox.calls("chat"), "the model to be asked")
+    started = time.monotonic()
+    wrote = agent(engine, user_id)
+    taken = "SELECT 1 FROM conversations WHERE user_id = %s AND cause = 'agent_message'"
+    eventually(lambda: engine.row(taken, user_id), "the takeover")
+    after_s = time.monotonic() - started
+    row = engine.decided(user_id, event_id)
+    engine.decided(user_id, wrote)
+    owner = engine.row("SELECT changes FROM conversations WHERE user_id = %s", user_id)
+
+    assert row["reason_code"] == Reason.TAKEN_OVER
+    assert engine.reply(user_id, event_id) is None
+    assert history(engine, user_id) == [("user", QUESTION), ("agent", "I am Ann, I will help you.")]
+    assert owner == {"changes": 1}  # early and at its turn: one takeover
+    assert after_s < 0.9
+
+
+@pytest.mark.parametrize(("policy", "first"), [("discard", Reason.SUPERSEDED), ("send", Reason.REPLIED)])
+def test_a_newer_message_supersedes_a_reply_that_is_being_made(
+    engine: Running, policy: str, first: Reason
+) -> None:
+    """By default one reply answers both messages; an account may want one for each."""
+    engine.sandbox.set_latency(chat=0.5)
+    user_id = engine.account(documents=HOURS, stale_reply=policy)
+    older = engine.publish(user_id, QUESTION, conversation_id="talk")
+    eventually(lambda: engine.sandbox.calls("chat"), "the model to be asked")
+    newer = engine.decide(user_id, SUNDAY, conversation_id="talk")
+    texts = [message["content"] for message in prompt(engine)]
+
+    assert engine.decided(user_id, older)["reason_code"] == first
+    assert newer["reason_code"] == Reason.REPLIED
+    assert QUESTION in texts
+    assert SUNDAY in texts[-1]
+
+
+def test_a_message_deleted_while_its_reply_is_made_gets_none(engine: Running) -> None:
+    """The message leaves the history too."""
+    engine.sandbox.set_latency(chat=0.5)
+    user_id = engine.account(documents=HOURS)
+    event_id = engine.publish(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    eventually(lambda: engine.sandbox.calls("chat"), "the model to be asked")
+    deletion = engine.publish(user_id, "", type="message_deleted", conversation_id="talk", message_id="m1")
+
+    assert engine.decided(user_id, event_id)["reason_code"] == Reason.MESSAGE_WITHDRAWN
+    assert engine.decided(user_id, deletion)["reason_code"] == Reason.MESSAGE_DELETED
+    assert history(engine, user_id) == []
+
+
+def test_the_history_follows_an_edit(engine: Running) -> None:
+    """The next prompt has the new text; an edit of a message never seen changes nothing."""
+    user_id = engine.account(documents=HOURS)
+    engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    edits = [
+        engine.decide(user_id, text, type="message_edited", conversation_id="talk", message_id=message_id)
+        for text, message_id in ((SUNDAY, "m1"), ("never seen", "m2"))
+    ]
+
+    assert [row["reason_code"] for row in edits] == [Reason.MESSAGE_EDITED] * 2
+    assert [text for role, text in history(engine, user_id) if role == "user"] == [SUNDAY]
+    assert engine.sandbox.calls("chat") == 1
+
+
+def test_an_edit_that_a_rule_flags_takes_the_exchange_along(engine: Running) -> None:
+    """The message and its reply are sealed."""
+    user_id = engine.account(documents=HOURS, flagged_keywords=["spam"])
+    engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    edit = engine.decide(user_id, "buy spam", type="message_edited", conversation_id="talk", message_id="m1")
+
+    assert edit["reason_code"] == Reason.FLAGGED_RULE
+    assert history(engine, user_id) == []
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_reply_to_a_deleted_message_is_retracted_where_the_account_wants_it(
+    engine: Running, wanted: bool
+) -> None:
+    """Message and reply leave the history in any case."""
+    user_id = engine.account(documents=HOURS, retract_deleted=wanted)
+    asked = engine.decide(user_id, QUESTION, conversation_id="talk", message_id="m1")
+    eventually(lambda: engine.reply(user_id, asked["event_id"]), "the reply")
+    sent = "SELECT 1 FROM outbox WHERE user_id = %s AND delivered_at IS NOT NULL"
+    eventually(lambda: engine.row(sent, user_id), "the delivery to be stored")
+    engine.decide(user_id, "", type="message_deleted", conversation_id="talk", message_id="m1")
+    retractions = engine.rows("SELECT decision_id FROM retractions WHERE user_id = %s", user_id)
+
+    assert [row["decision_id"] for row in retractions] == ([asked["id"]] if wanted else [])
+    assert history(engine, user_id) == []

@@ -1,0 +1,222 @@
+"""A takeover at every point between an event's arrival and its reply's delivery, on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from itertools import count
+from typing import Final, cast
+
+import psycopg
+import pytest
+from redis.asyncio import Redis
+
+from db import decisions
+from db.conversation_owners import (
+    ConversationIds,
+    OwnerCause,
+    Takeover,
+    release_conversation,
+    take_conversation,
+)
+from db.decisions import Recorded
+from db.pool import WORKER_ROLE, Pool, create_pool
+from tasks.relay import Relay
+from tasks.stream import connect
+from tests.support.samples import event
+from worker import contract
+from worker.adapters.system_clock import SystemClock
+from worker.model import Decision, DecisionKind, Event
+
+NUMBERS = count(1)
+REPLIES = "test:replies"
+CLOCK = SystemClock()
+INTERLEAVINGS: Final = 10_000
+AT_ONCE: Final = 24
+POINTS: Final = ("before_turn", "at_turn", "before_commit", "with_commit", "after_commit", "with_delivery")
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """The hot path's connections, with a worker's rights."""
+    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A client of the empty server."""
+    async with connect(redis_url) as client:
+        yield client
+
+
+def new_event() -> Event:
+    """A message in a conversation of its own."""
+    number, now = next(NUMBERS), CLOCK.now()
+    return event(
+        event_id=f"e{number}",
+        entry_id=f"{number}-0",
+        conversation_id=f"c{number}",
+        message_id=f"m{number}",
+        created_at=now,
+        received_at=now,
+    )
+
+
+def replied(to: Event, changes: int) -> Decision:
+    """A decision to reply that rests on this number of changes of the owner."""
+    now = CLOCK.now()
+    return Decision(
+        decision_id=CLOCK.new_id(now),
+        decided_at=now,
+        event=to,
+        kind=DecisionKind.RESPOND,
+        reason_code="REPLIED",
+        reason="every check passed",
+        confidence=1.0,
+        rules_version=1,
+        reply="a reply",
+        remember=True,
+        changes=changes,
+    )
+
+
+def takeover(of: Event) -> Takeover:
+    """A colleague takes the event's conversation for an hour."""
+    return Takeover(
+        user_id=of.user_id,
+        conversation_id=of.conversation_id,
+        people_until=CLOCK.now() + timedelta(hours=1),
+        changed_by="ann",
+        cause=OwnerCause.COMMAND,
+    )
+
+
+def ids(of: Event) -> ConversationIds:
+    """The event's conversation."""
+    return ConversationIds(user_id=of.user_id, conversation_id=of.conversation_id)
+
+
+async def decide(source: Pool, asked: Event, at: Callable[[str], Awaitable[None]]) -> str:
+    """What a worker does with an event, as ``tasks.handler`` does it; the reason code of its decision."""
+    await at("before_turn")
+    stored = await decisions.load_event(source, asked, CLOCK.now())
+    await at("at_turn")
+    decision = replied(asked, stored.conversation.changes)
+    if owned := contract.owned_ending(asked, stored.conversation):
+        return owned.reason_code.value
+    await at("before_commit")
+    await at("with_commit")
+    recorded = await decisions.record_decision(source, decision)
+    if recorded is Recorded.OVERTAKEN:
+        decision = contract.without_reply(decision)
+        assert await decisions.record_decision(source, decision) is Recorded.NEW
+    await at("after_commit")
+    await at("with_delivery")
+    return str(decision.reason_code)
+
+
+@pytest.mark.timeout(600)
+async def test_no_reply_is_delivered_after_a_takeover(source: Pool, redis: Redis, database_url: str) -> None:
+    """Whenever people take a conversation, nothing of the AI enters it from then on."""
+    relay = Relay(source, redis, stream=REPLIES, now=CLOCK.now)
+    newest_at_takeover: dict[str, tuple[int, ...]] = {}
+    endings: Counter[tuple[str, str]] = Counter()
+    free, pauses = asyncio.Semaphore(AT_ONCE), random.Random(1)
+
+    async def take(asked: Event) -> None:
+        await take_conversation(source, takeover(asked), CLOCK.now())
+        newest = cast("list[tuple[bytes, object]]", await redis.xrevrange(REPLIES, count=1))
+        newest_at_takeover[asked.event_id] = position(newest[0][0]) if newest else (0, 0)
+
+    async def interleaving(number: int) -> None:
+        asked, chosen, races = new_event(), POINTS[number % len(POINTS)], []
+
+        async def at(point: str) -> None:
+            if point != chosen:
+                return
+            if point == "with_delivery":
+                relay.nudge()
+                await asyncio.sleep(pauses.uniform(0, 0.02))
+            taking = asyncio.create_task(take(asked))
+            if point.startswith("with"):
+                races.append(taking)
+            else:
+                await taking
+
+        async with free:
+            ending = await decide(source, asked, at)
+            relay.nudge()
+            await asyncio.gather(*races)
+        endings[chosen, ending] += 1
+
+    delivering = asyncio.create_task(relay.run())
+    await asyncio.gather(*(interleaving(number) for number in range(INTERLEAVINGS)))
+    delivering.cancel()
+    await asyncio.gather(delivering, return_exceptions=True)
+    await relay.drain()
+    delivered = await positions(redis)
+    late = {name for name, place in delivered.items() if place > newest_at_takeover[name]}
+
+    assert late == set()
+    assert {ending for point, ending in endings if point == "before_turn"} == {"OWNED_BY_PEOPLE"}
+    assert {point for point, ending in endings if ending == "TAKEN_OVER"} >= {"at_turn", "before_commit"}
+    assert {point for point, ending in endings if ending == "REPLIED"} >= {"after_commit", "with_delivery"}
+    assert delivered
+    with psycopg.connect(database_url) as connection:
+        left = connection.execute(
+            "SELECT count(*) FILTER (WHERE cancelled_at IS NULL AND delivered_at IS NULL),"
+            " count(*) FILTER (WHERE cancel_reason = 'taken_over') FROM outbox"
+        ).fetchone()
+        answers = connection.execute("SELECT count(*) FROM messages WHERE role = 'assistant'").fetchone()
+    replies = sum(number for (_, ending), number in endings.items() if ending == "REPLIED")
+    assert left == (0, replies - len(delivered))
+    assert answers == (len(delivered),)
+
+
+async def test_a_reply_made_before_a_takeover_and_its_release_is_not_sent(source: Pool) -> None:
+    """People answered meanwhile: the reply rests on a conversation that has moved on."""
+    asked = new_event()
+    stored = await decisions.load_event(source, asked, CLOCK.now())
+    await take_conversation(source, takeover(asked), CLOCK.now())
+    released = [
+        await release_conversation(source, ids(asked), released_by="ann", now=CLOCK.now()) for _ in range(2)
+    ]
+    recorded = await decisions.record_decision(source, replied(asked, stored.conversation.changes))
+
+    assert released == [True, False]
+    assert recorded is Recorded.OVERTAKEN
+
+
+async def test_an_agents_message_takes_a_conversation_once(source: Pool) -> None:
+    """Seen early and again at its turn: a release in between stays."""
+    asked = new_event()
+    early = Takeover(
+        user_id=asked.user_id,
+        conversation_id=asked.conversation_id,
+        people_until=CLOCK.now() + timedelta(hours=1),
+        changed_by="ann",
+        cause=OwnerCause.AGENT_MESSAGE,
+        agent_entry=asked.entry_id,
+    )
+    await take_conversation(source, early, CLOCK.now())
+    await release_conversation(source, ids(asked), released_by="bo", now=CLOCK.now())
+    await take_conversation(source, early, CLOCK.now())
+    stored = await decisions.load_event(source, asked, CLOCK.now())
+
+    assert (stored.conversation.owner, stored.conversation.changes) == ("ai", 2)
+
+
+def position(entry_id: bytes) -> tuple[int, ...]:
+    """An entry id as numbers, in stream order."""
+    return tuple(int(part) for part in entry_id.split(b"-"))
+
+
+async def positions(redis: Redis) -> dict[str, tuple[int, ...]]:
+    """Where the reply to each event is on the reply stream."""
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(REPLIES))
+    return {json.loads(fields[b"data"])["event_id"]: position(entry) for entry, fields in entries}

@@ -1,0 +1,102 @@
+"""The conversation contract: one conversation, one voice. Who may answer, and which reply came too late."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from worker import endings
+from worker.endings import Ending
+from worker.model import (
+    Account,
+    ConversationState,
+    Decision,
+    DecisionKind,
+    Event,
+    EventType,
+    NewerEvent,
+    Owner,
+    StaleReply,
+)
+from worker.reasons import Reason
+
+FOR_EVER = timedelta(days=36_500)
+
+
+def typed_ending(event: Event) -> Ending | None:
+    """The ending of an event that no guard tests, else None."""
+    match event.type:
+        case EventType.MESSAGE | EventType.MESSAGE_EDITED:
+            return None
+        case EventType.AGENT_MESSAGE:
+            code, sentence = Reason.AGENT_MESSAGE, "a person of the team wrote; people own the conversation"
+        case EventType.MESSAGE_DELETED:
+            code, sentence = Reason.MESSAGE_DELETED, "the author deleted an earlier message"
+    return endings.silent_ending(code, sentence)
+
+
+def edited_ending(event: Event) -> Ending | None:
+    """The ending of an edit whose new text passed the guards, else None."""
+    if event.type is not EventType.MESSAGE_EDITED:
+        return None
+    return endings.silent_ending(Reason.MESSAGE_EDITED, "the author edited an earlier message")
+
+
+def owned_ending(event: Event, conversation: ConversationState) -> Ending | None:
+    """The ending of an event while people own its conversation, so that no model call is paid, else None."""
+    if conversation.owner is Owner.AI:
+        return None
+    return edited_ending(event) or endings.silent_ending(
+        Reason.OWNED_BY_PEOPLE, "people own the conversation"
+    )
+
+
+def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
+    """The ending of a reply when events came while it was made, else None.
+
+    A person's message and the deletion of the answered message always discard the reply; an author's
+    further message does when the account wants that.
+    """
+    types = {each.type for each in newer}
+    if EventType.AGENT_MESSAGE in types:
+        return taken_over()
+    if any(each.type is EventType.MESSAGE_DELETED and each.message_id == event.message_id for each in newer):
+        return endings.silent_ending(
+            Reason.MESSAGE_WITHDRAWN, "the author deleted it while the reply was made"
+        )
+    if EventType.MESSAGE in types and account.stale_reply is StaleReply.DISCARD:
+        return endings.silent_ending(Reason.SUPERSEDED, "a newer message came while the reply was made")
+    return None
+
+
+def taken_over() -> Ending:
+    """The ending of a reply that people forestalled."""
+    return endings.silent_ending(Reason.TAKEN_OVER, "people took the conversation while the reply was made")
+
+
+def people_until(event: Event, account: Account, kind: DecisionKind, now: datetime) -> datetime | None:
+    """When the conversation returns to the AI after this event hands it to people; None when it does not."""
+    if kind is not DecisionKind.ESCALATE and event.type is not EventType.AGENT_MESSAGE:
+        return None
+    return idle_end(account, now)
+
+
+def idle_end(account: Account, now: datetime) -> datetime:
+    """When a conversation returns to the AI if people write nothing more in it."""
+    return now + (timedelta(seconds=account.people_idle_s) if account.people_idle_s else FOR_EVER)
+
+
+def without_reply(decision: Decision) -> Decision:
+    """The decision with its reply discarded, because people took the conversation before it was stored."""
+    ending = taken_over()
+    return replace(
+        decision,
+        kind=ending.reason_code.spec.decision,
+        reason_code=ending.reason_code,
+        reason=ending.reason,
+        confidence=ending.confidence,
+        reply=None,
+        draft=None,
+        sources=(),
+    )

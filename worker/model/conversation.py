@@ -1,0 +1,47 @@
+"""Who may answer in a conversation, and what came meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from worker.model.event import EventType
+
+
+class Owner(StrEnum):
+    """Who may answer in a conversation."""
+
+    AI = "ai"
+    PEOPLE = "people"
+
+
+class StaleReply(StrEnum):
+    """What an account wants for a finished reply when a newer message came while it was made."""
+
+    DISCARD = "discard"
+    SEND = "send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerEvent:
+    """An event that waits behind another one of its conversation; ``message_id`` is empty when unreadable."""
+
+    type: EventType
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationState:
+    """Who owned a conversation when its event's turn came.
+
+    Attributes:
+        changes: how often the owner changed, 0 for a conversation that people never took over.
+    """
+
+    owner: Owner = Owner.AI
+    changes: int = 0
+
+
+AI_ONLY: Final = ConversationState()
+"""A conversation that people never had."""
