@@ -84,11 +84,18 @@ WITH key AS ({key}), decision AS (
 SELECT count(*) FROM key
 """
 HANDOFF: Final = f", handed AS ({TAKE.format(user_id='key.user_id', source='FROM key')})"
-EDIT: Final = """, edited AS (
-    UPDATE messages m SET text = %(text)s FROM key
+EDIT: Final = """, former AS (
+    DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
-        AND m.message_id = %(message_id)s AND m.role = 'user'
+        AND m.message_id = %(message_id)s
+    RETURNING m.id, m.user_id, m.decision_id, m.role, m.text, m.created_at
+), edited AS (
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    SELECT user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
+        CASE role WHEN 'user' THEN %(text)s ELSE text END, created_at
+    FROM former ORDER BY id
 )"""
+"""Message and reply are stored anew in their order: workers may not change a stored line."""
 DELETION: Final = f""", deleted AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s

@@ -161,6 +161,7 @@ def test_who_added_somebody_counts_as_who_gave_their_password(empty_url: str) ->
             ("linked", None, "admin"),
         ):
             connection.execute(add, {"id": uuid4(), "login": login, "hash": hashed, "by": by})
+        connection.commit()
         command.upgrade(migrate._config(connection), "head")
         connection.commit()
         given = "SELECT p.login FROM people p JOIN people g ON g.id = p.password_given_by"

@@ -62,7 +62,6 @@ def upgrade() -> None:
     _set_roles(1)
     op.execute("GRANT SELECT, INSERT, UPDATE ON conversations TO hushgate_worker, hushgate_reviewer")
     op.execute("GRANT UPDATE (cancel_reason) ON outbox TO hushgate_worker, hushgate_reviewer")
-    op.execute("GRANT UPDATE (text) ON messages TO hushgate_worker")
     op.execute("GRANT INSERT ON retractions TO hushgate_worker")
     with op.get_context().autocommit_block():
         op.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {REPLY_INDEX}")  # left by an interrupted run
@@ -78,7 +77,6 @@ def downgrade() -> None:
     """Drop them; messages of agents are deleted, because the previous release does not know them."""
     op.drop_index(REPLY_INDEX, "outbox")
     op.execute("REVOKE INSERT ON retractions FROM hushgate_worker")
-    op.execute("REVOKE UPDATE (text) ON messages FROM hushgate_worker")
     op.execute("DELETE FROM messages WHERE role = 'agent'")
     _set_roles(0)
     for name in ("people_idle_s", "stale_reply", "retract_deleted"):
