@@ -238,7 +238,7 @@ class AccountSettings(BaseModel):
         Setting(
             title="Retract replies to deleted messages",
             section=Section.PEOPLE,
-            help="When an author deletes a message, the channel is told to delete the reply to it.",
+            help="When an author deletes a message, the channel is asked to delete the reply to it.",
         ),
     ]
 
