@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from psycopg.rows import dict_row
@@ -14,7 +14,7 @@ from db.access_log import LogEntry
 from db.high_score_categories import PATH as HOT_PATH
 from db.pool import Pool, checkout
 from worker.errors import RejectedError
-from worker.model import Account, FailurePolicy
+from worker.model import Account, Combination, FailurePolicy, ModeratorChoice
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
@@ -82,7 +82,23 @@ def account_from_row(row: dict[str, Any]) -> Account:
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
-    return Account(**values | {"moderation_failure": FailurePolicy(row["moderation_failure"])})
+    known = {
+        "moderation_failure": FailurePolicy(row["moderation_failure"]),
+        "moderation_combination": Combination(row["moderation_combination"]),
+        "moderators": tuple(_moderator(each) for each in row["moderators"]),
+    }
+    return Account(**values | known)
+
+
+def _moderator(stored: Mapping[str, Any]) -> ModeratorChoice:
+    failure = stored.get("failure")
+    return ModeratorChoice(
+        name=stored["name"],
+        endpoint=stored["endpoint"],
+        failure=FailurePolicy(failure) if failure else None,
+        thresholds=stored.get("thresholds") or {},
+        policy=stored.get("policy") or "",
+    )
 
 
 async def store_account(
@@ -101,8 +117,9 @@ async def store_account(
     Raises:
         VersionMoved: another version is in force than expected; nothing was stored.
     """
-    values = [getattr(account, name) for name in SETTABLE]
-    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in values]
+    stored = {name: getattr(account, name) for name in SETTABLE}
+    stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
+    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]
     shown = [list(value) if isinstance(value, tuple) else value for value in shown]
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (account.user_id,))

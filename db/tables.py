@@ -87,6 +87,14 @@ ai_rules: Final = Table(
     ),
     Column("moderation_failure", Text, nullable=False, server_default="hold", comment="hold, block or allow"),
     Column("hold_max_s", DOUBLE_PRECISION, nullable=False, server_default=text("3600")),
+    Column(
+        "moderators",
+        JSONB,
+        nullable=False,
+        server_default=text("'[]'::jsonb"),
+        comment="in order; empty: the moderation API alone",
+    ),
+    Column("moderation_combination", Text, nullable=False, server_default="any", comment="any, all or first"),
     Column("reply_max_age_s", DOUBLE_PRECISION, nullable=False, server_default=text("86400")),
     Column(
         "languages",
@@ -108,6 +116,13 @@ ai_rules: Final = Table(
     Column("changed_at", Timestamp, nullable=False, server_default=func.now()),
     CheckConstraint("version > 0", name="version_positive"),
     CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
+    CheckConstraint(
+        "jsonb_typeof(moderators) = 'array' AND NOT jsonb_path_exists(moderators,"
+        ' \'$[*] ? (@.type() <> "object" || !exists(@.name ? (@.type() == "string"))'
+        ' || !exists(@.endpoint ? (@.type() == "string")))\')',
+        name="moderators_are_named",
+    ),
+    CheckConstraint("moderation_combination IN ('any', 'all', 'first')", name="moderation_combination_known"),
     CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
     CheckConstraint(
         "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"

@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -33,6 +33,7 @@ from tasks.retractor import Retractor
 from tasks.rights import warn_of_excess
 from tasks.stream import Lanes, connect
 from worker.adapters import openai_client
+from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_client import Watch
@@ -42,7 +43,7 @@ from worker.adapters.system_clock import SystemClock
 from worker.cancellation import cancel_all
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
-from worker.settings import Settings, embedding_endpoint
+from worker.settings import Settings, classifier_key, embedding_endpoint
 
 log = structlog.get_logger(__name__)
 
@@ -80,10 +81,11 @@ class Endpoints:
     moderation: AsyncOpenAI | None
     model: AsyncOpenAI
     embedding: AsyncOpenAI | None
+    classifiers: Mapping[str, AsyncOpenAI]
 
     async def close(self) -> None:
         """Close their connections."""
-        for client in (self.moderation, self.model, self.embedding):
+        for client in (self.moderation, self.model, self.embedding, *self.classifiers.values()):
             if client is not None:
                 await client.close()
 
@@ -101,7 +103,11 @@ def open_endpoints(settings: Settings) -> Endpoints:
     if settings.embedding_model:
         url, key = embedding_endpoint(settings)
         embedding = openai_client.client(url, key, connections=connections)
-    return Endpoints(moderation=moderation, model=model, embedding=embedding)
+    classifiers = {
+        name: openai_client.client(each.base_url, classifier_key(settings, name), connections=connections)
+        for name, each in settings.classifiers.items()
+    }
+    return Endpoints(moderation=moderation, model=model, embedding=embedding, classifiers=classifiers)
 
 
 def build_ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock) -> Ports:
@@ -127,9 +133,19 @@ def build_ports(settings: Settings, asked: Endpoints, source: Pool, clock: Clock
         max_tokens=JUDGE_TOKENS,
         watch=Watch("judge", telemetry.report),
     )
+    classifiers = {
+        name: ChatClassifier(
+            client,
+            name=name,
+            endpoint=settings.classifiers[name],
+            watch=Watch(f"classifier {name}", telemetry.report),
+        )
+        for name, client in asked.classifiers.items()
+    }
     return Ports(
         clock=clock,
         moderator=moderator,
+        classifiers=classifiers,
         model=OpenAIChat(
             asked.model,
             model=settings.llm_model,

@@ -76,6 +76,7 @@ class AttemptOutcome(StrEnum):
     EMPTY = "empty"
     REJECTED = "rejected"
     MISCONFIGURED = "misconfigured"
+    UNREADABLE = "unreadable"
     DETECTOR = "detector"
     UNAVAILABLE = "unavailable"
 
@@ -143,11 +144,43 @@ class Event:
 
 
 class FailurePolicy(StrEnum):
-    """What an account wants while the moderation API is down."""
+    """What an account wants while a moderator is down."""
 
     HOLD = "hold"
     BLOCK = "block"
     ALLOW = "allow"
+
+
+class Combination(StrEnum):
+    """How the results of several moderators decide about one text."""
+
+    ANY = "any"
+    ALL = "all"
+    FIRST = "first"
+
+
+OPENAI_MODERATION: Final = "openai_moderation"
+"""Endpoint and name of the OpenAI-compatible moderation API among an account's moderators."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeratorChoice:
+    """One moderator of an account.
+
+    Attributes:
+        name: unique in the account; in matched rules (``<name>:<category>``) and in the audit.
+        endpoint: ``OPENAI_MODERATION`` or the name of a classifier that the deployment declares; never a URL.
+        failure: None: as the account's ``moderation_failure``.
+        thresholds: category -> 0..1 from which a score flags; other categories follow the classifier's
+            answer. The moderation API has ``Account.moderation_thresholds`` instead.
+        policy: the text by which a classifier judges that reads one; empty for the others.
+    """
+
+    name: str
+    endpoint: str
+    failure: FailurePolicy | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +195,8 @@ class Account:
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
+        moderators: in the account's order; empty: the moderation API alone.
+        moderation_combination: how the results of several moderators decide.
         reply_max_age_s: a message written longer ago than this gets no reply, seconds; checked at its turn,
             before the model is called, when the draft is ready and at delivery.
         languages: language codes it answers in, such as ``en``; empty for any.
@@ -183,6 +218,8 @@ class Account:
     moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0
+    moderators: tuple[ModeratorChoice, ...] = ()
+    moderation_combination: Combination = Combination.ANY
     reply_max_age_s: float = 86400.0
     languages: tuple[str, ...] = ()
     prompt: str = ""
@@ -400,11 +437,13 @@ class ModerationScores:
         scores: category -> 0..1.
         flagged: the categories the API itself flagged.
         model: the name the API gave.
+        tokens: what the call cost; none for the moderation API.
     """
 
     scores: Mapping[str, float]
     flagged: frozenset[str]
     model: str
+    tokens: Tokens = Tokens()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,7 +482,11 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of a call to a model, numbered from 1 within its stage."""
+    """One try of a call to a model, numbered from 1 within its stage.
+
+    Attributes:
+        moderator: name of the moderator where the account chose several, numbered for each; else empty.
+    """
 
     number: int
     stage: Stage
@@ -451,6 +494,7 @@ class Attempt:
     duration_ms: float
     waited_s: float = 0.0
     detail: str = ""
+    moderator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from worker.classifiers.endpoints import ClassifierKeys, Classifiers
 from worker.errors import ConfigurationError
 from worker.payload import PAYLOAD_BYTES
 
@@ -143,6 +144,17 @@ class DocumentSettings(EmbeddingSettings):
     )
 
 
+class ClassifierSettings(Environment):
+    """The classifiers that accounts may choose as moderators, by name."""
+
+    classifiers: Classifiers = Field(
+        default={},
+        alias="HUSHGATE_CLASSIFIERS",
+        description="Classifiers behind chat endpoints as a JSON object, name -> base_url, model and format;"
+        " see docs/moderators.md.",
+    )
+
+
 class SiteSettings(Environment):
     """Settings of a command that writes links to the review pages."""
 
@@ -153,7 +165,7 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings):
+class ReviewSettings(SiteSettings, DocumentSettings, ClassifierSettings):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(
@@ -247,7 +259,7 @@ class LoginSettings(DatabaseSettings):
     )
 
 
-class Settings(StreamSettings, EmbeddingSettings):
+class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     openai_moderation_enabled: bool = Field(
@@ -382,6 +394,12 @@ class Settings(StreamSettings, EmbeddingSettings):
         alias="HUSHGATE_MODERATION_TIMEOUT_S",
         description="Time limit of one moderation call, in seconds.",
     )
+    classifier_keys: ClassifierKeys = Field(
+        default={},
+        alias="HUSHGATE_CLASSIFIER_KEYS",
+        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
+        " keys.",
+    )
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO",
@@ -405,6 +423,13 @@ class Settings(StreamSettings, EmbeddingSettings):
         alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
         description="Months that the audit is kept; 0 for ever.",
     )
+
+    @field_validator("classifier_keys")
+    @classmethod
+    def _keys_have_classifiers(cls, keys: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
+        if unknown := sorted(keys.keys() - info.data.get("classifiers", keys).keys()):
+            raise ValueError(f"expected names of HUSHGATE_CLASSIFIERS, also {', '.join(unknown)} is there")
+        return keys
 
     @field_validator("openai_api_key")
     @classmethod
@@ -502,6 +527,12 @@ def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str 
     return url, key.get_secret_value() if key else None
 
 
+def classifier_key(settings: Settings, name: str) -> str | None:
+    """The key of a classifier; None for one without a key."""
+    key = settings.classifier_keys.get(name)
+    return key.get_secret_value() if key else None
+
+
 def _read(read: Callable[[], Known]) -> Known:
     try:
         return read()
@@ -520,7 +551,7 @@ def _line(problem: object) -> str:
     if problem["type"] == "missing":
         return f"  {name}: expected a value, got nothing"
     value = problem["input"]
-    shown = "a secret" if name in SECRETS and value is not None else repr(value)
+    shown = "a secret" if name.partition(".")[0] in SECRETS and value is not None else repr(value)
     return f"  {name}: {message}, got {shown}"
 
 
