@@ -175,12 +175,16 @@ def margins(scores: ModerationScores, choice: ModeratorChoice) -> dict[str, Json
 
 
 def record(choice: ModeratorChoice, result: ModeratorResult | None) -> dict[str, Json]:
-    """What the stage trace keeps of one moderator; ``not_needed`` when the others had decided before."""
+    """What the stage trace keeps of one moderator.
+
+    Its outcome is ``clear``, ``hit``, ``no_result`` with the kind of the last failure, or ``not_needed`` when
+    the others had decided before.
+    """
     if result is None:
         return {"name": choice.name, "outcome": "not_needed"}
     written: dict[str, Json] = {
         "name": choice.name,
-        "outcome": result.vote.value,
+        "outcome": "no_result" if result.error else result.vote.value,
         "duration_ms": round(result.duration_ms, 3),
     }
     if result.scores is not None:
@@ -199,6 +203,6 @@ def pause_s(
     0.5 s doubling to 10 s, and never shorter than the API asked for.
     """
     backoff = max(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempt - 1, 10)), retry_after_s or 0.0)
-    if policy is FailurePolicy.HOLD:
+    if policy == FailurePolicy.HOLD:
         return min(backoff, hold_max_s - age_s) if age_s < hold_max_s else None
     return backoff if attempt < ATTEMPTS_WITHOUT_HOLD and backoff <= LONGEST_PAUSE_S else None

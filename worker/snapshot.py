@@ -26,8 +26,7 @@ class ModeratorRecord:
     """One moderator that the account chose.
 
     Attributes:
-        outcome: ``clear``, ``hit``, ``closed`` or ``absent`` (see ``worker.moderation.Vote``), or
-            ``not_needed`` when the others had decided before.
+        outcome: ``clear``, ``hit``, ``no_result``, or ``not_needed`` when the others had decided before.
         error: kind of its last failure where it gave no result, else empty.
     """
 

@@ -13,7 +13,7 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, FailurePolicy
+from worker.model import Account, Combination, FailurePolicy
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +129,7 @@ def test_every_mapping_has_its_own_form_fields() -> None:
 
 def test_every_choice_is_explained() -> None:
     """A setting with a closed set of values has a meaning for each value."""
-    known = {"moderation_failure": list(FailurePolicy)}
+    known = {"moderation_failure": list(FailurePolicy), "moderation_combination": list(Combination)}
     explained = {name: list(each.choices) for name, each in SETTINGS.items() if each.choices}
 
     assert explained == known

@@ -120,7 +120,7 @@ def _unmoderated(run: Run, subject: GuardedText, result: ModeratorResult) -> End
             code = subject.misconfigured
         case ModerationRejected():
             code = subject.rejected
-        case _ if result.choice.failure is FailurePolicy.HOLD and not is_unreadable(error):
+        case _ if result.choice.failure == FailurePolicy.HOLD and not is_unreadable(error):
             code, sentence = subject.timed_out, f"held too long, last: {sentence}"
         case _:
             code = subject.unavailable

@@ -74,6 +74,8 @@ async def _in_turn(run: Run, calls: Sequence[ModeratorCall]) -> None:
             if call.due_s <= now_s:
                 await call.attempt()
             if call.answered:
+                for failed in waiting:
+                    failed.give_up()
                 return
         if due := [call.due_s for call in waiting if call.result is None]:
             now_s = max(min(due), clock.monotonic())
@@ -88,6 +90,7 @@ class ModeratorCall:
         number: attempts made.
         wait_s: pause before the next attempt.
         due_s: monotonic time from which the next attempt may be made.
+        error: of the last attempt that failed.
         result: None until it is final.
     """
 
@@ -99,6 +102,7 @@ class ModeratorCall:
     wait_s: float = 0.0
     due_s: float = float("-inf")
     started_s: float = 0.0
+    error: Exception | None = None
     result: ModeratorResult | None = None
 
     @property
@@ -122,20 +126,25 @@ class ModeratorCall:
         try:
             scores = await self._scores()
         except NO_RESULT as error:
-            wait_s = self._wait_s(error)
+            self.error, wait_s = error, self._wait_s(error)
             if not isinstance(error, ModerationRejected):
                 self._note(AttemptOutcome(error.kind), started, wait_s=wait_s or 0.0, detail=str(error))
             if wait_s is None:
-                self.result = ModeratorResult(
-                    choice=self.choice,
-                    vote=self._vote(error),
-                    error=error,
-                    duration_ms=self._elapsed_ms(self.started_s),
-                )
+                self.give_up()
             else:
                 self.wait_s, self.due_s = wait_s, clock.monotonic() + wait_s
             return
         self._answered(scores, started)
+
+    def give_up(self) -> None:
+        """Make the last failure final; nothing when there is a result, or none was tried."""
+        if self.result is None and self.error is not None:
+            self.result = ModeratorResult(
+                choice=self.choice,
+                vote=self._vote(self.error),
+                error=self.error,
+                duration_ms=self._elapsed_ms(self.started_s),
+            )
 
     def _answered(self, scores: ModerationScores, started: float) -> None:
         trace, name = self.run.trace, self.choice.name
@@ -182,7 +191,7 @@ class ModeratorCall:
         """Seconds until the next attempt; a misconfigured endpoint is asked again only by a hold."""
         policy = self._policy(error)
         if isinstance(error, ModerationRejected) or (
-            isinstance(error, EndpointMisconfigured) and policy is not FailurePolicy.HOLD
+            isinstance(error, EndpointMisconfigured) and policy != FailurePolicy.HOLD
         ):
             return None
         case, retry_after_s = self.run.case, getattr(error, "retry_after_s", None)
@@ -192,7 +201,7 @@ class ModeratorCall:
     def _vote(self, error: Exception) -> Vote:
         """Only an outage lets a text pass, and only where the account allows it."""
         is_outage = isinstance(error, ModerationUnavailable)
-        return Vote.ABSENT if is_outage and self._policy(error) is FailurePolicy.ALLOW else Vote.CLOSED
+        return Vote.ABSENT if is_outage and self._policy(error) == FailurePolicy.ALLOW else Vote.CLOSED
 
     def _policy(self, error: Exception) -> FailurePolicy:
         """The failure policy; an unreadable answer blocks, as the text itself may have caused it."""
