@@ -42,6 +42,7 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "server_error": "server error",
     "malformed": "an unreadable answer",
     "empty": "an empty answer",
+    "unreadable": "an answer of another shape",
     "rejected": "refused",
     "misconfigured": "refused: the endpoint is misconfigured",
     "detector": "its filter failed",
