@@ -85,12 +85,13 @@ def account_from_row(row: dict[str, Any]) -> Account:
     known = {
         "moderation_failure": FailurePolicy(row["moderation_failure"]),
         "moderation_combination": Combination(row["moderation_combination"]),
-        "moderators": tuple(_moderator(each) for each in row["moderators"]),
+        "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
     }
     return Account(**values | known)
 
 
-def _moderator(stored: Mapping[str, Any]) -> ModeratorChoice:
+def moderator_from_json(stored: Mapping[str, Any]) -> ModeratorChoice:
+    """One moderator as a row holds it; a missing part has its default."""
     failure = stored.get("failure")
     return ModeratorChoice(
         name=stored["name"],

@@ -9,11 +9,12 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from worker.model import FailurePolicy
+from db.accounts import moderator_from_json
+from worker.model import Combination, FailurePolicy, ModeratorChoice
 
 _ROW: Final = """
     SELECT version, changed_by, changed_at, moderation_thresholds, moderation_failure, hold_max_s,
-        reply_max_age_s, assessment_policy, fallback_texts <> '{}'::jsonb AS has_fallback_texts,
+        moderators, moderation_combination, reply_max_age_s, assessment_policy, fallback_texts <> '{}'::jsonb AS has_fallback_texts,
         rules_on_reply, languages,
         cardinality(flagged_keywords) AS keywords, cardinality(flagged_phrases) AS phrases,
         cardinality(allowed) AS allowed,
@@ -37,6 +38,8 @@ class SettingsVersion:
     moderation_thresholds: dict[str, float]
     moderation_failure: FailurePolicy
     hold_max_s: float
+    moderators: tuple[ModeratorChoice, ...]
+    moderation_combination: Combination
     reply_max_age_s: float
     assessment_policy: dict[str, Any]
     has_fallback_texts: bool
@@ -88,6 +91,8 @@ async def load_settings_snapshot(
 def _version(row: dict[str, Any]) -> SettingsVersion:
     known = {
         "moderation_failure": FailurePolicy(row["moderation_failure"]),
+        "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
+        "moderation_combination": Combination(row["moderation_combination"]),
         "languages": tuple(row["languages"]),
         "has_rule": bool(row["has_rule"]),
     }

@@ -16,9 +16,9 @@ from review.wording import (
     match_wording,
     shortened,
 )
-from worker.model import FailurePolicy
+from worker.model import AttemptOutcome, FailurePolicy
 from worker.reasons import Reason
-from worker.snapshot import Snapshot, SnapshotAssessment
+from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotStage
 
 NOT_ASSESSED: Final = SnapshotAssessment()
 
@@ -89,18 +89,21 @@ def _reply_flagged_rule(facts: ExplanationFacts) -> str:
 
 
 def _moderation_flagged(facts: ExplanationFacts) -> str:
-    return f"Nothing was sent: the moderation model found {_category(facts, 'moderation')} in the message."
+    found = _category(facts, "moderation")
+    return f"Nothing was sent: {_moderator(facts)} found {found} in the message."
 
 
 def _reply_moderation_flagged(facts: ExplanationFacts) -> str:
     found = _category(facts, "moderation_reply")
-    return f"Nothing was sent: the drafted reply was stopped, as the moderation model found {found} in it."
+    return f"Nothing was sent: the drafted reply was stopped, as {_moderator(facts)} found {found} in it."
 
 
 def _no_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
-    tries = _tries(facts, stage)
+    tries, who = _tries(facts, stage), _decided_by(facts, stage)
+    if tries.endswith(f"{attempt_wording(AttemptOutcome.UNREADABLE)})"):
+        return f"Nothing was sent: {who} gave no result for the {subject}{tries}."
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{tries}, and this account is set to"
+        f"Nothing was sent: {who} gave no result for the {subject}{tries}, and this account is set to"
         " block while moderation is unavailable."
     )
 
@@ -109,9 +112,9 @@ def _timed_out(stage: str, subject: str, facts: ExplanationFacts) -> str:
     limit = ""
     if facts.hold_max_s is not None:
         limit = f" for {duration_wording(facts.hold_max_s)} at most, the account's limit,"
-    tries = _tries(facts, stage)
+    tries, who = _tries(facts, stage), _decided_by(facts, stage)
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{tries}; it was held{limit} and then"
+        f"Nothing was sent: {who} gave no result for the {subject}{tries}; it was held{limit} and then"
         " given up."
     )
 
@@ -184,9 +187,31 @@ def _rule(facts: ExplanationFacts) -> str:
     return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "")
 
 
+def _moderator(facts: ExplanationFacts) -> str:
+    """Who flagged a text."""
+    matched: str = facts.row["matched_rule"] or ""
+    if not matched or matched.startswith(MODERATION):
+        return "the moderation model"
+    return f"the moderator “{shortened(matched.partition(':')[0])}”"
+
+
+def _decided_by(facts: ExplanationFacts, stage: str) -> str:
+    """Who gave no result: moderation in general, or the moderator that the account chose."""
+    name = _stage(facts, stage).decided_by
+    return f"the moderator “{shortened(name)}”" if name else "moderation"
+
+
+def _stage(facts: ExplanationFacts, stage: str) -> SnapshotStage:
+    """The last record of a stage; an empty one when it did not run."""
+    found = [each for each in facts.snapshot.stages if each.stage == stage]
+    return found[-1] if found else SnapshotStage()
+
+
 def _category(facts: ExplanationFacts, stage: str) -> str:
-    category = (facts.row["matched_rule"] or "").removeprefix(MODERATION)
-    words = CATEGORIES.get(category, shortened(category))
+    matched: str = facts.row["matched_rule"] or ""
+    category = matched.removeprefix(MODERATION)
+    named = category if matched.startswith(MODERATION) else matched.partition(":")[2]
+    words = CATEGORIES.get(named, shortened(named))
     found = next((each.highest for each in facts.snapshot.stages if each.stage == stage), {}).get(category)
     if found is None:
         return words
@@ -200,7 +225,10 @@ def _tries(facts: ExplanationFacts, stage: str) -> str:
 
     A stage may call several times, such as a model that searches first; each call counts from 1.
     """
-    tried = [each for each in facts.snapshot.attempts if each.stage == stage]
+    moderator = _stage(facts, stage).decided_by
+    tried = [
+        each for each in facts.snapshot.attempts if each.stage == stage and each.moderator in {"", moderator}
+    ]
     if not tried:
         return ""
     tried = tried[max((place for place, each in enumerate(tried) if each.number == 1), default=0) :]
@@ -247,6 +275,17 @@ def _unmoderated(facts: ExplanationFacts) -> str:
     return (
         f"Moderation was unavailable for {subjects}, and this account is set to continue without moderation."
     )
+
+
+def _left_out(facts: ExplanationFacts) -> str:
+    """Moderators whose result was missing, and that did not end the event."""
+    missing = {
+        f"“{shortened(each.name)}” ({attempt_wording(each.error)})": None
+        for stage in facts.snapshot.stages
+        for each in stage.moderators
+        if each.outcome == "no_result" and each.name != stage.decided_by
+    }
+    return f"Moderators without a result: {', '.join(missing)}." if missing else ""
 
 
 def _search_reduced(facts: ExplanationFacts) -> str:
@@ -296,6 +335,7 @@ def _unreadable(facts: ExplanationFacts) -> str:
 
 NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
     _unmoderated,
+    _left_out,
     _search_reduced,
     _judge_unavailable,
     _retried,

@@ -24,13 +24,13 @@ from review.decision import highlights, margins
 from review.decision.explanation import ExplanationFacts, explain, notices
 from review.decision.highlights import MatchLine
 from review.decision.margins import Margin
-from review.wording import value_wording
+from review.wording import attempt_wording, duration_wording, value_wording
 from worker.model import Json
-from worker.snapshot import Snapshot, SnapshotStage
+from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
 STORED_CHARS: Final = 500
 """Characters of a message that the audit stores (Silent Guardrails)."""
-SHOWN_ELSEWHERE: Final = frozenset({"highest"})
+SHOWN_ELSEWHERE: Final = frozenset({"highest", "moderators"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +225,7 @@ def _stages(stages: tuple[SnapshotStage, ...], total_ms: float) -> Iterator[Trac
             duration_ms=stage.duration_ms,
             start=round(1000 * before_ms / total_ms, 1),
             width=round(max(4.0, 1000 * stage.duration_ms / total_ms), 1),
-            detail=tuple(_detail(stage.detail)),
+            detail=(*_detail(stage.detail), *map(_moderator_line, stage.moderators)),
         )
         before_ms += stage.duration_ms
 
@@ -235,6 +235,14 @@ def _detail(detail: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
         if name not in SHOWN_ELSEWHERE and value not in ([], None, ""):
             shown = f"{value:.2f}" if isinstance(value, float) else value
             yield name.replace("_", " "), shown if isinstance(shown, str) else value_wording(shown)
+
+
+def _moderator_line(each: ModeratorRecord) -> tuple[str, str]:
+    """A moderator's name, and its outcome with time and model or failure."""
+    if each.outcome == "not_needed":
+        return each.name, value_wording(each.outcome)
+    source = attempt_wording(each.error) if each.error else each.model
+    return each.name, f"{value_wording(each.outcome)} in {duration_wording(each.duration_ms / 1000)}, {source}"
 
 
 def _age_ms(record: DecisionRecord) -> float:

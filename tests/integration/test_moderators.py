@@ -63,9 +63,7 @@ def outcomes(row: dict[str, Any], stage: str = "moderation") -> dict[str, str]:
     ("endpoint", "category"),
     [("house", "violence"), ("llama", "S1"), ("qwen", "Violent"), ("shield", "unsafe")],
 )
-def test_a_classifier_of_each_format_blocks_a_message(
-    engine: Running, endpoint: str, category: str
-) -> None:
+def test_a_classifier_of_each_format_blocks_a_message(engine: Running, endpoint: str, category: str) -> None:
     """The matched rule names moderator and category; score and tokens are in the audit."""
     user_id = engine.account(documents=HOURS, moderators=[moderator(endpoint)])
     row = engine.decide(user_id, THREAT)
