@@ -159,7 +159,7 @@ def _classified(answer: Any, *, form: ClassifierFormat) -> str:
         UnreadableAnswer: the answer has no shape of this format.
     """
     try:
-        found = scores_of(answer, form)
+        found = scores_of(answer, form, POLICY)
     except ModerationUnavailable as error:
         raise UnreadableAnswer(str(error)) from error
     scores = ", ".join(f"{name} {score:.2f}" for name, score in found.scores.items())

@@ -14,8 +14,8 @@ from worker.model import Combination, FailurePolicy, ModeratorChoice
 
 _ROW: Final = """
     SELECT version, changed_by, changed_at, moderation_thresholds, moderation_failure, hold_max_s,
-        moderators, moderation_combination, reply_max_age_s, assessment_policy, fallback_texts <> '{}'::jsonb AS has_fallback_texts,
-        rules_on_reply, languages,
+        moderators, moderation_combination, reply_max_age_s, assessment_policy,
+        fallback_texts <> '{}'::jsonb AS has_fallback_texts, rules_on_reply, languages,
         cardinality(flagged_keywords) AS keywords, cardinality(flagged_phrases) AS phrases,
         cardinality(allowed) AS allowed,
         CAST(:word AS text) = ANY(flagged_keywords || flagged_phrases) AS has_rule

@@ -24,7 +24,7 @@ from review.decision import highlights, margins
 from review.decision.explanation import ExplanationFacts, explain, notices
 from review.decision.highlights import MatchLine
 from review.decision.margins import Margin
-from review.wording import attempt_wording, duration_wording, value_wording
+from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
@@ -239,10 +239,10 @@ def _detail(detail: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 def _moderator_line(each: ModeratorRecord) -> tuple[str, str]:
     """A moderator's name, and its outcome with time and model or failure."""
-    if each.outcome == "not_needed":
-        return each.name, value_wording(each.outcome)
+    outcome = MODERATOR_OUTCOMES.get(each.outcome, each.outcome)
     source = attempt_wording(each.error) if each.error else each.model
-    return each.name, f"{value_wording(each.outcome)} in {duration_wording(each.duration_ms / 1000)}, {source}"
+    took = f" in {duration_wording(each.duration_ms / 1000)}" if each.duration_ms else ""
+    return each.name, f"{outcome}{took}{', ' if source else ''}{source}"
 
 
 def _age_ms(record: DecisionRecord) -> float:

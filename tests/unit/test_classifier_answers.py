@@ -52,10 +52,25 @@ def test_every_accepted_shape_is_read(
     form: ClassifierFormat, text: str, level: float, categories: tuple[str, ...]
 ) -> None:
     """The table of shapes, with what servers leave before and after an answer."""
-    found = read_answer(text, form)
+    found = read_answer(text, form, "H2: insults. H3: threats.")
 
     assert found is not None
     assert (found.level, found.categories) == (level, categories)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (POLICY, '{"violation": 1, "category": "my secret address"}'),
+        (QWEN, "Safety: Unsafe\nCategories: my secret address"),
+    ],
+)
+def test_a_category_that_nobody_declared_is_not_kept(form: ClassifierFormat, text: str) -> None:
+    """A model may repeat the text it judges, and categories enter rules and logs."""
+    found = read_answer(text, form, "No insults.")
+
+    assert found is not None
+    assert (found.level, found.categories) == (1.0, ())
 
 
 @pytest.mark.parametrize(

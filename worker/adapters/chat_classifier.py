@@ -57,7 +57,7 @@ class ChatClassifier:
             raise self._translated(error) from error
         self._watch.worked()
         self._log_change(answers=True)
-        return scores_of(document, self._endpoint.format)
+        return scores_of(document, self._endpoint.format, question.policy)
 
     def _translated(
         self, error: Exception
@@ -96,7 +96,7 @@ def request_body(question: ClassifierQuestion, endpoint: ClassifierEndpoint) -> 
     return body | ({"logprobs": True, "top_logprobs": TOP_LOGPROBS} if endpoint.logprobs else {})
 
 
-def scores_of(document: Any, form: ClassifierFormat) -> ModerationScores:
+def scores_of(document: Any, form: ClassifierFormat, policy: str) -> ModerationScores:
     """The scores in a completion.
 
     Raises:
@@ -110,7 +110,7 @@ def scores_of(document: Any, form: ClassifierFormat) -> ModerationScores:
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         message = storable(f"malformed completion: {error}"[:300])
         raise ModerationUnavailable(message, kind=AttemptOutcome.MALFORMED) from error
-    found = None if refused else read_answer(text, form)
+    found = None if refused else read_answer(text, form, policy)
     if found is None:
         what = "refused to classify" if refused else f"answered {_shown(text)}"
         raise ModerationUnavailable(

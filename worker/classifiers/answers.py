@@ -24,6 +24,22 @@ CATEGORY_KEYS: Final = (
     "rule_ids",
 )
 
+QWEN_NAMES: Final = {
+    name.casefold(): name
+    for name in (
+        "Violent",
+        "Non-violent Illegal Acts",
+        "Sexual Content or Sexual Acts",
+        "PII",
+        "Suicide & Self-Harm",
+        "Unethical Acts",
+        "Politically Sensitive Topics",
+        "Copyright Violation",
+        "Jailbreak",
+    )
+}
+"""The categories of Qwen3Guard, as its model card names them."""
+
 BEFORE: Final = re.compile(r"\s*(?:<think>.*?</think>)?\s*(?:```(?:json)?\s*)?", re.DOTALL | re.IGNORECASE)
 """What a server may leave before an answer: thoughts, and the start of a code block."""
 WORD_OF_POLICY: Final = re.compile(
@@ -60,15 +76,20 @@ class ClassifierAnswer:
     at: int
 
 
-def read_answer(text: str, form: ClassifierFormat) -> ClassifierAnswer | None:
-    """The answer in a text, or None when it has none of the accepted shapes."""
+def read_answer(text: str, form: ClassifierFormat, policy: str = "") -> ClassifierAnswer | None:
+    """The answer in a text, or None when it has none of the accepted shapes.
+
+    Categories are kept that the model or the account's policy has: an answer may repeat words of the text it
+    judges, and categories enter rules and logs.
+    """
     before = BEFORE.match(text)
     start = before.end() if before else 0
     for shape in SHAPES[form]:
         if (found := shape(text, start)) is not None:
             word, at, named = found
             level = FORMATS[form].words[word.casefold()]
-            return ClassifierAnswer(level=level, categories=_names(named) if level else (), at=at)
+            names = _known_names(named, form, policy) if level else ()
+            return ClassifierAnswer(level=level, categories=names, at=at)
     return None
 
 
@@ -133,7 +154,15 @@ SHAPES: Final[Mapping[ClassifierFormat, tuple[Callable[[str, int], Found | None]
 """The accepted shapes of each format, tried in order."""
 
 
-def _names(named: list[str]) -> tuple[str, ...]:
+def _known_names(named: list[str], form: ClassifierFormat, policy: str) -> tuple[str, ...]:
     cleaned = (" ".join(each.split())[:CATEGORY_CHARS] for each in named)
-    kept = dict.fromkeys(each for each in cleaned if each.casefold() not in NO_CATEGORY)
-    return tuple(kept)[:MOST_CATEGORIES]
+    given = [each for each in cleaned if each.casefold() not in NO_CATEGORY]
+    match form:
+        case ClassifierFormat.POLICY | ClassifierFormat.SHIELDGEMMA:
+            known = " ".join(policy.split()).casefold()
+            given = [each for each in given if each.casefold() in known]
+        case ClassifierFormat.QWEN3GUARD:
+            given = [QWEN_NAMES[each.casefold()] for each in given if each.casefold() in QWEN_NAMES]
+        case ClassifierFormat.LLAMA_GUARD:
+            given = [each.upper() for each in given]  # the shape allows a letter and digits only
+    return tuple(dict.fromkeys(given))[:MOST_CATEGORIES]
