@@ -211,7 +211,7 @@ def test_page_and_command_line_show_each_moderator(engine: Running) -> None:
     assert "openai_moderation, my-llama (any)" in page
     assert "nudes" in page
     assert "nudes" not in covered
-    assert re.search(r"moderation\s+my-llama\s+(hit|not_needed)", printed.getvalue())
+    assert re.search(r"moderation[\s│]+my-llama[\s│]+(hit|not_needed)", printed.getvalue())
 
 
 def test_the_page_names_the_moderator_that_blocked(engine: Running) -> None:
