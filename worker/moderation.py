@@ -83,10 +83,19 @@ class Conclusion:
     blocked_by: ModeratorResult | None = None
 
 
+PASSED: Final = Conclusion()
+
+
 def panel(account: Account) -> tuple[ModeratorChoice, ...]:
     """The moderators of an account, each with the failure policy and the thresholds in force."""
     if not account.moderators:
-        return (_of_account(account, ModeratorChoice(name=OPENAI_MODERATION, endpoint=OPENAI_MODERATION)),)
+        default = ModeratorChoice(
+            name=OPENAI_MODERATION,
+            endpoint=OPENAI_MODERATION,
+            failure=account.moderation_failure,
+            thresholds=account.moderation_thresholds,
+        )
+        return (default,)
     return tuple(_of_account(account, each) for each in account.moderators)
 
 
@@ -106,6 +115,8 @@ def conclusion(combination: Combination, results: Sequence[ModeratorResult | Non
         combination: of the account.
         results: in the account's order; None for a moderator that has no final result yet.
     """
+    if len(results) == 1:  # no combination differs, and most accounts have one
+        return _of_one(results[0])
     known = [each for each in results if each is not None]
     is_complete = len(known) == len(results)
     blocking = Conclusion(blocked_by=_first(known, Vote.HIT) or _first(known, Vote.CLOSED))
@@ -114,7 +125,7 @@ def conclusion(combination: Combination, results: Sequence[ModeratorResult | Non
             return blocking if is_complete or blocking.blocked_by else None
         case Combination.ALL:
             if _first(known, Vote.CLEAR):
-                return Conclusion()
+                return PASSED
             blocking = Conclusion(blocked_by=_first(known, Vote.CLOSED) or _first(known, Vote.HIT))
             return blocking if is_complete else None
         case Combination.FIRST:
@@ -124,6 +135,12 @@ def conclusion(combination: Combination, results: Sequence[ModeratorResult | Non
             return blocking if is_complete else None
         case _:
             assert_never(combination)
+
+
+def _of_one(result: ModeratorResult | None) -> Conclusion | None:
+    if result is None:
+        return None
+    return Conclusion(blocked_by=result) if result.vote in {Vote.HIT, Vote.CLOSED} else PASSED
 
 
 def _first(results: Iterable[ModeratorResult], vote: Vote) -> ModeratorResult | None:
