@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
@@ -13,7 +13,7 @@ from db.access_log import LogEntry
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
-from worker.model import Account, FailurePolicy, StaleReply
+from worker.model import Account, Combination, FailurePolicy, ModeratorChoice, StaleReply
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
@@ -76,10 +76,24 @@ def account_from_row(row: dict[str, Any]) -> Account:
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
     closed_sets = {
-        "moderation_failure": FailurePolicy(row["moderation_failure"]),
         "stale_reply": StaleReply(row["stale_reply"]),
+        "moderation_failure": FailurePolicy(row["moderation_failure"]),
+        "moderation_combination": Combination(row["moderation_combination"]),
+        "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
     }
     return Account(**values | closed_sets)
+
+
+def moderator_from_json(stored: Mapping[str, Any]) -> ModeratorChoice:
+    """One moderator as a row holds it; a missing part has its default."""
+    failure = stored.get("failure")
+    return ModeratorChoice(
+        name=stored["name"],
+        endpoint=stored["endpoint"],
+        failure=FailurePolicy(failure) if failure else None,
+        thresholds=stored.get("thresholds") or {},
+        policy=stored.get("policy") or "",
+    )
 
 
 async def store_account(
@@ -98,8 +112,9 @@ async def store_account(
     Raises:
         VersionMoved: another version is in force than expected; nothing was stored.
     """
-    values = [getattr(account, name) for name in SETTABLE]
-    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in values]
+    stored = {name: getattr(account, name) for name in SETTABLE}
+    stored["moderators"] = Jsonb([asdict(each) for each in account.moderators])
+    shown = [Jsonb(dict(value)) if isinstance(value, Mapping) else value for value in stored.values()]
     shown = [list(value) if isinstance(value, tuple) else value for value in shown]
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(SERIALISE, (account.user_id,))

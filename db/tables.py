@@ -49,6 +49,13 @@ ai_rules: Final = table(
     ),
     required("moderation_failure", sa.Text, server_default="hold", comment="hold, block or allow"),
     required("hold_max_s", DOUBLE_PRECISION, server_default=sa.text("3600")),
+    required(
+        "moderators",
+        JSONB,
+        server_default=sa.text("'[]'::jsonb"),
+        comment="in order; empty: the moderation API alone",
+    ),
+    required("moderation_combination", sa.Text, server_default="any", comment="any, all or first"),
     required("reply_max_age_s", DOUBLE_PRECISION, server_default=sa.text("86400")),
     required("languages", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="of replies; empty: any"),
     required("prompt", sa.Text, server_default="", comment="added to the fixed instructions; empty: none"),
@@ -66,6 +73,15 @@ ai_rules: Final = table(
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
     sa.CheckConstraint("moderation_failure IN ('hold', 'block', 'allow')", name="moderation_failure_known"),
+    sa.CheckConstraint(
+        "jsonb_typeof(moderators) = 'array' AND NOT jsonb_path_exists(moderators,"
+        ' \'$[*] ? (@.type() <> "object" || !exists(@.name ? (@.type() == "string"))'
+        ' || !exists(@.endpoint ? (@.type() == "string")))\')',
+        name="moderators_are_named",
+    ),
+    sa.CheckConstraint(
+        "moderation_combination IN ('any', 'all', 'first')", name="moderation_combination_known"
+    ),
     sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
     sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),

@@ -8,8 +8,10 @@ from typing import Any, Final
 from worker.snapshot import Snapshot
 
 MODERATION: Final = "openai_moderation:"
+OWN_RULE: Final = "flagged_"
+"""Start of matched rules of the account's words; other names before a colon are moderators."""
 RULE: Final = "flagged_rule"
-"""Pseudo-category of texts that a rule of the account stopped before any model gave them a category."""
+"""Pseudo-category of texts stopped without a known category: by a rule or a classifier of the account."""
 CATEGORIES: Final[Mapping[str, str]] = {
     "harassment": "harassment",
     "harassment/threatening": "threatening harassment",
@@ -24,7 +26,7 @@ CATEGORIES: Final[Mapping[str, str]] = {
     "sexual/minors": "sexual content with minors",
     "violence": "violence",
     "violence/graphic": "graphic violence",
-    RULE: "stopped by a word or phrase of the account, so in no category",
+    RULE: "stopped by a word, phrase or classifier of the account, so in no known category",
 }
 """The categories that a person can cover, with the words on the cover."""
 SCORE_FROM: Final = 0.5
@@ -51,13 +53,23 @@ def cover_reason(
 def decision_categories(row: Mapping[str, Any], snapshot: Snapshot) -> frozenset[str]:
     """Every category that a decision's texts are known to belong to."""
     rules = [row["matched_rule"] or "", *(each.matched_rule for each in snapshot.findings)]
-    found = {rule.removeprefix(MODERATION) for rule in rules if rule.startswith(MODERATION)}
+    found = {rule for rule in rules if rule and not rule.startswith(OWN_RULE)}
     for stage in snapshot.stages:
         found |= {category for category, each in stage.highest.items() if each.score >= SCORE_FROM}
     found |= set(row.get("hot_categories") or ())
-    if any(rule and not rule.startswith(MODERATION) for rule in rules):
-        found.add(RULE)
-    return frozenset(found)
+    stopped = {RULE} if any(rule.startswith(OWN_RULE) for rule in rules) else set()
+    return frozenset(stopped | {_known(category) for category in found})
+
+
+def _known(category: str) -> str:
+    """A category without its moderator's name; one that a classifier named itself counts as ``RULE``.
+
+    The moderation API's are scored under their own name, a classifier's as ``<moderator>:<category>``.
+    """
+    name, colon, own = category.partition(":")
+    if not colon or f"{name}:" == MODERATION:
+        return own or name
+    return own.casefold() if own.casefold() in CATEGORIES else RULE
 
 
 def category_wording(category: str) -> str:

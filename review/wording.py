@@ -56,11 +56,19 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "server_error": "server error",
     "malformed": "an unreadable answer",
     "empty": "an empty answer",
+    "unreadable": "an answer of another shape",
     "rejected": "refused",
     "misconfigured": "refused: the endpoint is misconfigured",
     "detector": "its filter failed",
 }
 """How an attempt ended, as ``worker.adapters`` names it."""
+MODERATOR_OUTCOMES: Final[Mapping[str, str]] = {
+    "clear": "flagged nothing",
+    "hit": "flagged the text",
+    "no_result": "no result",
+    "not_needed": "not needed",
+}
+"""What became of one of several moderators, as ``worker.moderation.record`` stores it."""
 DRAFT_PROBLEMS: Final[Mapping[str, str]] = {
     "no_evidence": "no passage supports it",
     "invalid_citation": "it cites a passage that does not exist",

@@ -19,8 +19,8 @@ from sandbox.state import KEEP_REQUESTS, Sandbox
 
 ABOUT = """\
 An OpenAI-compatible server on loopback without a model: chat answers are sentences of the prompt's
-passages, moderation is a word list, embeddings are hashes. Point any OpenAI client at the printed address,
-which ends in /v1; any API key is accepted.
+passages, moderation and classifiers are word lists, embeddings are hashes. Point any OpenAI client at the
+printed address, which ends in /v1; any API key is accepted.
 """
 
 MORE = """\
@@ -35,14 +35,17 @@ scenario   {"seed": 7,
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
            empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded;
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
+           classifier also: refusal, garbage (prose), flagged (value: a category), score (value: 0..1);
            moderations also: flagged (value: a category)
 
 markers    inside the user's text, for this text only, first TIMES calls (all, when left out):
-             [[sandbox:ROUTE=KIND[=VALUE][:TIMES]]]    ROUTE: llm, judge, mod or emb
+             [[sandbox:ROUTE=KIND[=VALUE][:TIMES]]]    ROUTE: llm, judge, classifier, mod or emb
              [[sandbox:llm=429:2]]      two 429 with Retry-After 2, then an answer
              [[sandbox:llm=429=5:1]]    one 429 with Retry-After 5
              [[sandbox:llm=keyword=FREE]]  [[sandbox:mod=500:1]]  [[sandbox:mod=flagged=hate]]
              [[sandbox:judge=score=0.2]]   a judge prompt is one with a line HUSHGATE-JUDGE: CRITERION
+             [[sandbox:classifier=garbage:1]]   a classifier's model is named like *llama-guard*,
+                                                *qwen3guard*, *shieldgemma* or *safeguard*
              [[sandbox:llm=delay=0.5]]  instead of the route's latency
            several markers of one route apply to its calls one after the other
 
@@ -93,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="seed of all random draws; overrides the scenario's")
     for route, name in (
         (Route.CHAT, "chat"),
+        (Route.CLASSIFIER, "classifier"),
         (Route.MODERATIONS, "moderation"),
         (Route.EMBEDDINGS, "embedding"),
     ):

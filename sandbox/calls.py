@@ -118,7 +118,7 @@ def _parsed_call(route: Route, body: bytes) -> SandboxCall:
     if not isinstance(document, dict):
         raise BadRequest("body: expected a JSON object")
     match route:
-        case Route.CHAT | Route.JUDGE:
+        case Route.CHAT | Route.JUDGE | Route.CLASSIFIER:
             return _chat_call(document)
         case Route.MODERATIONS:
             inputs = moderation_inputs(document)

@@ -34,14 +34,16 @@ class FaultKind(StrEnum):
     KEYWORD = "keyword"
     UNGROUNDED = "ungrounded"
     SCORE = "score"
+    GARBAGE = "garbage"
 
 
 ANY_ROUTE = frozenset(
     {FaultKind.STATUS, FaultKind.HANG, FaultKind.RESET, FaultKind.MALFORMED, FaultKind.EMPTY}
 )
 KINDS_BY_ROUTE: Mapping[Route, frozenset[FaultKind]] = {
-    Route.CHAT: frozenset(FaultKind) - {FaultKind.SCORE},
+    Route.CHAT: frozenset(FaultKind) - {FaultKind.SCORE, FaultKind.GARBAGE},
     Route.JUDGE: ANY_ROUTE | {FaultKind.REFUSAL, FaultKind.UNGROUNDED, FaultKind.SCORE},
+    Route.CLASSIFIER: ANY_ROUTE | {FaultKind.REFUSAL, FaultKind.FLAGGED, FaultKind.SCORE, FaultKind.GARBAGE},
     Route.MODERATIONS: ANY_ROUTE | {FaultKind.FLAGGED},
     Route.EMBEDDINGS: ANY_ROUTE,
 }

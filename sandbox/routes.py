@@ -6,6 +6,7 @@ import hashlib
 from enum import StrEnum
 
 NO_MODEL = "no model"
+CLASSIFIER_MODEL = f"sandbox-classifier ({NO_MODEL})"
 CHAT_MODEL = f"sandbox-extractive ({NO_MODEL})"
 MODERATION_MODEL = f"sandbox-wordlist ({NO_MODEL})"
 EMBEDDING_MODEL = f"sandbox-hash ({NO_MODEL})"
@@ -14,10 +15,14 @@ ANY_MODEL = "*"
 
 
 class Route(StrEnum):
-    """A route of the sandbox. A judge prompt uses the chat path but is counted and fails separately."""
+    """A route of the sandbox.
+
+    Prompts of a judge and of a classifier use the chat path, but are counted and fail separately.
+    """
 
     CHAT = "chat"
     JUDGE = "judge"
+    CLASSIFIER = "classifier"
     MODERATIONS = "moderations"
     EMBEDDINGS = "embeddings"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +29,7 @@ from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers, LaneArrivals
 from worker.adapters import openai_client
+from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_client import Watch
@@ -69,10 +71,11 @@ class Endpoints:
     moderation: AsyncOpenAI | None
     model: AsyncOpenAI
     embedding: AsyncOpenAI | None
+    classifiers: Mapping[str, AsyncOpenAI]
 
     async def close(self) -> None:
         """Close their connections."""
-        for client in (self.moderation, self.model, self.embedding):
+        for client in (self.moderation, self.model, self.embedding, *self.classifiers.values()):
             if client is not None:
                 await client.close()
 
@@ -89,6 +92,10 @@ def open_endpoints(settings: Settings) -> Endpoints:
         moderation=client(settings.openai_base_url, settings.openai_api_key) if moderated else None,
         model=client(settings.openrouter_base_url, settings.openrouter_api_key),
         embedding=client(*embedding_endpoint(settings)) if embedded else None,
+        classifiers={
+            name: client(each.base_url, settings.classifier_keys.get(name))
+            for name, each in settings.classifiers.items()
+        },
     )
 
 
@@ -110,10 +117,20 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         watch = Watch(name, telemetry.report)
         return OpenAIChat(endpoints.model, model=model, max_tokens=max_tokens, watch=watch)
 
+    classifiers = {
+        name: ChatClassifier(
+            client,
+            name=name,
+            endpoint=settings.classifiers[name],
+            watch=Watch(f"classifier {name}", telemetry.report),
+        )
+        for name, client in endpoints.classifiers.items()
+    }
     judge = chat("judge", settings.judge_model or settings.llm_model, JUDGE_TOKENS)
     return Ports(
         clock=clock,
         moderator=moderator,
+        classifiers=classifiers,
         model=chat("model", settings.llm_model, settings.llm_max_tokens),
         judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
         retriever=PostgresRetriever(pool, embedder),

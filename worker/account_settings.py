@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -26,13 +26,16 @@ from pydantic import (
 
 from worker.assessment import parse_policy
 from worker.errors import PolicyRejected, RejectedError
-from worker.model import Account, FailurePolicy, StaleReply
+from worker.model import Account, Combination, FailurePolicy, StaleReply
+from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
 from worker.setting import (
     Section,
     Setting,
     SettingKind,
+    warn_combined_weaker,
+    warn_moderators_changed,
     warn_reply_untested,
     warn_switched_on,
     warn_thresholds_changed,
@@ -145,8 +148,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="When moderation is down",
             section=Section.MODERATION,
-            help="What happens to a message while the moderation API does not answer. When it refuses the"
-            " key, the model or the address, no message passes.",
+            help="What happens to a message while a moderator does not answer. When it refuses the key, the"
+            " model or the address, no message passes.",
             warnings=warn_unmoderated,
             choices=MappingProxyType(
                 {
@@ -163,6 +166,35 @@ class AccountSettings(BaseModel):
             title="Longest hold, seconds",
             section=Section.MODERATION,
             help="How long a message waits for moderation before it gets no reply.",
+        ),
+    ]
+    moderators: Annotated[
+        list[ModeratorSettings],
+        Field(max_length=MOST_MODERATORS),
+        AfterValidator(with_unique_names),
+        Setting(
+            title="Moderators",
+            section=Section.MODERATION,
+            help="What moderates messages and replies; without any, the moderation API alone. See"
+            " docs/moderators.md.",
+            warnings=warn_moderators_changed,
+        ),
+    ]
+    moderation_combination: Annotated[
+        Combination,
+        Field(strict=False),
+        Setting(
+            title="Several moderators",
+            section=Section.MODERATION,
+            help="How their results decide about one text.",
+            warnings=warn_combined_weaker,
+            choices=MappingProxyType(
+                {
+                    Combination.ANY: "all are asked at once, one hit blocks",
+                    Combination.ALL: "all are asked at once, only hits of all block",
+                    Combination.FIRST: "they are asked in turn, the first that answers decides",
+                }
+            ),
         ),
     ]
     reply_max_age_s: Annotated[
@@ -263,7 +295,9 @@ def kind_of(name: str) -> SettingKind:
         int: SettingKind.NUMBER,
         str: SettingKind.TEXT,
     }
-    return plain.get(shape) or (SettingKind.LIST if get_origin(shape) is list else SettingKind.MAPPING)
+    if get_origin(shape) is list:
+        return SettingKind.RECORDS if get_args(shape)[0] is ModeratorSettings else SettingKind.LIST
+    return plain.get(shape) or SettingKind.MAPPING
 
 
 def changed(current: Account, changes: Mapping[str, Any]) -> Account:
@@ -292,6 +326,7 @@ def changed(current: Account, changes: Mapping[str, Any]) -> Account:
         raise AccountRejected([("assessment_policy", str(error))]) from error
     values = {name: getattr(checked, name) for name in AccountSettings.model_fields}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    values["moderators"] = tuple(each.choice() for each in checked.moderators)
     return Account(user_id=current.user_id, version=current.version, **values)
 
 

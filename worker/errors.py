@@ -182,7 +182,7 @@ class EndpointMisconfigured(ConfigurationError):
     """A model server refuses this deployment: no outage, and no input can succeed.
 
     Attributes:
-        cause: what to correct: ``key``, ``quota``, ``model`` or ``address``.
+        cause: what to correct: ``key``, ``quota``, ``model``, ``address``; ``policy`` of an account.
         status: HTTP status code; 0 when the answer was not the API's.
     """
 

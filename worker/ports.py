@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from worker.assessment.judge import Judge
+from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
 
 
@@ -43,6 +44,21 @@ class Moderator(Protocol):
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """Scores of a text and the images that go with it."""
+        ...
+
+
+class Classifier(Protocol):
+    """A model that classifies a text, by a written policy or by categories of its own.
+
+    Raises:
+        ModerationUnavailable: no result this time; of kind ``unreadable`` when the model answered something
+            else, which the text itself may have caused.
+        ModerationRejected: this input can never be classified.
+        EndpointMisconfigured: no input can be classified until deployment or account are corrected.
+    """
+
+    async def classify(self, question: ClassifierQuestion) -> ModerationScores:
+        """Scores of a text."""
         ...
 
 
@@ -163,6 +179,7 @@ class Ports:
 
     Attributes:
         moderator: None when moderation is switched off.
+        classifiers: the deployment's classifiers, by name.
         judge: None when no judge is configured; its answers are then "unavailable".
         arrivals: None where no event can come meanwhile, such as a replay.
         retry: when calls to the model are repeated.
@@ -175,5 +192,6 @@ class Ports:
     conversations: Conversations
     judge: Judge | None = None
     arrivals: Arrivals | None = None
+    classifiers: Mapping[str, Classifier] = field(default_factory=dict)
     retry: RetryPolicy = RetryPolicy()
     limits: ModelLimits = ModelLimits()

@@ -150,7 +150,8 @@ class Reason(StrEnum):
             family=ReasonFamily.MODERATION_FAILED,
             error_class=ErrorClass.PRE_BLOCKED,
             label="Moderation did not answer",
-            when="moderation is down, `moderation_failure` is `block`",
+            when="moderation is down, `moderation_failure` is `block`; or a classifier's answer cannot be"
+            " read",
         ),
     )
     MODERATION_TIMED_OUT = (
@@ -168,8 +169,8 @@ class Reason(StrEnum):
             family=ReasonFamily.MODERATION_FAILED,
             error_class=ErrorClass.PRE_BLOCKED,
             label="Moderation is misconfigured",
-            when="the moderation API refuses this deployment: key, quota, model name or address; at once,"
-            " with `hold` after `hold_max_s`",
+            when="a moderator refuses this deployment: key, quota, model name or address; or an account's"
+            " moderator is not declared or does not fit; at once, with `hold` after `hold_max_s`",
             explanation="Nothing was sent: the moderation service refused this deployment, so the message"
             " was not moderated; its key, quota, model name or address is wrong.",
         ),

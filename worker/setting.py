@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from worker.model import FailurePolicy
+from worker.model import OPENAI_MODERATION, Combination, FailurePolicy, ModeratorChoice
 
 
 class Section(StrEnum):
@@ -30,6 +30,7 @@ class SettingKind(StrEnum):
     CHOICE = "choice"
     LIST = "list"
     MAPPING = "mapping"
+    RECORDS = "records"
 
 
 def _no_warning(before: Any, after: Any) -> Iterator[str]:
@@ -82,6 +83,26 @@ def warn_unmoderated(before: FailurePolicy, after: FailurePolicy) -> Iterator[st
     """Messages are answered unmoderated."""
     if after is FailurePolicy.ALLOW != before:
         yield "While moderation is down, messages are answered without moderation."
+
+
+def warn_moderators_changed(
+    before: tuple[ModeratorChoice, ...], after: tuple[ModeratorChoice, ...]
+) -> Iterator[str]:
+    """A moderator is gone, or is left out while it is down; without any, the moderation API is asked."""
+    asked, now = ({each.endpoint for each in chosen} or {OPENAI_MODERATION} for chosen in (before, after))
+    if OPENAI_MODERATION in asked - now:
+        yield f"Images are no longer moderated: only {OPENAI_MODERATION} looks at them."
+    for name in sorted({each.name for each in before} - {each.name for each in after}):
+        yield f"{name} no longer moderates messages and replies."
+    for each in after:
+        if each.failure is FailurePolicy.ALLOW and each not in before:
+            yield f"While {each.name} is down, messages are answered without its result."
+
+
+def warn_combined_weaker(before: Combination, after: Combination) -> Iterator[str]:
+    """One hit no longer blocks."""
+    if before is Combination.ANY != after:
+        yield "A text that one moderator flags may pass, because of the results of the others."
 
 
 def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

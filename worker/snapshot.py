@@ -22,6 +22,22 @@ class CategoryScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModeratorRecord:
+    """One moderator that the account chose.
+
+    Attributes:
+        outcome: ``clear``, ``hit``, ``no_result``, or ``not_needed`` when the others had decided before.
+        error: kind of its last failure where it gave no result, else empty.
+    """
+
+    name: str = ""
+    outcome: str = ""
+    duration_ms: float = 0.0
+    model: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotStage:
     """One line of the stage trace; stored codes are plain texts, as another release may know more of them."""
 
@@ -36,6 +52,18 @@ class SnapshotStage:
         scores = self.detail.get("highest")
         found = scores.items() if isinstance(scores, dict) else ()
         return {category: read_object(CategoryScore, score, category, []) for category, score in found}
+
+    @property
+    def moderators(self) -> tuple[ModeratorRecord, ...]:
+        """The moderators that the account chose, in its order; none with the moderation API alone."""
+        stored = self.detail.get("moderators")
+        found = stored if isinstance(stored, list) else []
+        return tuple(read_object(ModeratorRecord, each, "moderators", []) for each in found)
+
+    @property
+    def decided_by(self) -> str:
+        """Name of the moderator whose result blocked the text, or empty."""
+        return str(self.detail.get("decided_by") or "")
 
     @property
     def unmoderated(self) -> bool:
@@ -88,6 +116,7 @@ class SnapshotAttempt:
     duration_ms: float = 0.0
     waited_s: float = 0.0
     detail: str = ""
+    moderator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,7 @@ class EventTrace:
             duration_ms=round(float(rest.get("duration_ms", 0.0)), 3),
             waited_s=float(rest.get("waited_s", 0.0)),
             detail=str(rest.get("detail", ""))[:300],
+            moderator=str(rest.get("moderator", "")),
         )
         same = [place for place, each in enumerate(self.attempts) if each.stage == stage]
         if len(same) < MOST_ATTEMPTS:

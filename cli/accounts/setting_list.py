@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from cli.output import json_text
-from worker.account_settings import SETTINGS, AccountSettings
+from worker.account_settings import SETTINGS, AccountSettings, kind_of
 from worker.model import Account
+from worker.moderator_settings import MODERATOR_PARTS, ModeratorSettings
+from worker.setting import Setting, SettingKind
 
 INTRODUCTION: Final = """# Account settings
 
@@ -23,15 +25,30 @@ def list_settings() -> list[dict[str, str]]:
     """One row per setting, in the order of their declaration."""
     defaults = Account(user_id="", version=0)
     schema = AccountSettings.model_json_schema()
-    return [
-        {
-            "setting": name,
-            "value": _value_words(schema["properties"][name], schema["$defs"]),
-            "default": json_text(getattr(defaults, name)),
-            "meaning": " ".join((f"{each.title}.", each.help, *_choice_words(each.choices))),
-        }
-        for name, each in SETTINGS.items()
-    ]
+    rows = []
+    for name, each in SETTINGS.items():
+        rows.append(_row(name, each, schema["properties"][name], schema["$defs"], getattr(defaults, name)))
+        if kind_of(name) is SettingKind.RECORDS:
+            rows += _part_rows(name, schema["$defs"])
+    return rows
+
+
+def _part_rows(name: str, definitions: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """One row per part of the moderators."""
+    parts = definitions[ModeratorSettings.__name__]["properties"]
+    for part, each in MODERATOR_PARTS.items():
+        yield _row(f"{name}[].{part}", each, parts[part], definitions, parts[part].get("default", ""))
+
+
+def _row(
+    name: str, setting: Setting, schema: dict[str, Any], definitions: dict[str, Any], default: Any
+) -> dict[str, str]:
+    return {
+        "setting": name,
+        "value": _value_words(schema, definitions),
+        "default": json_text(default),
+        "meaning": " ".join((f"{setting.title}.", setting.help, *_choice_words(setting.choices))),
+    }
 
 
 def as_markdown() -> str:
@@ -53,16 +70,27 @@ def _value_words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     match schema:
+        case {"anyOf": [either, {"type": "null"}]}:
+            words = f"{_value_words(either, definitions)}, or null"
+        case {"type": "array", "items": each, "maxItems": most}:
+            words = f"list of at most {most} items, each {_value_words(each, definitions)}"
+        case {"type": "object", "properties": parts}:
+            words = f"object with {', '.join(parts)}"
+        case {"type": "object", "patternProperties": each}:
+            words = f"object, each value {_value_words(next(iter(each.values())), definitions)}"
+        case _:
+            words = _plain_words(schema)
+    return words
+
+
+def _plain_words(schema: dict[str, Any]) -> str:
+    match schema:
         case {"enum": values}:
             words = ", ".join(values[:-1]) + f" or {values[-1]}"
         case {"type": "boolean"}:
             words = "true or false"
         case {"type": "number" | "integer" as kind, "minimum": least, "maximum": most}:
             words = f"{'whole number' if kind == 'integer' else 'number'} from {least} to {most}"
-        case {"type": "array", "items": each, "maxItems": most}:
-            words = f"list of at most {most} items, each {_value_words(each, definitions)}"
-        case {"type": "object", "patternProperties": each}:
-            words = f"object, each value {_value_words(next(iter(each.values())), definitions)}"
         case {"type": "string", "maxLength": most}:
             words = f"text of at most {most} characters"
         case {"type": "string", "pattern": pattern}:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import cell, json_text, printable, screen, table
-from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotStage
+from worker.snapshot import ModeratorRecord, Snapshot, SnapshotAssessment, SnapshotStage
 from worker.stored_json import object_writer
 
 COLUMNS: Final = {
@@ -58,6 +58,12 @@ def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
     parts: list[Table | Text] = [head, grid, _waterfall(snapshot.stages)]
     if snapshot.assessment is not None:
         parts.append(_assessment(snapshot.assessment, snapshot.rechecked))
+    if moderators := [
+        {"stage": stage.stage, **object_writer(ModeratorRecord)(each)}
+        for stage in snapshot.stages
+        for each in stage.moderators
+    ]:
+        parts.append(table(moderators, list(moderators[0]), title="moderators"))
     stored = object_writer(Snapshot)(snapshot)
     tables = [(name, stored[name]) for name in ("findings", "attempts", "passages") if stored[name]]
     parts += [table(rows, list(rows[0]), title=name) for name, rows in tables]

@@ -95,7 +95,7 @@ def _without_value(field: FieldInfo) -> str:
     """The remark on a variable without a default."""
     if field.is_required():
         return " (required)"
-    return " Not set by default." if field.default in {None, ""} else ""
+    return " Not set by default." if field.default in (None, "", {}) else ""
 
 
 def _text(value: object) -> str:

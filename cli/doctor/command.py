@@ -51,8 +51,9 @@ def doctor(
         typer.Option(
             "--live",
             help="Also make real, paid calls: a chat call of one output token for each model, a moderation"
-            " call, and with HUSHGATE_EMBEDDING_MODEL an embedding of one word. They use about 20 tokens,"
-            " which cost less than 0.001 USD with most models.",
+            " call, one of each classifier, and with HUSHGATE_EMBEDDING_MODEL an embedding of one word. They"
+            " use about 20 tokens, 150 to 2000 for a classifier; 1000 cost less than 0.001 USD with most"
+            " models.",
         ),
     ] = False,
 ) -> None:

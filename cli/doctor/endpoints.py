@@ -15,7 +15,7 @@ import orjson
 
 from cli.doctor.check import CheckState, DoctorCheck
 from worker.adapters.openai_client import NO_KEY
-from worker.settings import Settings, embedding_endpoint
+from worker.settings import Settings, classifier_key, embedding_endpoint
 
 REACH_S: Final = 10.0
 SHOWN_MODELS: Final = 3
@@ -99,12 +99,31 @@ def embeddings_endpoint(settings: Settings) -> Endpoint | None:
     )
 
 
+def classifier_endpoints(settings: Settings) -> Iterator[tuple[str, Endpoint]]:
+    """The classifiers of the deployment, by name."""
+    for name, each in settings.classifiers.items():
+        yield (
+            name,
+            Endpoint(
+                check=f"classifier {name}",
+                variable=f"HUSHGATE_CLASSIFIERS {name}.base_url",
+                url=each.base_url,
+                key_variable=f"HUSHGATE_CLASSIFIER_KEYS {name}",
+                key=classifier_key(settings, name) or NO_KEY,
+                models=((f"HUSHGATE_CLASSIFIERS {name}.model", each.model),),
+                meanwhile="events of accounts that chose it end as their failure policy says;"
+                " with a refused key none passes",
+            ),
+        )
+
+
 def listed_models(settings: Settings) -> Iterator[DoctorCheck]:
     """Whether each endpoint lists the models that the settings name."""
     for endpoint in (
         model_endpoint(settings),
         moderation_endpoint(settings),
         embeddings_endpoint(settings),
+        *(endpoint for _, endpoint in classifier_endpoints(settings)),
     ):
         if endpoint is not None:
             yield _endpoint_check(endpoint)

@@ -6,21 +6,32 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import openai
 
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import embedding_answer
-from cli.doctor.endpoints import Endpoint, model_endpoint, moderation_endpoint
+from cli.doctor.endpoints import Endpoint, classifier_endpoints, model_endpoint, moderation_endpoint
 from worker.adapters import openai_client
+from worker.adapters.chat_classifier import request_body, scores_of
 from worker.adapters.openai_client import VendorFailure
+from worker.classifiers.endpoints import ClassifierEndpoint
+from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.classifiers.prompts import ClassifierQuestion
+from worker.errors import ModerationUnavailable
 from worker.settings import Settings
 
 MASK: Final = "********"
 SHOWN_CHARS: Final = 160
+POLICY: Final = "A text violates this policy when it insults a person."
 TEXT: Final = "Hello"
 """The text of every call: one token for most models."""
+
+
+class UnreadableAnswer(LookupError):
+    """A classifier's answer without a shape of its format; the message says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +57,14 @@ class Call:
 
 
 def live_calls(settings: Settings) -> Iterator[DoctorCheck]:
-    """A chat call of one token for each model, a moderation call, and an embedding call if a model is set."""
+    """One call each of models (one token), moderation, classifiers, and the embedding model if one is set."""
     chat = model_endpoint(settings)
     for variable, model in chat.models:
         yield asyncio.run(_call_check(_chat_call(chat, variable, model, settings.llm_timeout_s)))
     if (moderation := moderation_endpoint(settings)) is not None:
         yield asyncio.run(_call_check(_moderation_call(moderation, settings)))
+    for name, endpoint in classifier_endpoints(settings):
+        yield asyncio.run(_call_check(_classifier_call(endpoint, settings.classifiers[name])))
     yield from embedding_answer(settings)
 
 
@@ -83,6 +96,22 @@ def _moderation_call(endpoint: Endpoint, settings: Settings) -> Call:
     )
 
 
+def _classifier_call(endpoint: Endpoint, declared: ClassifierEndpoint) -> Call:
+    ((variable, model),) = endpoint.models
+    policy = POLICY if FORMATS[declared.format].reads_policy else ""
+    return Call(
+        check=f"live {endpoint.check} call",
+        endpoint=endpoint,
+        variable=variable,
+        model=model,
+        path="/chat/completions",
+        body=request_body(ClassifierQuestion(text=TEXT, policy=policy), declared),
+        timeout_s=declared.timeout_s,
+        holding="choices",
+        read=partial(_classified, form=declared.format),
+    )
+
+
 async def _call_check(call: Call) -> DoctorCheck:
     """Make the call and check the answer."""
     called = f"{call.model} at {call.endpoint.url}"
@@ -104,6 +133,8 @@ async def _call_check(call: Call) -> DoctorCheck:
 
 
 def _shown(error: Exception, known: VendorFailure | None, key: str) -> str:
+    if isinstance(error, UnreadableAnswer):
+        return str(error)
     if known is None or known.kind == "malformed":
         return f"not an answer of this API ({type(error).__name__})"
     return known.message.replace(key, MASK)[:SHOWN_CHARS]
@@ -119,6 +150,20 @@ def _fix(call: Call, known: VendorFailure | None) -> str:
     if known is not None and known.kind in {"timeout", "connection", "server_error"} and status != 501:
         return f"check {endpoint.variable} and the network, or ask the provider; {meanwhile}"
     return f"check {call.variable} and {endpoint.variable}; {meanwhile}"
+
+
+def _classified(answer: Any, *, form: ClassifierFormat) -> str:
+    """The score of the text.
+
+    Raises:
+        UnreadableAnswer: the answer has no shape of this format.
+    """
+    try:
+        found = scores_of(answer, form, POLICY)
+    except ModerationUnavailable as error:
+        raise UnreadableAnswer(str(error)) from error
+    scores = ", ".join(f"{name} {score:.2f}" for name, score in found.scores.items())
+    return f"{scores}; {found.tokens.prompt} + {found.tokens.completion} tokens"
 
 
 def _tokens(answer: Any) -> str:

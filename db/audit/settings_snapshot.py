@@ -9,13 +9,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.accounts import moderator_from_json
 from db.rows import Row, all_rows
-from worker.model import FailurePolicy
+from worker.model import Combination, FailurePolicy, ModeratorChoice
 
 _ROW: Final = """
     SELECT version, changed_by, changed_at, moderation_thresholds, moderation_failure, hold_max_s,
-        reply_max_age_s, assessment_policy, fallback_texts <> '{}'::jsonb AS has_fallback_texts,
-        rules_on_reply, languages,
+        moderators, moderation_combination, reply_max_age_s, assessment_policy,
+        fallback_texts <> '{}'::jsonb AS has_fallback_texts, rules_on_reply, languages,
         cardinality(flagged_keywords) AS keywords, cardinality(flagged_phrases) AS phrases,
         cardinality(allowed) AS allowed,
         CAST(:word AS text) = ANY(flagged_keywords || flagged_phrases) AS has_rule
@@ -38,6 +39,8 @@ class SettingsVersion:
     moderation_thresholds: dict[str, float]
     moderation_failure: FailurePolicy
     hold_max_s: float
+    moderators: tuple[ModeratorChoice, ...]
+    moderation_combination: Combination
     reply_max_age_s: float
     assessment_policy: dict[str, Any]
     has_fallback_texts: bool
@@ -81,6 +84,11 @@ async def load_settings_snapshot(
 
 
 def _version(row: Row) -> SettingsVersion:
-    failure, languages = FailurePolicy(row["moderation_failure"]), tuple(row["languages"])
-    changed = {"moderation_failure": failure, "languages": languages, "has_rule": bool(row["has_rule"])}
-    return SettingsVersion(**row | changed)
+    typed = {
+        "moderation_failure": FailurePolicy(row["moderation_failure"]),
+        "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),
+        "moderation_combination": Combination(row["moderation_combination"]),
+        "languages": tuple(row["languages"]),
+        "has_rule": bool(row["has_rule"]),
+    }
+    return SettingsVersion(**row | typed)

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from review.accounts.moderator_fields import part_texts
 from review.accounts.rule_texts import LISTS
 from worker.account_settings import SETTINGS, kind_of
-from worker.model import Account
+from worker.model import Account, ModeratorChoice
+from worker.moderator_settings import MODERATOR_PARTS
 from worker.setting import SettingKind
 
 SHOWN_RULES: Final = 300
@@ -93,6 +95,9 @@ def _rule_change(title: str, before: tuple[str, ...], after: tuple[str, ...]) ->
 
 
 def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[SettingChange]:
+    if kind_of(name) is SettingKind.RECORDS:
+        lines = _lines(_moderators(before), _moderators(after))
+        return [SettingChange(title=title, before="", after="", lines=lines)]
     if kind_of(name) is SettingKind.TEXT:
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
     if isinstance(before, Mapping):
@@ -101,6 +106,17 @@ def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[Set
     else:
         values = [(title, before, after)]
     return [SettingChange(title=each, before=_words(old), after=_words(new)) for each, old, new in values]
+
+
+def _moderators(chosen: tuple[ModeratorChoice, ...]) -> str:
+    """Moderators as lines, each part with its title."""
+    lines = [
+        f"{row}. {MODERATOR_PARTS[part].title}: {line}"
+        for row, each in enumerate(chosen, 1)
+        for part, text in part_texts(each).items()
+        for line in text.splitlines()
+    ]
+    return "\n".join(lines)
 
 
 def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:

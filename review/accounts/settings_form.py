@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from starlette.datastructures import FormData
 
+from review.accounts import moderator_fields
 from review.content_covers import CATEGORIES, RULE
 from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
 from worker.assessment import parse_policy
+from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.errors import PolicyRejected
 from worker.model import Account
 from worker.setting import Section, SettingKind
@@ -22,7 +24,7 @@ KNOWN: Final = tuple(name for name in CATEGORIES if name != RULE)
 PLAIN: Final[Mapping[str, SettingKind]] = {
     name: kind_of(name)
     for name, each in SETTINGS.items()
-    if each.section is not Section.RULES and kind_of(name) is not SettingKind.MAPPING
+    if each.section is not Section.RULES and kind_of(name) not in {SettingKind.MAPPING, SettingKind.RECORDS}
 }
 """The settings with one form field of their own name."""
 PARTS: Final = (
@@ -30,8 +32,9 @@ PARTS: Final = (
     "policy_settings",
     "other_thresholds",
     *(f"threshold_{name}" for name in KNOWN),
+    *moderator_fields.FIELDS,
 )
-"""The other form fields: parts of the settings that are mappings."""
+"""The other form fields: parts of the settings that are mappings or records."""
 EMPTY_ROWS: Final = 2
 """Rows for further fallback texts."""
 DESIGNS: Final[Mapping[str, str]] = {
@@ -60,15 +63,15 @@ class SettingsForm:
     fallbacks: list[tuple[str, str]]
     errors: dict[str, str] = field(default_factory=dict)
 
-    def warnings(self) -> list[str]:
-        """Values that can be stored and are probably mistakes."""
+    def warnings(self, classifiers: Mapping[str, ClassifierEndpoint]) -> list[str]:
+        """Values that can be stored and are probably mistakes, in a deployment with these classifiers."""
         names = [name for name, _ in _pairs(self.fields["other_thresholds"])]
         return [
             f"{name}: OpenAI's moderation model has no such category; the threshold has no effect"
             " unless your endpoint has it."
             for name in names
             if name not in KNOWN
-        ]
+        ] + list(moderator_fields.endpoint_warnings(self.fields, classifiers))
 
 
 def form_of_account(account: Account) -> SettingsForm:
@@ -76,6 +79,7 @@ def form_of_account(account: Account) -> SettingsForm:
     fields = {name: _field_text(kind, getattr(account, name)) for name, kind in PLAIN.items()}
     thresholds = account.moderation_thresholds
     fields |= {f"threshold_{name}": _number(thresholds.get(name)) for name in KNOWN}
+    fields |= moderator_fields.moderator_texts(account)
     policy = dict(account.assessment_policy)
     fields |= {
         "other_thresholds": "\n".join(
@@ -141,6 +145,7 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 def _changes(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
     return {name: _field_value(typed, name, kind) for name, kind in PLAIN.items()} | {
         "moderation_thresholds": _thresholds(typed),
+        "moderators": moderator_fields.moderator_values(typed.fields),
         "assessment_policy": _policy(typed, named=named),
         "fallback_texts": _fallbacks(typed),
     }
@@ -222,6 +227,8 @@ def _add_error(typed: SettingsForm, place: str, text: str) -> None:
         name = f"threshold_{rest}" if rest in KNOWN else "other_thresholds"
     elif name == "assessment_policy":
         name = "policy_settings"
+    elif name == "moderators":
+        name, rest = moderator_fields.error_field(typed.fields, rest)
     typed.errors.setdefault(name, f"{rest}: {text}" if rest and not name.startswith("threshold_") else text)
 
 

@@ -11,14 +11,15 @@ from db import account_versions
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
 from review.access import Right
-from review.accounts import settings_form
+from review.accounts import moderator_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
 from review.accounts.stored_versions import store_change, version_in_force
 from review.http.visit import Visit
 from worker.account_settings import SETTINGS, kind_of
-from worker.model import Account
+from worker.model import Account, FailurePolicy
+from worker.moderator_settings import MODERATOR_PARTS
 from worker.setting import Section, Setting
 
 SECTIONS: Final[Mapping[Section, Mapping[str, Setting]]] = {
@@ -59,7 +60,7 @@ def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: 
         stored=stored,
         change=difference(stored.account, account),
         risks=change_warnings(stored.account, account),
-        warnings=typed.warnings(),
+        warnings=typed.warnings(visit.site.settings.classifiers),
         typed=typed,
         tab="settings",
     )
@@ -85,9 +86,14 @@ def _page(
         account=stored.account.user_id,
         stored=stored,
         typed=typed,
-        warnings=typed.warnings(),
+        warnings=typed.warnings(visit.site.settings.classifiers),
         categories=KNOWN,
         designs=DESIGNS,
+        moderator_rows=moderator_fields.ROWS,
+        filled_rows=moderator_fields.filled_rows(typed.fields),
+        moderator_parts=MODERATOR_PARTS,
+        endpoints=moderator_fields.endpoint_names(visit.site.settings.classifiers),
+        failures=list(FailurePolicy),
         sections=SECTIONS,
         kinds={name: kind_of(name) for name in SETTINGS},
         effective=settings_form.effective_settings(stored.account),

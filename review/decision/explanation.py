@@ -12,9 +12,9 @@ from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
 from review.decision.margins import Margin, trust_wording
 from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
-from worker.model import FailurePolicy
+from worker.model import AttemptOutcome, FailurePolicy
 from worker.reasons import Reason
-from worker.snapshot import Snapshot, SnapshotAssessment
+from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotStage
 
 NOT_ASSESSED: Final = SnapshotAssessment()
 
@@ -53,7 +53,7 @@ def explain(facts: ExplanationFacts) -> str:
 
 def notices(facts: ExplanationFacts) -> tuple[str, ...]:
     """One sentence for each further event that a reviewer should know."""
-    found = (_unmoderated, _search_reduced, _judge_unavailable, _retried, _rechecked, _unreadable)
+    found = (_unmoderated, _left_out, _search_reduced, _judge_unavailable, _retried, _rechecked, _unreadable)
     return tuple(text for notice in found if (text := notice(facts)))
 
 
@@ -69,8 +69,11 @@ def _too_late(facts: ExplanationFacts) -> str:
 
 
 def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
+    attempts, who = _attempts(facts, stage), _decided_by(facts, stage)
+    if attempts.endswith(f"{attempt_wording(AttemptOutcome.UNREADABLE)})"):
+        return f"Nothing was sent: {who} gave no result for the {subject}{attempts}."
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{_attempts(facts, stage)}, and this"
+        f"Nothing was sent: {who} gave no result for the {subject}{attempts}, and this"
         " account is set to block while moderation is unavailable."
     )
 
@@ -80,8 +83,8 @@ def _moderation_timed_out(stage: str, subject: str, facts: ExplanationFacts) -> 
     if facts.settings is not None:
         limit = f" for {duration_wording(facts.settings.hold_max_s)} at most, the account's limit,"
     return (
-        f"Nothing was sent: moderation gave no result for the {subject}{_attempts(facts, stage)};"
-        f" it was held{limit} and then given up."
+        f"Nothing was sent: {_decided_by(facts, stage)} gave no result for the"
+        f" {subject}{_attempts(facts, stage)}; it was held{limit} and then given up."
     )
 
 
@@ -156,9 +159,31 @@ def _rule(facts: ExplanationFacts) -> str:
     return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "")
 
 
+def _moderator(facts: ExplanationFacts) -> str:
+    """Who flagged a text."""
+    matched: str = facts.row["matched_rule"] or ""
+    if not matched or matched.startswith(MODERATION):
+        return "the moderation model"
+    return f"the moderator “{shortened(matched.partition(':')[0])}”"
+
+
+def _decided_by(facts: ExplanationFacts, stage: str) -> str:
+    """Who gave no result: moderation in general, or the moderator that the account chose."""
+    name = _stage(facts, stage).decided_by
+    return f"the moderator “{shortened(name)}”" if name else "moderation"
+
+
+def _stage(facts: ExplanationFacts, stage: str) -> SnapshotStage:
+    """The last record of a stage; an empty one when it did not run."""
+    found = [each for each in facts.snapshot.stages if each.stage == stage]
+    return found[-1] if found else SnapshotStage()
+
+
 def _category(facts: ExplanationFacts, stage: str) -> str:
-    category = (facts.row["matched_rule"] or "").removeprefix(MODERATION)
-    words = CATEGORIES.get(category, shortened(category))
+    matched: str = facts.row["matched_rule"] or ""
+    category = matched.removeprefix(MODERATION)
+    named = category if matched.startswith(MODERATION) else matched.partition(":")[2]
+    words = CATEGORIES.get(named, shortened(named))
     found = next((each.highest for each in facts.snapshot.stages if each.stage == stage), {}).get(category)
     if found is None:
         return words
@@ -172,7 +197,10 @@ def _attempts(facts: ExplanationFacts, stage: str) -> str:
 
     A stage may call several times, such as a model that searches first; each call counts from 1.
     """
-    attempts = [each for each in facts.snapshot.attempts if each.stage == stage]
+    moderator = _stage(facts, stage).decided_by
+    attempts = [
+        each for each in facts.snapshot.attempts if each.stage == stage and each.moderator in {"", moderator}
+    ]
     if not attempts:
         return ""
     last_call = max((place for place, each in enumerate(attempts) if each.number == 1), default=0)
@@ -212,6 +240,17 @@ def _unmoderated(facts: ExplanationFacts) -> str:
     return (
         f"Moderation was unavailable for {subjects}, and this account is set to continue without moderation."
     )
+
+
+def _left_out(facts: ExplanationFacts) -> str:
+    """Moderators whose result was missing, and that did not end the event."""
+    missing = {
+        f"“{shortened(each.name)}” ({attempt_wording(each.error)})": None
+        for stage in facts.snapshot.stages
+        for each in stage.moderators
+        if each.outcome == "no_result" and each.name != stage.decided_by
+    }
+    return f"Moderators without a result: {', '.join(missing)}." if missing else ""
 
 
 def _search_reduced(facts: ExplanationFacts) -> str:

@@ -24,13 +24,13 @@ from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain, notices
 from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
 from review.decision.margins import Margin
-from review.wording import value_wording
+from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
-from worker.snapshot import Snapshot, SnapshotStage
+from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
 STORED_CHARS: Final = 500
 """Characters of a message that the audit stores (Silent Guardrails)."""
-SHOWN_ELSEWHERE: Final = frozenset({"highest"})
+SHOWN_ELSEWHERE: Final = frozenset({"highest", "moderators"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,7 @@ def _stages(stages: tuple[SnapshotStage, ...], total_ms: float) -> Iterator[Trac
             duration_ms=stage.duration_ms,
             start=round(1000 * before_ms / total_ms, 1),
             width=round(max(4.0, 1000 * stage.duration_ms / total_ms), 1),
-            detail=tuple(_detail(stage.detail)),
+            detail=(*_detail(stage.detail), *map(_moderator_line, stage.moderators)),
         )
         before_ms += stage.duration_ms
 
@@ -229,6 +229,14 @@ def _detail(detail: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
         if name not in SHOWN_ELSEWHERE and value not in ([], None, ""):
             shown = f"{value:.2f}" if isinstance(value, float) else value
             yield name.replace("_", " "), shown if isinstance(shown, str) else value_wording(shown)
+
+
+def _moderator_line(each: ModeratorRecord) -> tuple[str, str]:
+    """A moderator's name, and its outcome with time and model or failure."""
+    outcome = MODERATOR_OUTCOMES.get(each.outcome, each.outcome)
+    source = attempt_wording(each.error) if each.error else each.model
+    took = f" in {duration_wording(each.duration_ms / 1000)}" if each.duration_ms else ""
+    return each.name, f"{outcome}{took}{', ' if source else ''}{source}"
 
 
 def _age_ms(record: DecisionRecord) -> float:

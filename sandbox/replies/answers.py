@@ -10,6 +10,7 @@ import orjson
 
 from sandbox.faults import FaultKind, SandboxFault
 from sandbox.replies.chat_request import ChatRequest
+from sandbox.replies.classifier import classified
 from sandbox.replies.extractive import STOPWORDS, TOKEN, best_extract
 from sandbox.replies.judge import judgement, schema_answer
 
@@ -57,6 +58,7 @@ class SandboxAnswer:
         outcome: the word under which the answer is counted.
         tool: name of the tool to call, or empty.
         arguments: JSON text of the tool call's arguments.
+        logprobs: the tokens of the text with their alternatives; only a classifier has them.
     """
 
     outcome: str
@@ -64,10 +66,15 @@ class SandboxAnswer:
     tool: str = ""
     arguments: str = ""
     refusal: str = ""
+    logprobs: tuple[dict[str, object], ...] = ()
 
 
 def chat_answer(request: ChatRequest, fault: SandboxFault | None) -> SandboxAnswer:
     """The answer to a request, or the wrong answer that a fault asks for."""
+    if request.classifier is not None and (fault is None or fault.kind is not FaultKind.REFUSAL):
+        reply = classified(request.classifier, fault)
+        outcome = "classified" if fault is None else fault.outcome
+        return SandboxAnswer(outcome=outcome, text=reply.text, logprobs=reply.logprobs)
     return _honest_answer(request) if fault is None else _wrong_answer(request, fault)
 
 

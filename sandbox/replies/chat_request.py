@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sandbox.faults import without_markers
+from sandbox.replies.classifier import ClassifierPrompt, classifier_prompt
 from sandbox.replies.extractive import NumberedPassage, fenced_text, numbered_passages
 from sandbox.routes import BadRequest, Route
 
@@ -22,14 +23,16 @@ class ChatRequest:
     """A chat request as the sandbox understands it.
 
     Attributes:
-        about: the last user message as sent, with markers, or all text without one; calls are planned and
-            counted under this text.
+        about: the last user message as sent, with markers, or all text without one; the text to classify of
+            a classifier's prompt. Calls are planned and counted under this text.
         question: the same without markers.
         passages: those of system messages, of the fenced message before the question and of tool results.
         tools: names of the tools on offer, in order; empty when ``tool_choice`` is ``none``.
         tools_used: names of the tools already called since the last user message.
         forced_tool: the tool that ``tool_choice`` requires, or None.
         judge: all text of a prompt with a ``HUSHGATE-JUDGE:`` line, else None.
+        classifier: the prompt of a guard model, else None.
+        logprobs: probabilities of tokens are asked for.
         schema: the JSON schema of ``response_format``, ``{}`` for any JSON object, None for free text.
         prompt_words: words in all messages: the approximation of prompt tokens.
     """
@@ -41,6 +44,8 @@ class ChatRequest:
     tools_used: frozenset[str] = frozenset()
     forced_tool: str | None = None
     judge: str | None = None
+    classifier: ClassifierPrompt | None = None
+    logprobs: bool = False
     schema: Mapping[str, object] | None = None
     prompt_words: int = 0
     stream: bool = False
@@ -48,7 +53,9 @@ class ChatRequest:
 
     @property
     def route(self) -> Route:
-        """``judge`` for a judge prompt, which is counted and fails separately from answers."""
+        """``judge`` or ``classifier`` for such a prompt, counted and failed separately from answers."""
+        if self.classifier is not None:
+            return Route.CLASSIFIER
         return Route.CHAT if self.judge is None else Route.JUDGE
 
 
@@ -60,7 +67,12 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
     texts = [_content(message) for message in messages]
     last_user = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
     whole = "\n\n".join(texts)
+    classifier = classifier_prompt(
+        str(body["model"]), [str(message.get("role")) for message in messages], texts
+    )
     about = texts[last_user] if last_user >= 0 else whole
+    if classifier is not None:
+        about = classifier.text
     stream_options = body.get("stream_options")
     return ChatRequest(
         about=about,
@@ -70,6 +82,8 @@ def parse_chat(body: Mapping[str, object]) -> ChatRequest:
         tools_used=frozenset(_tools_used(messages[last_user + 1 :])),
         forced_tool=_forced_tool(body.get("tool_choice")),
         judge=whole if any(line.startswith(JUDGE_LINE) for line in whole.splitlines()) else None,
+        classifier=classifier,
+        logprobs=body.get("logprobs") is True,
         schema=_schema(body.get("response_format")),
         prompt_words=sum(len(text.split()) for text in texts),
         stream=body.get("stream") is True,

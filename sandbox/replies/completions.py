@@ -9,7 +9,7 @@ import orjson
 
 from sandbox.replies.answers import SandboxAnswer
 from sandbox.replies.chat_request import ChatRequest
-from sandbox.routes import CHAT_MODEL
+from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 
 
 def completion_body(request: ChatRequest, answer: SandboxAnswer, number: int) -> dict[str, object]:
@@ -23,14 +23,15 @@ def completion_body(request: ChatRequest, answer: SandboxAnswer, number: int) ->
         message["content"] = None
     if answer.tool:
         message["tool_calls"] = [_tool_call(answer, number)]
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
-    head = _head(number, "chat.completion")
+    logprobs = {"content": answer.logprobs} if request.logprobs and answer.logprobs else None
+    choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": _finish_reason(answer)}
+    head = _head(request, number, "chat.completion")
     return head | {"choices": [choice], "usage": token_usage(request, answer)}
 
 
 def completion_events(request: ChatRequest, answer: SandboxAnswer, number: int) -> Iterator[bytes]:
     """The server-sent events of a streamed completion: one chunk per word, then ``[DONE]``."""
-    head = _head(number, "chat.completion.chunk")
+    head = _head(request, number, "chat.completion.chunk")
     yield _event(head, {"role": "assistant", "content": None if answer.tool else ""})
     if answer.tool:
         yield _event(head, {"tool_calls": [{"index": 0, **_tool_call(answer, number)}]})
@@ -54,12 +55,12 @@ def token_usage(request: ChatRequest, answer: SandboxAnswer) -> dict[str, int]:
     }
 
 
-def _head(number: int, kind: str) -> dict[str, object]:
+def _head(request: ChatRequest, number: int, kind: str) -> dict[str, object]:
     return {
         "id": f"chatcmpl-sandbox-{number}",
         "object": kind,
         "created": int(time.time()),
-        "model": CHAT_MODEL,
+        "model": CHAT_MODEL if request.classifier is None else CLASSIFIER_MODEL,
         "system_fingerprint": "sandbox",
     }
 

@@ -10,12 +10,24 @@ from typing import Any
 import pytest
 
 from sandbox.server import SandboxHandle
-from tests.support.fakes import CLEAN, FakeClock, FakeConversations, FakeModel, FakeModerator, FakeRetriever
+from tests.support.fakes import (
+    CLEAN,
+    FakeClassifier,
+    FakeClock,
+    FakeConversations,
+    FakeModel,
+    FakeModerator,
+    FakeRetriever,
+)
 from tests.support.samples import passage
 from worker.adapters import openai_client
+from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.classifiers.endpoints import ClassifierEndpoint
+from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.classifiers.prompts import ClassifierQuestion
 from worker.errors import (
     EndpointMisconfigured,
     ModelRejected,
@@ -24,7 +36,7 @@ from worker.errors import (
     ModerationUnavailable,
 )
 from worker.model import Completion, Message, MessageRole, Prompt
-from worker.ports import Clock, Conversations, LanguageModel, Moderator, Retriever
+from worker.ports import Classifier, Clock, Conversations, LanguageModel, Moderator, Retriever
 
 PROMPT = Prompt(
     system="Passages:\n\n[1] Opening hours: We are open from nine to six on weekdays.",
@@ -66,6 +78,45 @@ class Moderators:
         if fault:
             self._sandbox.add_rule("moderations", fault)
         return OpenAIModerator(self._client, model="omni", timeout_s=5)
+
+
+MODELS = {
+    ClassifierFormat.POLICY: "gpt-oss-safeguard-20b",
+    ClassifierFormat.LLAMA_GUARD: "Llama-Guard-4-12B",
+    ClassifierFormat.QWEN3GUARD: "Qwen/Qwen3Guard-Gen-8B",
+    ClassifierFormat.SHIELDGEMMA: "shieldgemma:9b",
+}
+
+
+class Classifiers:
+    """A classifier of one format that answers, or fails in a named way."""
+
+    def __init__(self, kind: str, sandbox: SandboxHandle, client: Any) -> None:
+        self._kind, self._sandbox, self._client = kind, sandbox, client
+
+    def failing(self, fault: str | None, error: Exception | None) -> Classifier:
+        """The classifier whose next call meets this fault; none to answer."""
+        if self._kind == FAKE:
+            return FakeClassifier([error or CLEAN])
+        if fault:
+            self._sandbox.add_rule("classifier", fault)
+        form = ClassifierFormat(self._kind)
+        endpoint = ClassifierEndpoint(
+            base_url=self._sandbox.base_url, model=MODELS[form], format=form, timeout_s=2
+        )
+        return ChatClassifier(self._client, name=self._kind, endpoint=endpoint)
+
+    def question(self, text: str) -> ClassifierQuestion:
+        """A question that fits the format."""
+        reads_policy = self._kind == FAKE or FORMATS[ClassifierFormat(self._kind)].reads_policy
+        return ClassifierQuestion(text=text, policy="No insults." if reads_policy else "")
+
+
+@pytest.fixture(params=[*ClassifierFormat, FAKE])
+async def classifiers(sandbox: SandboxHandle, request: pytest.FixtureRequest) -> AsyncIterator[Classifiers]:
+    """Every format, and the fake."""
+    async with openai_client.client(sandbox.base_url, "key", connections=4) as client:
+        yield Classifiers(request.param, sandbox, client)
 
 
 @pytest.fixture(params=[REAL, FAKE])
@@ -149,6 +200,59 @@ async def test_a_refused_deployment_is_no_outage(moderators: Moderators, status:
     assert caught.value.status == status
 
 
+async def test_a_classification_has_a_score_for_each_flagged_category(classifiers: Classifiers) -> None:
+    """All scores 0..1, and a model's name, as of a moderation API."""
+    found = await classifiers.failing(None, None).classify(classifiers.question("When are you open?"))
+
+    assert found.flagged <= found.scores.keys()
+    assert all(0 <= score <= 1 for score in found.scores.values())
+    assert found.scores
+    assert found.model
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("500", "server_error"),
+        ("429", "rate_limited"),
+        ("malformed", "malformed"),
+        ("timeout", "timeout"),
+        ("reset", "connection"),
+        ("garbage", "unreadable"),
+        ("empty", "unreadable"),
+        ("refusal", "unreadable"),
+    ],
+)
+async def test_a_classifier_that_gives_no_result_is_unavailable(
+    classifiers: Classifiers, fault: str, kind: str
+) -> None:
+    """Never a score; an answer of another shape has its own kind, as the text may have caused it."""
+    with pytest.raises(ModerationUnavailable) as caught:
+        await classifiers.failing(fault, ModerationUnavailable("no", kind=kind)).classify(
+            classifiers.question("hello")
+        )
+
+    assert caught.value.kind == kind
+
+
+async def test_a_text_that_a_classifier_refuses_is_rejected(classifiers: Classifiers) -> None:
+    """Asking again cannot help."""
+    with pytest.raises(ModerationRejected):
+        await classifiers.failing("400", ModerationRejected("no")).classify(classifiers.question("hello"))
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_a_classifier_that_refuses_the_deployment_is_no_outage(
+    classifiers: Classifiers, status: int
+) -> None:
+    """It has its own error, which no failure policy lets pass."""
+    error = EndpointMisconfigured("no", cause="key", status=status)
+    with pytest.raises(EndpointMisconfigured) as caught:
+        await classifiers.failing(str(status), error).classify(classifiers.question("hello"))
+
+    assert caught.value.status == status
+
+
 @pytest.mark.parametrize("make", [SystemClock, FakeClock])
 async def test_a_clock_gives_utc_and_time_that_never_runs_backwards(make: Callable[[], Clock]) -> None:
     """And an identifier of its own for each call."""
@@ -175,6 +279,7 @@ def test_an_identifier_carries_its_time() -> None:
     ("port", "fake"),
     [
         (Moderator, FakeModerator),
+        (Classifier, FakeClassifier),
         (LanguageModel, FakeModel),
         (Retriever, FakeRetriever),
         (Conversations, FakeConversations),

@@ -85,8 +85,14 @@ async def test_statistics_count_calls_outcomes_and_texts(sandbox: SandboxHandle)
     stats = sandbox.stats()
 
     assert (stats["calls"], stats["outcomes"], stats["texts"]) == (
-        {"chat": 2, "judge": 0, "moderations": 1, "embeddings": 0},
-        {"chat": {"greeted": 2}, "judge": {}, "moderations": {"answered": 1}, "embeddings": {}},
+        {"chat": 2, "judge": 0, "classifier": 0, "moderations": 1, "embeddings": 0},
+        {
+            "chat": {"greeted": 2},
+            "judge": {},
+            "classifier": {},
+            "moderations": {"answered": 1},
+            "embeddings": {},
+        },
         {text_key("hello"): {"chat": 2, "moderations": 1}},
     )
 

@@ -36,11 +36,13 @@ from tests.support.samples import account, event
 from worker.errors import ConfigurationError
 from worker.model import (
     Account,
+    Combination,
     Decision,
     DecisionKind,
     FailurePolicy,
     Message,
     MessageRole,
+    ModeratorChoice,
 )
 from worker.reasons import Reason
 
@@ -479,6 +481,11 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         assessment_policy={"name": "guardrail"},
         fallback_texts={"en": "Soon."},
         hold_max_s=1.5,
+        moderators=(
+            ModeratorChoice(name="b", endpoint="guard", failure=FailurePolicy.ALLOW, policy="No."),
+            ModeratorChoice(name="a", endpoint="other", thresholds={"S1": 0.25}),
+        ),
+        moderation_combination=Combination.FIRST,
     )
 
     async def work(source: Pool) -> tuple[int, Account, dict[str, int]]:
@@ -510,6 +517,11 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         ("fallback_texts", """'{"en": 5}'"""),
         ("assessment_policy", "'[]'"),
         ("moderation_failure", "'pray'"),
+        ("moderators", "'{}'"),
+        ("moderators", """'["house"]'"""),
+        ("moderators", """'[{"name": "house"}]'"""),
+        ("moderators", """'[{"name": 5, "endpoint": "guard"}]'"""),
+        ("moderation_combination", "'some'"),
         ("hold_max_s", "-1"),
     ],
 )

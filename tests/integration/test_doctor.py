@@ -255,6 +255,37 @@ def test_a_moderation_call_that_fails_says_what_to_correct(shell: Shell, sandbox
     )
 
 
+def declared(url: str, **more: object) -> str:
+    """HUSHGATE_CLASSIFIERS with one classifier at this URL."""
+    return json.dumps({"house": {"base_url": url, "model": "gpt-oss-safeguard", "format": "policy", **more}})
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (None, "unsafe 0.00;"),
+        ("401", "set HUSHGATE_CLASSIFIER_KEYS house to a key that the endpoint accepts"),
+        ("404", "check HUSHGATE_CLASSIFIERS house.model and HUSHGATE_CLASSIFIERS house.base_url"),
+        ("garbage", "expected an answer in the format policy"),
+    ],
+)
+def test_live_asks_each_classifier_for_an_answer_in_its_format(
+    shell: Shell, sandbox: SandboxHandle, fault: str | None, found: str
+) -> None:
+    """A wrong key, model or format is found before events are; the key is in no line."""
+    if fault:
+        sandbox.add_rule("classifier", fault)
+    keys = json.dumps({"house": KEY})
+    env = {"HUSHGATE_CLASSIFIERS": declared(sandbox.base_url), "HUSHGATE_CLASSIFIER_KEYS": keys}
+    lines, ended = doctor(shell, sandbox.base_url, "--live", **env)
+    live = lines["live classifier house call"]
+
+    assert lines["classifier house"]["state"] == "ok"
+    assert live["state"] == ("fail" if fault else "ok")
+    assert found in live["found"] + live["fix"]
+    assert KEY not in ended.out + ended.err
+
+
 def test_a_key_that_the_endpoint_repeats_is_masked(shell: Shell) -> None:
     """Vendors quote the key they refuse."""
     refusal = (401, {"error": {"message": f"Incorrect API key provided: {KEY}"}})

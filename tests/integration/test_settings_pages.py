@@ -11,7 +11,7 @@ from db.people.records import Role
 from review.accounts import settings_form
 from tests.integration.test_rule_pages import in_force, logged, store
 from tests.support.reviewing import Visitor, add_person, site
-from worker.model import Account
+from worker.model import Account, Combination, FailurePolicy, ModeratorChoice
 
 NUMBERS = count(1)
 
@@ -87,6 +87,12 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
         ("policy_settings", "[]", "expected a JSON object, got list"),
         ("policy_settings", '{"nonsense": 1}', "nonsense: there is no such field"),
         ("policy_name", "nonsense", "name: expected one of"),
+        ("moderator_1_name", "Bad Name", "expected to match pattern"),
+        ("moderator_2_endpoint", "http://evil.example", "expected to match pattern"),
+        ("moderator_5_failure", "pray", "expected &#39;hold&#39;, &#39;block&#39; or &#39;allow&#39;"),
+        ("moderator_1_thresholds", "S1 = high", "S1: expected a valid number, got &#34;high&#34;"),
+        ("moderator_1_policy", "x" * 20_001, "expected to have at most 20000 characters"),
+        ("moderation_combination", "some", "expected"),
     ],
 )
 def test_an_error_is_shown_at_its_field(
@@ -123,6 +129,56 @@ def test_storing_an_unchanged_form_stores_no_version(database_url: str, admin: V
     assert "guardrail" in page.text
     assert same.headers["location"].endswith("?same=1")
     assert in_force(database_url, account).version == 1
+
+
+MODERATORS: dict[str, object] = {
+    "moderator_1_name": "openai_moderation",
+    "moderator_1_endpoint": "openai_moderation",
+    "moderator_3_name": "house-rules",
+    "moderator_3_endpoint": "guard",
+    "moderator_3_failure": "allow",
+    "moderator_3_thresholds": "unsafe = 0,7\nhate speech = 0.5",
+    "moderator_3_policy": "No <b>insults</b>.\nNo threats.",
+    "moderation_combination": "all",
+}
+
+
+def test_moderators_are_chosen_on_the_form(database_url: str, admin: Visitor, account: str) -> None:
+    """Rows with values are the moderators, in order; risks and a missing classifier are named."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    shown = admin.post(path, **form(**MODERATORS))
+    admin.post(path, **form(**MODERATORS), action="store")
+    after, page = in_force(database_url, account), admin.get(path).text
+
+    assert [each.name for each in after.moderators] == ["openai_moderation", "house-rules"]
+    assert after.moderators[1] == ModeratorChoice(
+        name="house-rules",
+        endpoint="guard",
+        failure=FailurePolicy.ALLOW,
+        thresholds={"unsafe": 0.7, "hate speech": 0.5},
+        policy="No <b>insults</b>.\nNo threats.",
+    )
+    assert after.moderation_combination is Combination.ALL
+    assert "While house-rules is down, messages are answered without its result." in shown.text
+    assert "A text that one moderator flags may pass" in shown.text
+    assert "house-rules: this deployment declares no classifier guard" in shown.text
+    assert "2. Policy: No &lt;b&gt;insults&lt;/b&gt;." in shown.text
+    assert 'name="moderator_2_name" maxlength="40" value="house-rules"' in page
+
+
+def test_a_form_with_moderators_keeps_every_value(database_url: str, admin: Visitor, account: str) -> None:
+    """Storing it unchanged stores no version; emptied rows remove a moderator."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    admin.post(path, **form(**MODERATORS), action="store")
+    typed = settings_form.form_of_account(in_force(database_url, account)).fields
+    same = admin.post(path, **{"version": "1"} | typed, action="store")
+    emptied = {name: "" for name in typed if name.startswith("moderator_")}
+    admin.post(path, **{"version": "1"} | typed | emptied, action="store")
+
+    assert same.headers["location"].endswith("?same=1")
+    assert in_force(database_url, account).moderators == ()
 
 
 def test_a_stale_form_keeps_its_values_and_shows_the_other_changes(

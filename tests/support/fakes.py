@@ -12,6 +12,7 @@ from uuid import UUID
 
 from tests.support.samples import NOW
 from worker.assessment import JudgeQuestion
+from worker.classifiers.prompts import ClassifierQuestion
 from worker.model import Completion, Message, ModerationScores, Passage, Prompt, Retrieved
 
 Value = TypeVar("Value")
@@ -63,6 +64,19 @@ class FakeModerator:
         """The script's next result."""
         self.asked.append((text, tuple(image_urls)))
         self.before()
+        return next_of(self.script)
+
+
+@dataclass(slots=True)
+class FakeClassifier:
+    """Answers by its script and notes what it was asked."""
+
+    script: list[ModerationScores | Exception] = field(default_factory=lambda: [CLEAN])
+    asked: list[ClassifierQuestion] = field(default_factory=list)
+
+    async def classify(self, question: ClassifierQuestion) -> ModerationScores:
+        """The script's next result."""
+        self.asked.append(question)
         return next_of(self.script)
 
 

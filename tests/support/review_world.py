@@ -135,6 +135,18 @@ class World:
                     duration_ms=1.5,
                     detail={"word": text("stage detail")},
                 ),
+                StageRecord(
+                    stage=Stage.MODERATION,
+                    outcome=StageOutcome.PASSED,
+                    duration_ms=1.5,
+                    detail={
+                        "highest": {f"guard:{text('category')}": {"score": 0.4, "threshold": 0.5}},
+                        "moderators": [
+                            {"name": text("moderator"), "outcome": "clear", "model": text("moderator model")},
+                            {"name": "other", "outcome": "no_result", "error": text("moderator error")},
+                        ],
+                    },
+                ),
             ),
             attempts=(
                 Attempt(
@@ -143,6 +155,7 @@ class World:
                     outcome=AttemptOutcome.TIMEOUT,
                     duration_ms=12.0,
                     detail=text("attempt detail"),
+                    moderator=text("attempt moderator"),
                 ),
             ),
             passages=(passage(title=text("passage title"), text=text("passage text")),),
@@ -259,6 +272,16 @@ def version(world: World, _: UUID) -> int:
         flagged_phrases=[world.text("phrase")],
         allowed=[world.text("allowed")],
         prompt=world.text("prompt"),
+        moderators=Jsonb(
+            [
+                {
+                    "name": world.text("chosen moderator"),
+                    "endpoint": world.text("chosen endpoint"),
+                    "thresholds": {world.text("chosen category"): 0.5},
+                    "policy": world.text("policy"),
+                }
+            ]
+        ),
         fallback_texts=Jsonb({"en": world.text("fallback")}),
         changed_by=world.text("changed by"),
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import RuleEdit
 from review.accounts.rule_trial import hit_runs
 from tests.support.samples import account
-from worker.model import FailurePolicy
+from worker.model import Combination, FailurePolicy, ModeratorChoice
 from worker.rules import Level, compile_rules, validate_rules
+
+HOUSE = ModeratorChoice(name="house", endpoint="guard", policy="No insults.\nNo threats.")
 
 
 def test_rules_are_compared_as_bags_and_settings_one_by_one() -> None:
@@ -40,11 +44,32 @@ def test_instructions_are_compared_line_by_line() -> None:
     assert found.settings[0].lines[1:] == ((" ", "one"), ("-", "two"), ("+", "2"), (" ", "three"))
 
 
+def test_moderators_are_compared_part_by_part() -> None:
+    """Each part is a line with its moderator's number and its title, a policy one a line."""
+    after = replace(HOUSE, policy="No insults.\nNo spam.", failure=FailurePolicy.BLOCK, thresholds={"x": 0.5})
+    (found,) = difference(account(moderators=(HOUSE,)), account(moderators=(after,))).settings
+
+    assert [line for sign, line in found.lines if sign == "-"] == ["1. Policy: No threats."]
+    assert [line for sign, line in found.lines if sign == "+"] == [
+        "1. When it is down: block",
+        "1. Thresholds of a classifier: x = 0.5",
+        "1. Policy: No spam.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
         ({}, {"ai_enabled_for_comments": True}, "AI is switched on"),
         ({}, {"moderation_failure": FailurePolicy.ALLOW}, "answered without moderation"),
+        ({}, {"moderators": (HOUSE,)}, "Images are no longer moderated"),
+        ({"moderators": (HOUSE,)}, {"moderators": ()}, "house no longer moderates"),
+        (
+            {"moderators": (HOUSE,)},
+            {"moderators": (replace(HOUSE, failure=FailurePolicy.ALLOW),)},
+            "While house is down, messages are answered without its result.",
+        ),
+        ({}, {"moderation_combination": Combination.ALL}, "A text that one moderator flags may pass"),
         ({}, {"moderation_thresholds": {"hate": 0.9}}, "more messages pass"),
         ({}, {"moderation_thresholds": {"hate": 0.1}}, "more messages get no reply"),
         ({"moderation_thresholds": {"hate": 0.1}}, {}, "the API's own flag decides"),

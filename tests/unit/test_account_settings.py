@@ -14,7 +14,7 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, FailurePolicy, StaleReply
+from worker.model import Account, Combination, FailurePolicy, StaleReply
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -145,7 +145,11 @@ def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_every_choice_is_explained() -> None:
     """A setting with a closed set of values has a meaning for each value."""
-    known = {"moderation_failure": list(FailurePolicy), "stale_reply": list(StaleReply)}
+    known = {
+        "moderation_failure": list(FailurePolicy),
+        "moderation_combination": list(Combination),
+        "stale_reply": list(StaleReply),
+    }
     explained = {name: list(each.choices) for name, each in SETTINGS.items() if each.choices}
 
     assert explained == known

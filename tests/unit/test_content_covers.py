@@ -32,6 +32,11 @@ def decided(matched_rule: str | None = None, **highest: float) -> tuple[dict[str
         ((content_covers.RULE,), decided("flagged_keyword:knife"), (content_covers.RULE,)),
         (("violence",), decided("flagged_keyword:knife"), ()),
         (("self-harm",), decided("openai_moderation:self-harming"), ()),
+        (("violence",), decided("house:Violence"), ("violence",)),
+        (("violence",), decided("llama:S1"), ()),
+        ((content_covers.RULE,), decided("llama:S1"), (content_covers.RULE,)),
+        (("violence",), decided(None, **{"house:violence": 0.6}), ("violence",)),
+        ((content_covers.RULE,), decided(None, **{"llama:S1": 0.6}), (content_covers.RULE,)),
     ],
 )
 def test_a_text_is_covered_by_what_it_was_flagged_for_or_scored_high_in(

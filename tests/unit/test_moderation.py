@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.samples import account, scores
 from worker import moderation
-from worker.model import FailurePolicy, ModerationScores, Stage
+from worker.model import FailurePolicy, ModerationScores, ModeratorChoice, Stage
+
+
+def chosen(**settings: Any) -> ModeratorChoice:
+    """The only moderator of an account with these settings."""
+    (only,) = moderation.panel(account(**settings))
+    return only
 
 
 @pytest.mark.parametrize(
@@ -29,16 +37,16 @@ def test_a_threshold_replaces_the_api_s_own_flag(
     scores: ModerationScores, thresholds: dict[str, float], rule: str | None
 ) -> None:
     """The worst category counts; without a threshold of the account, the API's flag decides."""
-    found = moderation.finding(scores, account(moderation_thresholds=thresholds), stage=Stage.MODERATION)
+    found = moderation.finding(scores, chosen(moderation_thresholds=thresholds), stage=Stage.MODERATION)
 
     assert (found.matched_rule if found else None) == rule
 
 
 def test_the_evidence_names_score_and_ground() -> None:
     """A reviewer sees the score and the threshold or the API as its source."""
-    by_api = moderation.finding(scores(("hate",), hate=0.5), account(), stage=Stage.MODERATION)
+    by_api = moderation.finding(scores(("hate",), hate=0.5), chosen(), stage=Stage.MODERATION)
     by_us = moderation.finding(
-        scores(hate=0.5), account(moderation_thresholds={"hate": 0.4}), stage=Stage.MODERATION
+        scores(hate=0.5), chosen(moderation_thresholds={"hate": 0.4}), stage=Stage.MODERATION
     )
 
     assert by_api is not None
@@ -51,7 +59,7 @@ def test_the_evidence_names_score_and_ground() -> None:
 def test_near_misses_stay_visible() -> None:
     """The three highest scores, and every one with a threshold of its own, however low."""
     given = scores(a=0.1, b=0.4, c=0.2, d=0.3, e=0.04, f=0.03)
-    shown = moderation.margins(given, account(moderation_thresholds={"d": 0.35, "e": 0.05}))
+    shown = moderation.margins(given, chosen(moderation_thresholds={"d": 0.35, "e": 0.05}))
 
     assert shown == {
         "b": {"score": 0.4, "threshold": None},
@@ -63,7 +71,7 @@ def test_near_misses_stay_visible() -> None:
 
 def test_scores_from_a_half_on_are_all_kept() -> None:
     """Reviewers who cover any of four categories do not see such a text."""
-    shown = moderation.margins(scores(a=0.9, b=0.8, c=0.7, d=0.5, e=0.49), account())
+    shown = moderation.margins(scores(a=0.9, b=0.8, c=0.7, d=0.5, e=0.49), chosen())
 
     assert set(shown) == {"a", "b", "c", "d"}
 
@@ -96,15 +104,13 @@ def test_the_pause_follows_the_account_s_policy(
     policy: FailurePolicy, attempt: int, age_s: float, retry_after_s: float | None, pause_s: float | None
 ) -> None:
     """A hold asks until the event is too old; block and allow ask three times in all."""
-    asked = account(moderation_failure=policy)
-
-    assert moderation.pause_s(asked, attempt, age_s, retry_after_s) == pause_s
+    assert moderation.pause_s(policy, 3600.0, attempt, age_s, retry_after_s) == pause_s
 
 
 @given(st.floats(0, 7200), st.integers(1, 2000), st.none() | st.floats(0, 1e9))
 def test_a_hold_never_sleeps_past_its_end(age_s: float, attempt: int, retry_after_s: float | None) -> None:
     """A long Retry-After does not extend a hold."""
-    pause_s = moderation.pause_s(account(hold_max_s=3600.0), attempt, age_s, retry_after_s)
+    pause_s = moderation.pause_s(HOLD, 3600.0, attempt, age_s, retry_after_s)
 
     assert (pause_s is None) == (age_s >= 3600)
     assert pause_s is None or 0 < pause_s <= 3600 - age_s

@@ -138,6 +138,27 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
             " error), and this account is set to block while moderation is unavailable.",
         ),
         (
+            row(
+                "MODERATION_FLAGGED",
+                matched_rule="house:insults",
+                stages=[stage("moderation", highest={"house:insults": {"score": 0.93, "threshold": None}})],
+            ),
+            "Nothing was sent: the moderator “house” found insults (score 0.93, flagged by the model itself)"
+            " in the message.",
+        ),
+        (
+            row(
+                "REPLY_MODERATION_UNAVAILABLE",
+                stages=[stage("moderation_reply", decided_by="house")],
+                attempts=[
+                    attempt("moderation_reply", 1, "timeout") | {"moderator": "other"},
+                    attempt("moderation_reply", 1, "unreadable") | {"moderator": "house"},
+                ],
+            ),
+            "Nothing was sent: the moderator “house” gave no result for the drafted reply in one attempt (an"
+            " answer of another shape).",
+        ),
+        (
             row("LLM_ERROR", attempts=[attempt("generation", 1, "rate_limited")]),
             "Nothing was sent: the language model gave no usable answer in one attempt (too many requests).",
         ),

@@ -120,7 +120,7 @@ def _completion(document: Any) -> Completion:
         calls = tuple(_tool_call(call) for call in (message.get("tool_calls") or ())[:MOST_TOOL_CALLS])
         text = storable(message.get("content") or "").strip()
         refusal = storable(message.get("refusal") or "") or None
-        tokens = _tokens(document.get("usage") or {})
+        tokens = token_counts(document.get("usage") or {})
         model = storable(str(document["model"]))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelUnavailable(
@@ -140,7 +140,8 @@ def _completion(document: Any) -> Completion:
     )
 
 
-def _tokens(usage: Mapping[str, Any]) -> Tokens:
+def token_counts(usage: Mapping[str, Any]) -> Tokens:
+    """What a call cost, as the server counted."""
     prompt, completion = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
     if not (0 <= prompt < MOST_TOKENS and 0 <= completion < MOST_TOKENS):
         return Tokens()  # an impossible count is no reason to lose a paid answer

@@ -1,6 +1,6 @@
 """The nouns: values that travel from the stream entry to the audit row, all frozen."""
 
-from worker.model.account import Account, FailurePolicy
+from worker.model.account import OPENAI_MODERATION, Account, Combination, FailurePolicy, ModeratorChoice
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.decision import Decision, DecisionKind
@@ -12,12 +12,14 @@ from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOut
 
 __all__ = [
     "AI_ONLY",
+    "OPENAI_MODERATION",
     "STAGES",
     "Account",
     "Action",
     "Assessment",
     "Attempt",
     "AttemptOutcome",
+    "Combination",
     "Completion",
     "ConversationState",
     "Decision",
@@ -31,6 +33,7 @@ __all__ = [
     "Message",
     "MessageRole",
     "ModerationScores",
+    "ModeratorChoice",
     "NewerEvent",
     "Owner",
     "Passage",

@@ -5,17 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from worker.model.conversation import StaleReply
 from worker.model.event import Json
 
 
 class FailurePolicy(StrEnum):
-    """What an account wants while the moderation API is down."""
+    """What an account wants while a moderator is down."""
 
     HOLD = "hold"
     BLOCK = "block"
     ALLOW = "allow"
+
+
+class Combination(StrEnum):
+    """How the results of several moderators decide about one text."""
+
+    ANY = "any"
+    ALL = "all"
+    FIRST = "first"
+
+
+OPENAI_MODERATION: Final = "openai_moderation"
+"""Endpoint and name of the OpenAI-compatible moderation API among an account's moderators."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeratorChoice:
+    """One moderator of an account.
+
+    Attributes:
+        name: unique in the account; in matched rules (``<name>:<category>``) and in the audit.
+        endpoint: ``OPENAI_MODERATION`` or the name of a classifier that the deployment declares; never a URL.
+        failure: None: as the account's ``moderation_failure``.
+        thresholds: category -> 0..1 from which a score flags; other categories follow the classifier's
+            answer. The moderation API has ``Account.moderation_thresholds`` instead.
+        policy: the text by which a classifier judges that reads one; empty for the others.
+    """
+
+    name: str
+    endpoint: str
+    failure: FailurePolicy | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +63,8 @@ class Account:
         rules_on_reply: whether keywords and phrases are also tested on the draft.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
+        moderators: in the account's order; empty: the moderation API alone.
+        moderation_combination: how the results of several moderators decide.
         reply_max_age_s: a message written longer ago than this gets no reply, seconds; checked at its turn,
             before the model is called, when the draft is ready and at delivery.
         languages: language codes it answers in, such as ``en``; empty for any.
@@ -55,6 +90,8 @@ class Account:
     moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0
+    moderators: tuple[ModeratorChoice, ...] = ()
+    moderation_combination: Combination = Combination.ANY
     reply_max_age_s: float = 86400.0
     languages: tuple[str, ...] = ()
     prompt: str = ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from worker.model.generation import Tokens
 from worker.model.stages import Stage
 
 
@@ -57,8 +58,10 @@ class ModerationScores:
         scores: category -> 0..1.
         flagged: the categories the API itself flagged.
         model: the name the API gave.
+        tokens: what the call cost; none for the moderation API.
     """
 
     scores: Mapping[str, float]
     flagged: frozenset[str]
     model: str
+    tokens: Tokens = field(default_factory=Tokens)

@@ -61,13 +61,18 @@ class AttemptOutcome(StrEnum):
     EMPTY = "empty"
     REJECTED = "rejected"
     MISCONFIGURED = "misconfigured"
+    UNREADABLE = "unreadable"
     DETECTOR = "detector"
     UNAVAILABLE = "unavailable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of a call to a model, numbered from 1 within its stage."""
+    """One try of a call to a model, numbered from 1 within its stage.
+
+    Attributes:
+        moderator: name of the moderator where the account chose several, numbered for each; else empty.
+    """
 
     number: int
     stage: Stage
@@ -75,3 +80,4 @@ class Attempt:
     duration_ms: float
     waited_s: float = 0.0
     detail: str = ""
+    moderator: str = ""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, StreamSettings
-from worker.settings.worker import Settings, embedding_endpoint
+from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
 __all__ = [
     "ALIASES",
     "FIELDS",
     "SECRETS",
+    "ClassifierSettings",
     "DatabaseSettings",
     "DocumentSettings",
     "EmbeddingSettings",
@@ -23,6 +25,7 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "classifier_key",
     "embedding_endpoint",
     "load",
 ]

@@ -66,7 +66,7 @@ def _problem_line(kind: type[Environment], problem: Any) -> str:
     value = problem["input"]
     shown = (
         "a secret"
-        if name in secret_variables(kind.model_fields.values()) and value is not None
+        if name.partition(".")[0] in secret_variables(kind.model_fields.values()) and value is not None
         else repr(value)
     )
     return f"  {name}: {message}, got {shown}"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
 
@@ -21,7 +22,7 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings):
+class ReviewSettings(SiteSettings, DocumentSettings, ClassifierSettings):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(

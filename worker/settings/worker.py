@@ -6,6 +6,8 @@ from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from worker.classifiers.endpoints import ClassifierKeys
+from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
@@ -19,7 +21,7 @@ from worker.settings.servers import StreamSettings
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(StreamSettings, EmbeddingSettings):
+class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     openai_moderation_enabled: bool = Field(
@@ -154,6 +156,12 @@ class Settings(StreamSettings, EmbeddingSettings):
         alias="HUSHGATE_MODERATION_TIMEOUT_S",
         description="Time limit of one moderation call, in seconds.",
     )
+    classifier_keys: ClassifierKeys = Field(
+        default={},
+        alias="HUSHGATE_CLASSIFIER_KEYS",
+        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
+        " keys.",
+    )
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO",
@@ -178,6 +186,13 @@ class Settings(StreamSettings, EmbeddingSettings):
         description="Months that the audit is kept; 0 for ever.",
     )
 
+    @field_validator("classifier_keys")
+    @classmethod
+    def _keys_have_classifiers(cls, keys: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
+        if unknown := sorted(keys.keys() - info.data.get("classifiers", keys).keys()):
+            raise ValueError(f"expected names of HUSHGATE_CLASSIFIERS, also {', '.join(unknown)} is there")
+        return keys
+
     @field_validator("openai_api_key")
     @classmethod
     def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
@@ -200,3 +215,9 @@ def embedding_endpoint(settings: Settings | DocumentSettings) -> tuple[str, str 
         key = key or settings.openai_api_key
     url = settings.embedding_base_url or settings.openai_base_url
     return url, key.get_secret_value() if key else None
+
+
+def classifier_key(settings: Settings, name: str) -> str | None:
+    """The key of a classifier; None for one without a key."""
+    key = settings.classifier_keys.get(name)
+    return key.get_secret_value() if key else None

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from worker import contract, endings, moderation, scope
-from worker.endings import MESSAGE, REPLY, Ending, GuardedText
-from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
-from worker.model import AttemptOutcome, FailurePolicy, ModerationScores, Stage, StageOutcome
-from worker.ports import Moderator
+from worker.endings import (
+    REPLY,
+    Ending,
+    GuardedText,
+)
+from worker.errors import EndpointMisconfigured, ModerationRejected
+from worker.model import (
+    OPENAI_MODERATION,
+    FailurePolicy,
+    Json,
+    ModeratorChoice,
+    Stage,
+    StageOutcome,
+)
+from worker.moderation import ModeratorResult
 from worker.rules.screening import rule_findings
+from worker.steps import moderators
+from worker.steps.moderators import is_unreadable
 from worker.steps.run import Run
-
-NoResult: TypeAlias = "ModerationRejected | ModerationUnavailable | EndpointMisconfigured"
+from worker.trace import StageNote
 
 
 def scope_closed(run: Run) -> Ending | None:
@@ -51,74 +63,73 @@ def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
 
 
 async def moderation_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
-    """The ending when the moderation API flags a text, or gives no result and the text may not pass."""
-    if run.ports.moderator is None:
+    """The ending when the account's moderators block a text, or give no result and it may not pass."""
+    choices = _switched_on(run)
+    if not choices:
         return None
     with run.trace.stage(subject.moderation_stage) as note:
-        outcome = await _scores(run, run.ports.moderator, text, subject)
-        if not isinstance(outcome, ModerationScores):
+        concluded, results = await moderators.ask(run, choices, text, subject)
+        given = [each for each in results if each is not None]
+        _note_results(run, note, choices, results)
+        if any(each.error is not None for each in given):
+            run.trace.degraded = True
+        if (blocking := concluded.blocked_by) is None:
+            return None
+        if run.case.account.moderators:
+            note.detail["decided_by"] = blocking.choice.name
+        if blocking.finding is None:
             note.outcome = StageOutcome.FAILED
-            note.detail["moderated"] = False
-            return _unmoderated(run, subject, outcome)
-        run.trace.models["moderation"] = outcome.model
-        note.detail["highest"] = moderation.margins(outcome, run.case.account)
-        finding = moderation.finding(outcome, run.case.account, stage=subject.moderation_stage)
-        if finding is None:
-            return None
+            return _unmoderated(run, subject, blocking)
         note.outcome = StageOutcome.FLAGGED
-        note.detail["matched_rule"] = finding.matched_rule
-    run.trace.found(finding)
-    return endings.blocked_ending(subject.flagged, finding)
+        note.detail["matched_rule"] = blocking.finding.matched_rule
+    others = (each.finding for each in given if each.finding and each is not blocking)
+    run.trace.found(blocking.finding, *others)
+    return endings.blocked_ending(subject.flagged, blocking.finding)
 
 
-async def _scores(
-    run: Run, moderator: Moderator, text: str, subject: GuardedText
-) -> ModerationScores | NoResult:
-    """Scores, or the final error; a hold waits here, in process, until the event is ``hold_max_s`` old."""
-    images = run.case.event.attachments if subject is MESSAGE else ()
-    clock, number = run.ports.clock, 0
-    while True:
-        number += 1
-        started = clock.monotonic()
-        try:
-            return await moderator.moderate(text, images)
-        except ModerationRejected as error:
-            return error
-        except (ModerationUnavailable, EndpointMisconfigured) as error:
-            wait_s = _wait_s(run, number, error)
-            run.trace.attempt(
-                subject.moderation_stage,
-                number,
-                AttemptOutcome(error.kind),
-                duration_ms=(clock.monotonic() - started) * 1000,
-                waited_s=wait_s or 0.0,
-                detail=str(error),
-            )
-            if wait_s is None:
-                return error
-            await clock.sleep(wait_s)
+def _switched_on(run: Run) -> tuple[ModeratorChoice, ...]:
+    """The account's moderators, without the moderation API while the deployment has it switched off."""
+    choices = moderation.panel(run.case.account)
+    if run.ports.moderator is not None:
+        return choices
+    return tuple(each for each in choices if each.endpoint != OPENAI_MODERATION)
 
 
-def _wait_s(run: Run, number: int, error: ModerationUnavailable | EndpointMisconfigured) -> float | None:
-    """Seconds until the next call; a misconfigured API is called again only by a hold."""
-    account = run.case.account
-    if isinstance(error, EndpointMisconfigured) and account.moderation_failure is not FailurePolicy.HOLD:
-        return None
-    age_s = (run.ports.clock.now() - run.case.event.received_at).total_seconds()
-    return moderation.pause_s(account, number, age_s, error.retry_after_s)
+def _note_results(
+    run: Run,
+    note: StageNote,
+    choices: Sequence[ModeratorChoice],
+    results: Sequence[ModeratorResult | None],
+) -> None:
+    """The scores near a threshold and, where the account chose moderators, one record of each."""
+    given = [each for each in results if each is not None]
+    answered = [each for each in given if each.scores is not None]
+    if not answered:
+        note.outcome = StageOutcome.FAILED
+        note.detail["moderated"] = False
+    else:
+        highest: dict[str, Json] = {}
+        for each in answered:
+            assert each.scores is not None  # it answered
+            highest |= moderation.margins(each.scores, each.choice)
+        note.detail["highest"] = highest
+    if run.case.account.moderators:
+        note.detail["moderators"] = [
+            moderation.record(choice, result) for choice, result in zip(choices, results, strict=True)
+        ]
 
 
-def _unmoderated(run: Run, subject: GuardedText, error: NoResult) -> Ending | None:
-    """The ending without a result; only an outage lets a text pass, and only where the account allows it."""
-    run.trace.degraded = True
-    if isinstance(error, EndpointMisconfigured):
-        return endings.silent_ending(subject.misconfigured, str(error), confidence=0.0)
-    if isinstance(error, ModerationRejected):
-        return endings.silent_ending(subject.rejected, str(error), confidence=0.0)
-    match run.case.account.moderation_failure:
-        case FailurePolicy.ALLOW:
-            return None
-        case FailurePolicy.BLOCK:
-            return endings.silent_ending(subject.unavailable, str(error), confidence=0.0)
-        case FailurePolicy.HOLD:
-            return endings.silent_ending(subject.timed_out, f"held too long, last: {error}", confidence=0.0)
+def _unmoderated(run: Run, subject: GuardedText, result: ModeratorResult) -> Ending:
+    """The ending without a result where the text may not pass without one."""
+    error = result.error
+    sentence = f"{result.choice.name}: {error}" if run.case.account.moderators else str(error)
+    match error:
+        case EndpointMisconfigured():
+            code = subject.misconfigured
+        case ModerationRejected():
+            code = subject.rejected
+        case _ if result.choice.failure == FailurePolicy.HOLD and not is_unreadable(error):
+            code, sentence = subject.timed_out, f"held too long, last: {sentence}"
+        case _:
+            code = subject.unavailable
+    return endings.silent_ending(code, sentence, confidence=0.0)

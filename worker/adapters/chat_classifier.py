@@ -1,0 +1,137 @@
+"""``worker.ports.Classifier`` over any OpenAI-compatible chat endpoint."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import structlog
+from openai import AsyncOpenAI, OpenAIError
+
+from worker.adapters.openai_chat import token_counts
+from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
+from worker.classifiers.answers import read_answer
+from worker.classifiers.endpoints import ClassifierEndpoint
+from worker.classifiers.formats import FORMATS, ClassifierFormat
+from worker.classifiers.prompts import ClassifierQuestion, chat_lines
+from worker.classifiers.scores import moderation_scores, unsafe_probability
+from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
+from worker.model import AttemptOutcome, ModerationScores
+
+log = structlog.get_logger(__name__)
+
+TOP_LOGPROBS: Final = 5
+"""Alternatives asked of each token; vLLM allows 20, other servers fewer."""
+
+
+class ChatClassifier:
+    """Asks one question a text; an answer of another shape is no result, never a score.
+
+    Args:
+        client: from ``openai_client.client``.
+        name: as the deployment declares it, for the log.
+        endpoint: model, format and limits.
+        watch: records whether the endpoint is usable.
+    """
+
+    def __init__(
+        self, client: AsyncOpenAI, *, name: str, endpoint: ClassifierEndpoint, watch: Watch | None = None
+    ) -> None:
+        self._client = client
+        self._name = name
+        self._endpoint = endpoint
+        self._watch = watch or Watch("classifier")
+        self._answers = True
+
+    async def classify(self, question: ClassifierQuestion) -> ModerationScores:
+        """Scores of a text."""
+        _require_fitting_policy(question, self._endpoint.format)
+        try:
+            document = await answer(
+                self._client,
+                "/chat/completions",
+                request_body(question, self._endpoint),
+                self._endpoint.timeout_s,
+                holding="choices",
+            )
+        except (OpenAIError, TimeoutError, ValueError) as error:
+            raise self._translated(error) from error
+        self._watch.worked()
+        self._log_change(answers=True)
+        return scores_of(document, self._endpoint.format, question.policy)
+
+    def _translated(
+        self, error: Exception
+    ) -> ModerationUnavailable | ModerationRejected | EndpointMisconfigured:
+        known = failure(error)
+        if known is None:
+            return ModerationUnavailable(
+                storable(f"{type(error).__name__}: {error}"[:300]), kind=AttemptOutcome.MALFORMED
+            )
+        self._watch.failed(known)
+        if known.kind is AttemptOutcome.MISCONFIGURED:
+            return misconfigured(known)
+        if known.kind is AttemptOutcome.REJECTED:
+            return ModerationRejected(known.message)
+        self._log_change(answers=False, kind=known.kind)
+        return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
+
+    def _log_change(self, *, answers: bool, kind: str = "") -> None:
+        """Log once that the classifier stopped answering, and once that it answers again."""
+        if answers and not self._answers:
+            log.info("classifier_available", classifier=self._name)
+        if not answers and self._answers:
+            log.error("classifier_unavailable", classifier=self._name, kind=kind)
+        self._answers = answers
+
+
+def request_body(question: ClassifierQuestion, endpoint: ClassifierEndpoint) -> dict[str, object]:
+    """The body of the call."""
+    lines = chat_lines(question, endpoint.format)
+    body: dict[str, object] = {
+        "model": endpoint.model,
+        "messages": [{"role": role, "content": content} for role, content in lines],
+        "max_tokens": endpoint.answer_tokens,
+        "temperature": 0,
+    }
+    return body | ({"logprobs": True, "top_logprobs": TOP_LOGPROBS} if endpoint.logprobs else {})
+
+
+def scores_of(document: Any, form: ClassifierFormat, policy: str) -> ModerationScores:
+    """The scores in a completion.
+
+    Raises:
+        ModerationUnavailable: of kind ``unreadable``: a refusal, or no accepted shape.
+    """
+    try:
+        choice = document["choices"][0]
+        text = storable(str(choice["message"].get("content") or ""))
+        refused = bool(choice["message"].get("refusal")) or choice.get("finish_reason") == "content_filter"
+        model, tokens = storable(str(document["model"])), token_counts(document.get("usage") or {})
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        message = storable(f"malformed completion: {error}"[:300])
+        raise ModerationUnavailable(message, kind=AttemptOutcome.MALFORMED) from error
+    found = None if refused else read_answer(text, form, policy)
+    if found is None:
+        what = "refused to classify" if refused else f"answered {_shown(text)}"
+        raise ModerationUnavailable(
+            f"expected an answer in the format {form}; the classifier {what}", kind=AttemptOutcome.UNREADABLE
+        )
+    probability = unsafe_probability(text, found, choice.get("logprobs"), form)
+    return moderation_scores(found, probability, model=model, tokens=tokens)
+
+
+def _shown(text: str) -> str:
+    """The kind of an unreadable answer, without its words: it may quote a person's text."""
+    return f"{len(text)} characters of another shape" if text.strip() else "nothing"
+
+
+def _require_fitting_policy(question: ClassifierQuestion, form: ClassifierFormat) -> None:
+    """Refuse a question that the model would answer by something else than the account's policy.
+
+    Raises:
+        EndpointMisconfigured: a policy where the model reads none, or none where it needs one.
+    """
+    reads, has = FORMATS[form].reads_policy, bool(question.policy.strip())
+    if reads != has:
+        expected = "a policy text" if reads else "no policy text: its model has categories of its own"
+        raise EndpointMisconfigured(f"the moderator needs {expected}", cause="policy")

@@ -1,0 +1,227 @@
+"""Asking moderators about a text: attempts and holds of one, and several together or in turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from worker import moderation
+from worker.cancellation import cancel_all
+from worker.classifiers.prompts import ClassifierQuestion
+from worker.endings import MESSAGE, GuardedText
+from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
+from worker.model import (
+    OPENAI_MODERATION,
+    AttemptOutcome,
+    Combination,
+    FailurePolicy,
+    MessageRole,
+    ModerationScores,
+    ModeratorChoice,
+)
+from worker.moderation import Conclusion, ModeratorResult, Vote
+from worker.steps.run import Run
+
+NO_RESULT: Final = (ModerationUnavailable, ModerationRejected, EndpointMisconfigured)
+
+
+def is_unreadable(error: Exception | None) -> bool:
+    """Whether a classifier answered something that is no result."""
+    return isinstance(error, ModerationUnavailable) and error.kind == AttemptOutcome.UNREADABLE
+
+
+async def ask(
+    run: Run, choices: Sequence[ModeratorChoice], text: str, subject: GuardedText
+) -> tuple[Conclusion, tuple[ModeratorResult | None, ...]]:
+    """The conclusion about a text, and each moderator's result; None for one that was not needed."""
+    calls = [ModeratorCall(run=run, choice=each, text=text, subject=subject) for each in choices]
+    if len(calls) == 1:
+        await calls[0].finish()
+    elif run.case.account.moderation_combination is Combination.FIRST:
+        await _in_turn(run, calls)
+    else:
+        await _together(run, calls)
+    concluded = _conclusion(run, calls)
+    assert concluded is not None  # the calls above end with one
+    return concluded, tuple(call.result for call in calls)
+
+
+def _conclusion(run: Run, calls: Sequence[ModeratorCall]) -> Conclusion | None:
+    return moderation.conclusion(run.case.account.moderation_combination, [call.result for call in calls])
+
+
+async def _together(run: Run, calls: Sequence[ModeratorCall]) -> None:
+    """Ask all at once until no missing result can change the conclusion; the others are cancelled."""
+    asking = [asyncio.create_task(call.finish()) for call in calls]
+    try:
+        while _conclusion(run, calls) is None:
+            waiting = [task for task in asking if not task.done()]
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+    finally:
+        await cancel_all(asking)
+
+
+async def _in_turn(run: Run, calls: Sequence[ModeratorCall]) -> None:
+    """Ask one after the other until one answers; who did not answer is asked again after its pause."""
+    clock = run.ports.clock
+    now_s = clock.monotonic()
+    while waiting := [call for call in calls if call.result is None]:
+        for call in waiting:
+            if call.due_s <= now_s:
+                await call.attempt()
+            if call.answered:
+                for failed in waiting:
+                    failed.give_up()
+                return
+        if due := [call.due_s for call in waiting if call.result is None]:
+            now_s = max(min(due), clock.monotonic())
+            await clock.sleep(max(0.0, now_s - clock.monotonic()))
+
+
+@dataclass(slots=True, kw_only=True)
+class ModeratorCall:
+    """The attempts of one moderator for one text.
+
+    Attributes:
+        number: attempts made.
+        wait_s: pause before the next attempt.
+        due_s: monotonic time from which the next attempt may be made.
+        error: of the last attempt that failed.
+        result: None until it is final.
+    """
+
+    run: Run
+    choice: ModeratorChoice
+    text: str
+    subject: GuardedText
+    number: int = 0
+    wait_s: float = 0.0
+    due_s: float = float("-inf")
+    started_s: float = 0.0
+    error: Exception | None = None
+    result: ModeratorResult | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a result with scores."""
+        return self.result is not None and self.result.scores is not None
+
+    async def finish(self) -> None:
+        """Ask until the result is final; a hold waits here, in process."""
+        await self.attempt()
+        while self.result is None:
+            await self.run.ports.clock.sleep(self.wait_s)
+            await self.attempt()
+
+    async def attempt(self) -> None:
+        """Ask once; afterwards there is a result, or a time for the next attempt."""
+        clock = self.run.ports.clock
+        self.number += 1
+        started = clock.monotonic()
+        self.started_s = self.started_s if self.number > 1 else started
+        try:
+            scores = await self._scores()
+        except NO_RESULT as error:
+            self.error, wait_s = error, self._wait_s(error)
+            if not isinstance(error, ModerationRejected):
+                self._note(AttemptOutcome(error.kind), started, wait_s=wait_s or 0.0, detail=str(error))
+            if wait_s is None:
+                self.give_up()
+            else:
+                self.wait_s, self.due_s = wait_s, clock.monotonic() + wait_s
+            return
+        self._answered(scores, started)
+
+    def give_up(self) -> None:
+        """Make the last failure final; nothing when there is a result, or none was tried."""
+        if self.result is None and self.error is not None:
+            self.result = ModeratorResult(
+                choice=self.choice,
+                vote=self._vote(self.error),
+                error=self.error,
+                duration_ms=self._elapsed_ms(self.started_s),
+            )
+
+    def _answered(self, scores: ModerationScores, started: float) -> None:
+        trace, name = self.run.trace, self.choice.name
+        if self.choice.endpoint == OPENAI_MODERATION:
+            trace.models["moderation"] = scores.model
+        else:
+            trace.models[f"moderation {name}"] = scores.model
+            trace.tokens += scores.tokens
+            self._note(AttemptOutcome.COMPLETED, started)
+        found = moderation.finding(scores, self.choice, stage=self.subject.moderation_stage)
+        self.result = ModeratorResult(
+            choice=self.choice,
+            vote=Vote.HIT if found else Vote.CLEAR,
+            scores=scores,
+            finding=found,
+            duration_ms=self._elapsed_ms(self.started_s),
+        )
+
+    async def _scores(self) -> ModerationScores:
+        """One call.
+
+        Raises:
+            ModerationUnavailable, ModerationRejected, EndpointMisconfigured: as the ports.
+        """
+        ports, event = self.run.ports, self.run.case.event
+        is_message = self.subject is MESSAGE
+        if self.choice.endpoint == OPENAI_MODERATION:
+            assert ports.moderator is not None  # it is not asked while it is switched off
+            return await ports.moderator.moderate(self.text, event.attachments if is_message else ())
+        if (classifier := ports.classifiers.get(self.choice.endpoint)) is None:
+            raise EndpointMisconfigured(
+                f"this deployment declares no classifier {self.choice.endpoint!r}", cause="address"
+            )
+        return await classifier.classify(
+            ClassifierQuestion(
+                text=self.text,
+                policy=self.choice.policy,
+                writer=MessageRole.USER if is_message else MessageRole.ASSISTANT,
+                message="" if is_message else event.text,
+            )
+        )
+
+    def _wait_s(self, error: Exception) -> float | None:
+        """Seconds until the next attempt; a misconfigured endpoint is asked again only by a hold."""
+        policy = self._policy(error)
+        if isinstance(error, ModerationRejected) or (
+            isinstance(error, EndpointMisconfigured) and policy != FailurePolicy.HOLD
+        ):
+            return None
+        case, retry_after_s = self.run.case, getattr(error, "retry_after_s", None)
+        age_s = (self.run.ports.clock.now() - case.event.received_at).total_seconds()
+        return moderation.pause_s(policy, case.account.hold_max_s, self.number, age_s, retry_after_s)
+
+    def _vote(self, error: Exception) -> Vote:
+        """Only an outage lets a text pass, and only where the account allows it."""
+        is_outage = isinstance(error, ModerationUnavailable)
+        return Vote.ABSENT if is_outage and self._policy(error) == FailurePolicy.ALLOW else Vote.CLOSED
+
+    def _policy(self, error: Exception) -> FailurePolicy:
+        """The failure policy; an unreadable answer blocks, as the text itself may have caused it."""
+        if is_unreadable(error):
+            return FailurePolicy.BLOCK
+        return self.choice.failure or self.run.case.account.moderation_failure
+
+    def _elapsed_ms(self, since: float) -> float:
+        return (self.run.ports.clock.monotonic() - since) * 1000
+
+    def _note(
+        self, outcome: AttemptOutcome, started: float, *, wait_s: float = 0.0, detail: str = ""
+    ) -> None:
+        is_chosen = bool(self.run.case.account.moderators)
+        self.run.trace.attempt(
+            self.subject.moderation_stage,
+            self.number,
+            outcome,
+            duration_ms=self._elapsed_ms(started),
+            waited_s=wait_s,
+            detail=detail,
+            moderator=self.choice.name if is_chosen else "",
+        )
