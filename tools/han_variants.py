@@ -20,9 +20,13 @@ def read_variants(path: Path) -> tuple[str, Variants]:
                 version = line.split()[-1]
             fields = line.rstrip("\n").split("\t")
             if len(fields) == 3 and fields[1] in found:
-                points = [int(point.split("<")[0][2:], 16) for point in fields[2].split()]
-                found[fields[1]][chr(int(fields[0][2:], 16))] = [chr(point) for point in points]
+                found[fields[1]][_char(fields[0])] = [_char(point) for point in fields[2].split()]
     return version, found
+
+
+def _char(point: str) -> str:
+    """The character of ``U+4E18<kMatthews``."""
+    return chr(int(point.removeprefix("U+").split("<")[0], base=16))
 
 
 def more_simplified(variants: Variants, simplified: Callable[[str], str]) -> dict[str, str]:

@@ -12,7 +12,8 @@ import orjson
 
 from worker.errors import RuleRejected
 from worker.rules.folding.fold import TABLES, Fold
-from worker.rules.folding.scan import MatchCandidate, Matcher, find_candidates
+from worker.rules.folding.near_words import FuzzyAutomaton
+from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
 from worker.rules.matching.boundary import has_word_edges
 from worker.rules.matching.evasion import is_genuine_match
 from worker.rules.matching.spelling import spelling_methods
@@ -25,7 +26,7 @@ MAX_HITS = 100
 """Most hits of one text, which bounds the cost of a hostile text."""
 MAX_MATCH_CHARS = 2000
 """Longest match, stretched and spaced letters included; a longer one is not readable."""
-_MAGIC = b"hushgate-rules-1\n"
+_MAGIC = b"hushgate-rules-2\n"
 _ORDER = {how: at for at, how in enumerate(MatchMethod)}
 _NATURAL = frozenset(
     {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
@@ -53,6 +54,7 @@ class CompiledParts:
         reach: folded characters around stretched letters that are read again with them.
         literals: numbers of rules without letters (emoji), found without folding.
         regexes: numbers of ``/regex/`` rules.
+        fuzzy: folded letters of each fuzzy rule -> the number of that form.
     """
 
     written: list[tuple[str, RuleKind]]
@@ -61,6 +63,7 @@ class CompiledParts:
     reach: int
     literals: list[int]
     regexes: list[int]
+    fuzzy: dict[str, int]
 
 
 class CompiledRules:
@@ -81,7 +84,9 @@ class CompiledRules:
         self.level = level
         self.problems = problems
         self._parts = parts
-        automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        automaton: Automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        if parts.fuzzy:
+            automaton = FuzzyAutomaton(automaton, parts.fuzzy)
         self._matcher = Matcher(automaton, len(parts.forms), parts.reach)
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
@@ -189,6 +194,7 @@ class CompiledRules:
                 "reach": parts.reach,
                 "literals": parts.literals,
                 "regexes": parts.regexes,
+                "fuzzy": parts.fuzzy,
                 "problems": [[p.level, p.rule, p.code, p.message] for p in self.problems],
             }
         )
@@ -216,6 +222,7 @@ class CompiledRules:
             reach=head["reach"],
             literals=head["literals"],
             regexes=head["regexes"],
+            fuzzy=head["fuzzy"],
         )
         problems = tuple(
             RuleProblem(level=ProblemLevel(level), rule=rule, code=code, message=message)

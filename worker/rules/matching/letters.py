@@ -79,7 +79,7 @@ def _run_agrees(
         step: dict[int, frozenset[MatchMethod]] = {}
         for at, before in reached.items():
             for to in (at, at + 1):
-                how = _letter_how(wanted[to], unit, whole) if 0 <= to < len(wanted) else None
+                how = letter_method(wanted[to], unit, whole) if 0 <= to < len(wanted) else None
                 if how is not None and to not in step:
                     step[to] = before | {how}
         reached = step
@@ -90,14 +90,15 @@ def _run_agrees(
 def _letter_agrees(
     wanted: LetterUnit, found: LetterUnit, whole: list[LetterUnit], methods: set[MatchMethod]
 ) -> bool:
-    how = _letter_how(wanted, found, whole)
+    how = letter_method(wanted, found, whole)
     if how is None:
         return False
     methods.add(how)
     return True
 
 
-def _letter_how(wanted: LetterUnit, found: LetterUnit, whole: list[LetterUnit]) -> MatchMethod | None:
+def letter_method(wanted: LetterUnit, found: LetterUnit, whole: Sequence[LetterUnit]) -> MatchMethod | None:
+    """How one letter of a text is the rule's, or None when it is another; ``whole`` are all letters found."""
     want, char = wanted.char, found.char
     if wanted.letter != found.letter:
         return None
@@ -112,7 +113,7 @@ def _letter_how(wanted: LetterUnit, found: LetterUnit, whole: list[LetterUnit]) 
 
 
 def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
-    want: str, char: str, found: LetterUnit, whole: list[LetterUnit]
+    want: str, char: str, found: LetterUnit, whole: Sequence[LetterUnit]
 ) -> MatchMethod | None:
     """The method for different letters: leet, look-alike, spelling variant, or None for no match."""
     if char in LEET or found.char in LEET:
@@ -141,7 +142,7 @@ def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
     )
 
 
-def _capital_for_l(unit: LetterUnit, whole: list[LetterUnit]) -> bool:
+def _capital_for_l(unit: LetterUnit, whole: Sequence[LetterUnit]) -> bool:
     """Whether a capital I may stand for l: in letters of another font, or among small letters."""
     if unit.char != "I":
         return unicodedata.normalize("NFKC", unit.char) == "I"

@@ -10,6 +10,7 @@ from worker.rules.folding.units import letter_units, rule_units
 from worker.rules.matching.evasion import is_genuine_leet
 from worker.rules.matching.gaps import gaps_agree
 from worker.rules.matching.letters import letters_agree
+from worker.rules.matching.typo import letters_agree_with_typo
 from worker.rules.model import Level, MatchMethod, Rule, Switch
 
 _SELECTOR = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
@@ -20,7 +21,11 @@ def spelling_methods(rule: Rule, fold: Fold, matched: str, level: Level) -> froz
     """The methods by which the matched text spells the rule, or None when it does not."""
     wanted, found = rule_units(rule.core, fold), list(letter_units(matched, fold))
     methods: set[MatchMethod] = set()
-    if not letters_agree(wanted, found, methods, level) or not gaps_agree(wanted, found, methods, level):
+    if not letters_agree(wanted, found, methods, level):
+        methods.clear()
+        if not (rule.fuzzy and letters_agree_with_typo(wanted, found, methods)):
+            return None
+    if not gaps_agree(wanted, found, methods, level):
         return None
     if methods & {MatchMethod.LEET, MatchMethod.HOMOGLYPH} and not is_genuine_leet(found):
         return None
@@ -46,6 +51,7 @@ def _switches_allow(rule: Rule, methods: set[MatchMethod], matched: str) -> bool
             MatchMethod.SEPARATED,
             MatchMethod.REPEAT,
             MatchMethod.INVISIBLE,
+            MatchMethod.TYPO,
         }
         if folded:
             return False
