@@ -100,6 +100,12 @@ class CompiledRules:
     def _rule(self, number: int) -> Rule:
         return _parsed(*self._parts.written[number])
 
+    def fuzzy_rules(self) -> tuple[str, ...]:
+        """The fuzzy rules as written."""
+        numbers = {number for form in self._parts.fuzzy.values() for number in self._parts.forms[form]}
+        rules = (self._rule(number) for number in sorted(numbers))
+        return tuple(rule.written for rule in rules if rule.fuzzy)
+
     def match(self, text: str) -> tuple[Hit, ...]:
         """All hits in the text, in order; at most ``MAX_HITS``."""
         found: FoundMatches = {}

@@ -13,6 +13,7 @@ import yaml
 
 from worker.errors import RuleRejected
 from worker.rules.model import Switch
+from worker.rules.syntax import FUZZY_SIGN
 from worker.spreadsheet import harmless, original
 
 
@@ -39,6 +40,9 @@ class RuleList:
     allow: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
+
+SIGNED = "~ at the start means a fuzzy rule here: write /~word/ for the sign itself"
+"""Why another tool's rule with this sign is not imported."""
 
 SYNTAXES: Mapping[str, Switch | None] = {
     "plain": None,
@@ -80,7 +84,11 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
         case RuleListFormat.LIST:
             return _rules_by_kind(line.strip() for line in text.splitlines() if not line.startswith("#"))
         case RuleListFormat.DISCORD:
-            return _rules_by_kind(part.strip() for line in text.splitlines() for part in line.split(","))
+            parts = [part.strip() for line in text.splitlines() for part in line.split(",")]
+            return _rules_by_kind(
+                (part for part in parts if not part.startswith(FUZZY_SIGN)),
+                (f"{part}: {SIGNED}" for part in parts if part.startswith(FUZZY_SIGN)),
+            )
         case RuleListFormat.CSV:
             return _from_csv(text)
         case RuleListFormat.JSON:
@@ -97,9 +105,8 @@ def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
                 f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_with_allow_switch(rules.allow))
             )
         case RuleListFormat.DISCORD:
-            plain = [
-                rule for rule in (*rules.keywords, *rules.phrases) if "{" not in rule and rule[:1] != "/"
-            ]
+            every = (*rules.keywords, *rules.phrases)
+            plain = [rule for rule in every if "{" not in rule and not rule.startswith(("/", FUZZY_SIGN))]
             return ", ".join(plain) + "\n"
         case RuleListFormat.CSV:
             return _to_csv(rules)
@@ -208,8 +215,9 @@ def _from_automoderator(text: str) -> RuleList:
             found = _reddit_check(str(key), value)
             if isinstance(found, str):
                 skipped.append(f"rule {number}, {key}: {found}")
-            else:
-                rules += found
+                continue
+            skipped += [f"rule {number}, {rule}: {SIGNED}" for rule in found if rule.startswith(FUZZY_SIGN)]
+            rules += [rule for rule in found if not rule.startswith(FUZZY_SIGN)]
     return _rules_by_kind(rules, skipped)
 
 
@@ -237,9 +245,13 @@ def _with_case(rule: str, case: str) -> str:
 
 
 def _to_automoderator(rules: RuleList) -> str:
-    """One rule per matching mode; the allow list has no counterpart and becomes a comment."""
+    """One rule per matching mode; fuzzy rules and allowed texts have no counterpart and become comments."""
     groups: dict[str, list[str]] = {}
-    for rule in (*rules.keywords, *rules.phrases):
+    every = (*rules.keywords, *rules.phrases)
+    fuzzy = [rule for rule in every if rule.startswith(FUZZY_SIGN)]
+    for rule in every:
+        if rule in fuzzy:
+            continue
         if rule.startswith("/") and rule.endswith("/"):
             groups.setdefault("regex", []).append(rule[1:-1])
         elif rule.endswith(f"{{{Switch.SUBSTRING}}}"):
@@ -252,5 +264,6 @@ def _to_automoderator(rules: RuleList) -> str:
         )
         for name, words in groups.items()
     ]
-    comment = "".join(f"# allowed: {rule}\n" for rule in rules.allow)
+    comment = "".join(f"# fuzzy: {rule}\n" for rule in fuzzy)
+    comment += "".join(f"# allowed: {rule}\n" for rule in rules.allow)
     return comment + "---\n".join(documents)

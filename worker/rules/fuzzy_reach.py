@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -38,6 +38,8 @@ def fuzzy_reaches(
     ``rules`` are fuzzy rules as written; hits inside the allowed texts do not count.
     """
     compiled = compile_rules(tuple(rules), allow=allow, version=0)
+    if not compiled.fuzzy_rules():
+        return {}
     found: dict[str, FuzzyReach] = defaultdict(FuzzyReach)
     for chunk in _chunks():
         for hit in compiled.match(chunk):
@@ -63,12 +65,15 @@ def fuzzy_warning(reach: FuzzyReach, recent: int) -> str:
 
 
 @cache
-def _chunks() -> tuple[str, ...]:
-    return tuple(_texts())
-
-
-def _texts() -> Iterator[str]:
+def everyday_words_by_language() -> Mapping[str, tuple[str, ...]]:
+    """Everyday words of four letters or more, by language code; English first."""
     listed = (files("worker.rules.folding") / "data" / "common_words.txt").read_text(encoding="utf-8")
-    words = [word for line in listed.splitlines() if not line.startswith("#") for word in line.split()[1:]]
-    for at in range(0, len(words), CHUNK_WORDS):
-        yield "\n".join(words[at : at + CHUNK_WORDS])
+    lines = [line.split() for line in listed.splitlines() if not line.startswith("#")]
+    return {code: tuple(words) for code, *words in lines}
+
+
+@cache
+def _chunks() -> tuple[str, ...]:
+    """The everyday words as texts of a few words each."""
+    words = [word for listed in everyday_words_by_language().values() for word in listed]
+    return tuple("\n".join(words[at : at + CHUNK_WORDS]) for at in range(0, len(words), CHUNK_WORDS))

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import daachorse
+
 from worker.rules.folding.scan import Automaton, PatternPlace
 
-MAX_FAR_WORDS = 8_192
-"""Most words without a listed neighbour that are remembered, about 1 MB: most words of a language recur."""
+KNOWN_WORDS = 1_024
+"""Words of texts whose comparison is kept for any rule set, about 150 bytes each."""
+KNOWN_WORDS_PER_FORM = 16
+"""Words that are kept in addition for each form of a fuzzy rule: more forms have more candidates."""
+MAX_WORD_BYTES = 200
+"""Longest word of a text that is compared: fuzzy rules are far shorter."""
 
 
 class NearWords:
@@ -39,7 +45,8 @@ class NearWords:
 class FuzzyAutomaton:
     """An automaton that also finds whole words at one edit from the forms of fuzzy rules.
 
-    A word of a text is looked up once and remembered, so that a usual text costs one set difference.
+    One edit leaves the first or the last half of a word as it was. A second automaton finds these halves at
+    word edges; only the words around them are compared.
     """
 
     def __init__(self, exact: Automaton, forms: Mapping[str, int]) -> None:
@@ -47,30 +54,45 @@ class FuzzyAutomaton:
         self._exact = exact
         self._forms = forms
         self._index = NearWords(forms)
-        self._lengths = range(min(map(len, forms)) - 1, max(map(len, forms)) + 2)
-        self._far: set[bytes] = set()
+        heads = {head for form in forms for head in _heads(form)}
+        tails = {form[len(form) // 2 :] + " " for form in forms}
+        patterns = [half.encode() for half in (*sorted(heads), *sorted(tails))]
+        self._halves: Automaton = daachorse.DoubleArrayAhoCorasick(patterns)
+        self._tails_from = len(heads)
+        self._known: dict[bytes, tuple[int, ...]] = {}
 
     def find_overlapping(self, haystack: bytes, /) -> list[PatternPlace]:
         """All matches of the patterns, then the words near a fuzzy rule with the spaces around them."""
         found = self._exact.find_overlapping(haystack)
-        for word in set(haystack.split()) - self._far:
-            letters = word.decode()
-            near = self._index.near(letters) if len(letters) in self._lengths else ()
-            if not near and len(letters) <= self._lengths.stop:
-                if len(self._far) >= MAX_FAR_WORDS:
-                    self._far = set()
-                self._far.add(word)
-            for listed in near:
-                found += _places(haystack, b" " + word + b" ", self._forms[listed])
+        halves = self._halves.find_overlapping(haystack)
+        for start, end in {self._word_around(haystack, place) for place in halves}:
+            near = self._forms_near(haystack[start:end])
+            found += ((start - 1, end + 1, form) for form in near)
         return found
 
+    def _word_around(self, haystack: bytes, place: PatternPlace) -> tuple[int, int]:
+        start, end, number = place
+        if number < self._tails_from:
+            return start + 1, haystack.find(b" ", end)
+        return haystack.rfind(b" ", 0, start) + 1, end - 1
 
-def _places(haystack: bytes, word: bytes, form: int) -> list[PatternPlace]:
-    places, at = [], haystack.find(word)
-    while at >= 0:
-        places.append((at, at + len(word), form))
-        at = haystack.find(word, at + len(word) - 1)
-    return places
+    def _forms_near(self, word: bytes) -> tuple[int, ...]:
+        """The forms at one edit from a word; kept, as most words of a language recur."""
+        if (known := self._known.get(word)) is not None:
+            return known
+        if len(word) > MAX_WORD_BYTES:
+            return ()
+        if len(self._known) >= KNOWN_WORDS + KNOWN_WORDS_PER_FORM * len(self._forms):
+            self._known = {}
+        near = tuple(self._forms[form] for form in self._index.near(word.decode()))
+        self._known[word] = near
+        return near
+
+
+def _heads(form: str) -> tuple[str, str]:
+    """The first half of a word, also with its last letter exchanged for the next one."""
+    half = len(form) // 2
+    return f" {form[:half]}", f" {form[: half - 1]}{form[half]}{form[half - 1]}"
 
 
 def _spellings(word: str) -> set[str]:
