@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import daachorse
@@ -27,7 +29,6 @@ MAX_HITS = 100
 MAX_MATCH_CHARS = 2000
 """Longest match, stretched and spaced letters included; a longer one is not readable."""
 _MAGIC = b"hushgate-rules-2\n"
-_ORDER = {how: at for at, how in enumerate(MatchMethod)}
 _NATURAL = frozenset(
     {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
 )
@@ -162,11 +163,9 @@ class CompiledRules:
 
     def _look_for_literals(self, found: FoundMatches, text: str) -> None:
         for number in self._parts.literals:
-            core = self._rule(number).core
-            at = text.find(core)
-            while at >= 0 and len(found) < MAX_HITS:
-                found[number, at, at + len(core)] = frozenset({MatchMethod.EXACT})
-                at = text.find(core, at + len(core))
+            places = re.finditer(re.escape(self._rule(number).core), text)
+            for place in islice(places, max(0, MAX_HITS - len(found))):
+                found[number, *place.span()] = frozenset({MatchMethod.EXACT})
 
     def _hits(self, found: FoundMatches, text: str) -> tuple[Hit, ...]:
         allowed = [
@@ -191,18 +190,9 @@ class CompiledRules:
     def to_bytes(self) -> bytes:
         """The set as bytes: header line, digest, parts as JSON, automaton."""
         parts = self._parts
+        tables = {name: getattr(parts, name) for name in CompiledParts.__slots__ if name != "automaton"}
         head = orjson.dumps(
-            {
-                "version": self.version,
-                "level": self.level,
-                "written": parts.written,
-                "forms": parts.forms,
-                "reach": parts.reach,
-                "literals": parts.literals,
-                "regexes": parts.regexes,
-                "fuzzy": parts.fuzzy,
-                "problems": [[p.level, p.rule, p.code, p.message] for p in self.problems],
-            }
+            {"version": self.version, "level": self.level, "problems": self.problems, "tables": tables}
         )
         body = len(head).to_bytes(8, "big") + head + parts.automaton
         return _MAGIC + hashlib.sha256(body).digest() + body
@@ -221,19 +211,12 @@ class CompiledRules:
             )
         size = int.from_bytes(body[:8], "big")
         head: dict[str, Any] = orjson.loads(body[8 : 8 + size])
-        parts = CompiledParts(
-            written=[(rule, RuleKind(kind)) for rule, kind in head["written"]],
-            forms=head["forms"],
-            automaton=body[8 + size :],
-            reach=head["reach"],
-            literals=head["literals"],
-            regexes=head["regexes"],
-            fuzzy=head["fuzzy"],
-        )
+        tables = head["tables"]
+        tables["written"] = [(rule, RuleKind(kind)) for rule, kind in tables["written"]]
         problems = tuple(
-            RuleProblem(level=ProblemLevel(level), rule=rule, code=code, message=message)
-            for level, rule, code, message in head["problems"]
+            RuleProblem(**problem | {"level": ProblemLevel(problem["level"])}) for problem in head["problems"]
         )
+        parts = CompiledParts(automaton=body[8 + size :], **tables)
         return cls(parts, version=head["version"], level=Level(head["level"]), problems=problems)
 
 
@@ -246,5 +229,5 @@ def _with_marks(text: str, end: int) -> int:
 
 
 def _name(methods: frozenset[MatchMethod]) -> str:
-    named = sorted(methods - {MatchMethod.EXACT}, key=_ORDER.__getitem__)
-    return "+".join(named) if named else MatchMethod.EXACT
+    named = [method for method in MatchMethod if method in methods and method is not MatchMethod.EXACT]
+    return "+".join(named) or MatchMethod.EXACT

@@ -82,10 +82,10 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
         if rule.kind is RuleKind.REGEX:
             regexes.append(number)
             continue
-        made = list(rule_forms(rule))
-        for form in made:
+        forms = list(rule_forms(rule))
+        for form in forms:
             table.setdefault(form, []).append(number)
-        if not made:
+        if not forms:
             literals.append(number)
     return CompiledParts(
         written=[(rule.written, kind) for rule, kind in rules],

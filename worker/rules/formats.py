@@ -45,17 +45,12 @@ SIGNED = "~ at the start means a fuzzy rule here: write /~word/ for the sign its
 """Why another tool's rule with this sign is not imported."""
 
 SYNTAXES: Mapping[str, Switch | None] = {
-    "plain": None,
-    "wildcard": None,
-    "includes-word": None,
-    "whole_word": None,
-    "includes": Switch.SUBSTRING,
-    "substring": Switch.SUBSTRING,
+    **dict.fromkeys(("plain", "wildcard", "includes-word", "whole_word", "regex")),
+    **dict.fromkeys(("includes", "substring"), Switch.SUBSTRING),
     "starts-with": Switch.STARTS,
     "ends-with": Switch.ENDS,
     "full-exact": Switch.FULL_EXACT,
     "full-text": Switch.FULL,
-    "regex": None,
 }
 """The matching mode in other tools -> the switch with the same meaning here."""
 
@@ -84,11 +79,7 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
         case RuleListFormat.LIST:
             return _rules_by_kind(line.strip() for line in text.splitlines() if not line.startswith("#"))
         case RuleListFormat.DISCORD:
-            parts = [part.strip() for line in text.splitlines() for part in line.split(",")]
-            return _rules_by_kind(
-                (part for part in parts if not part.startswith(FUZZY_SIGN)),
-                (f"{part}: {SIGNED}" for part in parts if part.startswith(FUZZY_SIGN)),
-            )
+            return _foreign_rules(part.strip() for line in text.splitlines() for part in line.split(","))
         case RuleListFormat.CSV:
             return _from_csv(text)
         case RuleListFormat.JSON:
@@ -135,6 +126,13 @@ def _rules_by_kind(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleLis
     return RuleList(
         keywords=tuple(keywords), phrases=tuple(phrases), allow=tuple(allow), skipped=tuple(skipped)
     )
+
+
+def _foreign_rules(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
+    """The rules of another tool by kind, without those whose first sign means a fuzzy rule here."""
+    every = list(rules)
+    signed = [f"{rule}: {SIGNED}" for rule in every if rule.startswith(FUZZY_SIGN)]
+    return _rules_by_kind((rule for rule in every if not rule.startswith(FUZZY_SIGN)), [*skipped, *signed])
 
 
 def _from_csv(text: str) -> RuleList:
@@ -215,10 +213,9 @@ def _from_automoderator(text: str) -> RuleList:
             found = _reddit_check(str(key), value)
             if isinstance(found, str):
                 skipped.append(f"rule {number}, {key}: {found}")
-                continue
-            skipped += [f"rule {number}, {rule}: {SIGNED}" for rule in found if rule.startswith(FUZZY_SIGN)]
-            rules += [rule for rule in found if not rule.startswith(FUZZY_SIGN)]
-    return _rules_by_kind(rules, skipped)
+            else:
+                rules += found
+    return _foreign_rules(rules, skipped)
 
 
 def _reddit_check(key: str, value: object) -> list[str] | str:
@@ -248,22 +245,21 @@ def _to_automoderator(rules: RuleList) -> str:
     """One rule per matching mode; fuzzy rules and allowed texts have no counterpart and become comments."""
     groups: dict[str, list[str]] = {}
     every = (*rules.keywords, *rules.phrases)
-    fuzzy = [rule for rule in every if rule.startswith(FUZZY_SIGN)]
     for rule in every:
-        if rule in fuzzy:
-            continue
-        if rule.startswith("/") and rule.endswith("/"):
+        if rule.startswith(FUZZY_SIGN):
+            groups.setdefault("fuzzy", []).append(rule)
+        elif rule.startswith("/") and rule.endswith("/"):
             groups.setdefault("regex", []).append(rule[1:-1])
         elif rule.endswith(f"{{{Switch.SUBSTRING}}}"):
             groups.setdefault("includes", []).append(rule.rpartition("{")[0].strip())
         else:
             groups.setdefault("includes-word", []).append(rule.partition("{")[0].strip())
+    comments = [f"# fuzzy: {' '.join(rule.split())}\n" for rule in groups.pop("fuzzy", ())]
+    comments += [f"# allowed: {' '.join(rule.split())}\n" for rule in rules.allow]
     documents = [
         yaml.safe_dump(
             {f"title+body ({name})": words, "action": "filter"}, allow_unicode=True, sort_keys=False
         )
         for name, words in groups.items()
     ]
-    comment = "".join(f"# fuzzy: {rule}\n" for rule in fuzzy)
-    comment += "".join(f"# allowed: {rule}\n" for rule in rules.allow)
-    return comment + "---\n".join(documents)
+    return "".join(comments) + "---\n".join(documents)

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 
 from worker.rules.compiler import compile_rules
+from worker.rules.folding.fold import data_lines
 from worker.rules.model import MatchMethod
 
 CHUNK_WORDS = 50
@@ -67,13 +67,11 @@ def fuzzy_warning(reach: FuzzyReach, recent: int) -> str:
 @cache
 def everyday_words_by_language() -> Mapping[str, tuple[str, ...]]:
     """Everyday words of four letters or more, by language code; English first."""
-    listed = (files("worker.rules.folding") / "data" / "common_words.txt").read_text(encoding="utf-8")
-    lines = [line.split() for line in listed.splitlines() if not line.startswith("#")]
-    return {code: tuple(words) for code, *words in lines}
+    return {code: tuple(words) for code, *words in map(str.split, data_lines("common_words.txt"))}
 
 
 @cache
 def _chunks() -> tuple[str, ...]:
     """The everyday words as texts of a few words each."""
-    words = [word for listed in everyday_words_by_language().values() for word in listed]
+    words = [word for language in everyday_words_by_language().values() for word in language]
     return tuple("\n".join(words[at : at + CHUNK_WORDS]) for at in range(0, len(words), CHUNK_WORDS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
@@ -65,14 +66,14 @@ def validate_rules(
     return tuple(sorted(problems, key=lambda problem: problem.level is not ProblemLevel.ERROR))
 
 
-def _error(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
-    level = ProblemLevel.ERROR
+def _problem(
+    level: ProblemLevel, rule: str, code: str, message: str, number: int | None = None
+) -> RuleProblem:
     return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
 
 
-def _warning(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
-    level = ProblemLevel.WARNING
-    return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
+_error = partial(_problem, ProblemLevel.ERROR)
+_warning = partial(_problem, ProblemLevel.WARNING)
 
 
 def _parsed(

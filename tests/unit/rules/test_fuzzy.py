@@ -207,6 +207,13 @@ def test_other_tools_get_and_give_no_fuzzy_rules() -> None:
         assert "~viagra" in read.skipped[0]
 
 
+def test_a_comment_of_the_automoderator_file_stays_on_its_line() -> None:
+    """A line break inside an allowed text adds no setting to the file."""
+    written = write_rules(RuleList(allow=("free\naction: approve",)), RuleListFormat.AUTOMODERATOR)
+
+    assert written == "# allowed: free action: approve\n"
+
+
 def test_near_words_are_those_at_one_edit() -> None:
     """The index finds exactly the words that the definition does, by brute force over short words."""
     words = ["".join(each) for size in (2, 3) for each in itertools.product("abc", repeat=size)]

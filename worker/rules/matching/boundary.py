@@ -46,24 +46,24 @@ def has_word_edges(rule: Rule, text: str, place: tuple[int, int], methods: froze
     start, end = place
     if rule.switches & {Switch.STARTS, Switch.ENDS, Switch.FULL, Switch.FULL_EXACT}:
         return _anchored(rule, text, start, end)
-    if not _punctuation_stands(rule, text, start, end):
+    if not _has_required_signs(rule, text, start, end):
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
     leet, looks = MatchMethod.LEET in methods, bool(methods & {MatchMethod.HOMOGLYPH, MatchMethod.WIDTH})
-    if not _decorated(text, start, end):
-        if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet, looks=looks):
+    if not _is_decorated(text, start, end):
+        if not rule.open_start and _sign_continues_word(text, start - 1, -1, leet=leet, looks=looks):
             return False
         if (
             not rule.open_end
             and not _AFTER_WORD.match(text, end)
-            and _sign_goes_on(text, end, 1, leet=leet, looks=looks)
+            and _sign_continues_word(text, end, 1, leet=leet, looks=looks)
         ):
             return False
     return _script_edges(rule, text, start, end)
 
 
-def _decorated(text: str, start: int, end: int) -> bool:
+def _is_decorated(text: str, start: int, end: int) -> bool:
     """Whether a match has the same signs on both sides (``$$cash$$``) and white space around them."""
     run = _SIGN_RUN.match(text, end)
     if run is None or not text.endswith(run[0], 0, start):
@@ -72,7 +72,7 @@ def _decorated(text: str, start: int, end: int) -> bool:
     return (before < 0 or text[before].isspace()) and (run.end() == len(text) or text[run.end()].isspace())
 
 
-def _sign_goes_on(  # noqa: PLR0911  # a table of cases, one line each
+def _sign_continues_word(  # noqa: PLR0911  # a table of cases, one line each
     text: str, at: int, step: int, *, leet: bool, looks: bool
 ) -> bool:
     """Whether a sign next to a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
@@ -135,7 +135,7 @@ def _first_letter(text: str, at: int, step: int) -> int:
     return at
 
 
-def _punctuation_stands(rule: Rule, text: str, start: int, end: int) -> bool:
+def _has_required_signs(rule: Rule, text: str, start: int, end: int) -> bool:
     return text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)
 
 

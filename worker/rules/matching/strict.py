@@ -52,22 +52,22 @@ class StrictIndex:
         """All words of the text that are nearly a rule."""
         pieces = _pieces(folded_stream(text, Fold.NATIVE))
         for at, piece in enumerate(pieces):
-            for how, word in self._typos(piece.letters):
-                yield from self._all(word, piece.start, piece.end, how)
+            for word in self._typos(piece.letters):
+                yield from self._all(word, piece.start, piece.end, MatchMethod.TYPO)
             yield from self._from(pieces, at, text)
 
     def _all(self, word: str, start: int, end: int, how: MatchMethod) -> Iterator[NearMatch]:
         for number in self._words.get(word, ()):
             yield number, start, end, how
 
-    def _typos(self, letters: str) -> Iterator[tuple[MatchMethod, str]]:
-        """Rules at one insertion, deletion, exchange or replacement, with the same first letter."""
+    def _typos(self, letters: str) -> Iterator[str]:
+        """The rules at one edit with the same first letter."""
         if len(letters) < MIN_STRICT or not letters.isalpha():
             return
         for word in self._near.near(letters):
             begins = word.startswith(letters) or letters.startswith(word)  # plurals, other words
             if len(word) >= MIN_TYPO and word[0] == letters[0] and not begins:
-                yield MatchMethod.TYPO, word
+                yield word
 
     def _from(self, pieces: list[LetterRun], first: int, text: str) -> Iterator[NearMatch]:
         """Words whose pieces start at ``first``: split by signs or spaces, or with masked letters."""
@@ -84,11 +84,8 @@ class StrictIndex:
                 yield from self._masked(letters, pieces[at].letters, start, end)
             letters += pieces[at].letters
             longest = max(longest, len(pieces[at].letters))
-            if (
-                longest > 1
-                and letters in self._words
-                and len(letters) >= (MIN_TYPO if spaces else MIN_STRICT)
-            ):
+            enough = len(letters) >= (MIN_TYPO if spaces else MIN_STRICT)
+            if longest > 1 and enough and letters in self._words:
                 yield from self._all(letters, start, end, MatchMethod.SEPARATED)
 
     def _masked(self, left: str, right: str, start: int, end: int) -> Iterator[NearMatch]:

@@ -13,21 +13,21 @@ from worker.rules.model import MatchMethod
 
 
 def letters_agree_with_typo(
-    wanted: Sequence[LetterUnit], found: Sequence[LetterUnit], methods: set[MatchMethod]
+    expected: Sequence[LetterUnit], found: Sequence[LetterUnit], methods: set[MatchMethod]
 ) -> bool:
     """Whether the letters differ by one edit; the other differences are added to ``methods``.
 
     An edit is a letter more, less or other, or two neighbours exchanged. In a text with stretched letters all
     runs of one letter are compared as one letter.
     """
-    made: set[MatchMethod] = {MatchMethod.TYPO}
+    added: set[MatchMethod] = {MatchMethod.TYPO}
     if any(len(list(run)) >= MIN_STRETCH for _, run in groupby(found, _letter)):
-        wanted, found = _collapsed(wanted), _collapsed(found)
-        made.add(MatchMethod.REPEAT)
-    other = _edit_methods(wanted, found)
+        expected, found = _collapsed(expected), _collapsed(found)
+        added.add(MatchMethod.REPEAT)
+    other = _edit_methods(expected, found)
     if other is None:
         return False
-    methods |= made | other
+    methods |= added | other
     return True
 
 
@@ -39,12 +39,15 @@ def _collapsed(units: Sequence[LetterUnit]) -> list[LetterUnit]:
     return [next(run) for _, run in groupby(units, _letter)]
 
 
-def _edit_methods(wanted: Sequence[LetterUnit], found: Sequence[LetterUnit]) -> set[MatchMethod] | None:
+def _edit_methods(expected: Sequence[LetterUnit], found: Sequence[LetterUnit]) -> set[MatchMethod] | None:
     """The methods of the letters outside the edit, or None when more than one edit is needed."""
     same = 0
-    while same < min(len(wanted), len(found)) and letter_method(wanted[same], found[same], found) is not None:
+    while (
+        same < min(len(expected), len(found))
+        and letter_method(expected[same], found[same], found) is not None
+    ):
         same += 1
-    left, right = wanted[same:], found[same:]
+    left, right = expected[same:], found[same:]
     pairs: list[tuple[Sequence[LetterUnit], Sequence[LetterUnit]]] = []
     if len(left) == len(right) > 1:
         pairs.append((left, [right[1], right[0], *right[2:]]))
@@ -54,7 +57,7 @@ def _edit_methods(wanted: Sequence[LetterUnit], found: Sequence[LetterUnit]) -> 
     for rest, other in pairs:
         methods = {
             letter_method(*pair, found)
-            for pair in zip((*wanted[:same], *rest), (*found[:same], *other), strict=True)
+            for pair in zip((*expected[:same], *rest), (*found[:same], *other), strict=True)
         }
         if None not in methods:
             return {method for method in methods if method is not None}

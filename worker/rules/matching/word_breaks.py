@@ -6,11 +6,10 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from icu4py.breakers import WordBreaker
 
-from worker.rules.folding.fold import TABLES, Fold, script_code
+from worker.rules.folding.fold import TABLES, Fold, data_lines, script_code
 from worker.rules.folding.forms import folded_words
 
 BREAK_CONTEXT = 24
@@ -30,19 +29,19 @@ JAPANESE_PARTICLES = frozenset([
 """Particles and copulas that may follow a Japanese word without a space."""
 _KANA = re.compile("[\u3041-\u30ff\uff66-\uff9f]")
 _HIRAGANA = re.compile("[\u3041-\u3096]")
-_BEYOND = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
+_NON_BMP = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 """Characters that the breaker does not count as one: it uses UTF-16 and refuses lone surrogates."""
 
 
 def has_word_breaks(text: str, start: int, end: int, *, left: bool, right: bool) -> bool:
-    """Whether ``text[start:end]`` may be a word at the sides asked for; gaps inside it are ignored."""
+    """Whether ``text[start:end]`` may be a word, judged at these sides; gaps inside it are ignored."""
     table = TABLES[Fold.NATIVE]
     inside = "".join(char for char in text[start:end] if (table[ord(char)] or "").strip())
     before, after = (
         "".join(char for char in part if table[ord(char)])
         for part in (text[max(0, start - BREAK_CONTEXT) : start], text[end : end + BREAK_CONTEXT])
     )
-    whole = _BEYOND.sub("\u4e00", before + inside + after)
+    whole = _NON_BMP.sub("\u4e00", before + inside + after)
     breaks = _word_edges(whole)
     first, last = len(before), len(before) + len(inside)
     at_start, at_end = not left or first in breaks, not right or last in breaks
@@ -75,8 +74,8 @@ def _is_likely_han(text: str, start: int, end: int, breaks: tuple[int, ...]) -> 
     others = [part for part in (text[breaks[first] : start], text[end : breaks[stop]]) if part]
     if _folded(region) in costs or any(_folded(part) not in costs for part in others):
         return False
-    wanted = costs.get(_folded(text[start:end]), RARE_COST) + sum(costs[_folded(part)] for part in others)
-    return wanted <= sum(costs.get(_folded(word), RARE_COST) for word in words) + 10 * math.log(LIKELY)
+    expected = costs.get(_folded(text[start:end]), RARE_COST) + sum(costs[_folded(part)] for part in others)
+    return expected <= sum(costs.get(_folded(word), RARE_COST) for word in words) + 10 * math.log(LIKELY)
 
 
 def _folded(word: str) -> str:
@@ -86,8 +85,7 @@ def _folded(word: str) -> str:
 @cache
 def _han_costs() -> dict[str, int]:
     """Chinese words of up to three characters -> ten times the negative logarithm of their share."""
-    listed = (files("worker.rules.folding") / "data" / "han_words.txt").read_text(encoding="utf-8")
-    lines = [line.split() for line in listed.splitlines() if not line.startswith("#")]
+    lines = map(str.split, data_lines("han_words.txt"))
     return {word: int(cost) for cost, *words in lines for word in words}
 
 
