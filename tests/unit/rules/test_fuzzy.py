@@ -30,6 +30,7 @@ def found(rules: list[str], text: str, **more: object) -> list[tuple[str, str]]:
         ("~viagra", "buy vaigra", "vaigra", "typo"),
         ("~viagra", "buy viarga", "viarga", "typo"),
         ("~viagra", "buy ivagra", "ivagra", "typo"),
+        ("~viagra", "buy vigara", "vigara", "typo"),
         ("~viagra", "buy v i a g a", "v i a g a", "separated+typo"),
         ("~viagra", "buy v.i.a.q.r.a", "v.i.a.q.r.a", "separated+typo"),
         ("~viagra", "buy vi@gro", "vi@gro", "leet+typo"),
