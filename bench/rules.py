@@ -23,6 +23,7 @@ from rich.table import Table
 
 from worker.rules import compile_rules
 from worker.rules.compiler import MAX_FUZZY_RULES
+from worker.rules.syntax import MIN_FUZZY
 
 OUT = Path("out/bench-rules.json")
 SEED = 20261121
@@ -134,7 +135,7 @@ def compare(counts: Sequence[int], lengths: Sequence[int], sample: int) -> list[
         load_s = time.process_time() - began
         scanners = {"hushgate": (compiled.match, False), **others(made)}
         if count <= MAX_FUZZY_RULES:
-            fuzzy = compile_rules([f"~{rule}" for rule in made], version=1)
+            fuzzy = compile_rules([f"~{rule}" for rule in made if len(rule) >= MIN_FUZZY], version=1)
             scanners["hushgate, all fuzzy"] = (fuzzy.match, False)
         for length in lengths:
             plain = texts(max(sample * 100 // length, 200), length, made, innocent)
@@ -164,7 +165,9 @@ def hostile() -> list[dict[str, object]]:
         "сука",
     ]
     compiled = compile_rules(rules, version=1)
-    fuzzy = compile_rules([*rules, *(f"~{word}" for word in words(MAX_FUZZY_RULES, SEED + 3))], version=1)
+    fuzzy = compile_rules(
+        [*rules, *(f"~{word}" for word in words(1_200, SEED + 3) if len(word) >= MIN_FUZZY)], version=1
+    )
     pieces = HOSTILE | {"distinct words": " ".join(words(3_000, SEED + 4))}
     rows: list[dict[str, object]] = []
     for name, piece in pieces.items():

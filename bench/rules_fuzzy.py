@@ -15,7 +15,7 @@ from pathlib import Path
 from worker.rules.folding.near_words import NearWords
 from worker.rules.fuzzy_reach import everyday_words_by_language
 
-LENGTHS = range(4, 11)
+LENGTHS = range(5, 11)
 
 
 def main() -> None:

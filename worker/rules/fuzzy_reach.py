@@ -66,7 +66,7 @@ def fuzzy_warning(reach: FuzzyReach, recent: int) -> str:
 
 @cache
 def everyday_words_by_language() -> Mapping[str, tuple[str, ...]]:
-    """Everyday words of four letters or more, by language code; English first."""
+    """Everyday words of five letters or more, by language code; English first."""
     return {code: tuple(words) for code, *words in map(str.split, data_lines("common_words.txt"))}
 
 

@@ -67,7 +67,7 @@ def test_one_edit_matches_in_any_disguise(rule: str, text: str, matched: str, ho
         ("~viagra", "myviagra"),
         ("~viagra", "via gra"),
         ("~viagra", "viagrxx"),
-        ("~hello", "heiio"),
+        ("~yellow", "yeiiow"),
         ("~casino", "рot"),
         ("~#casino", "casinp"),
         ("~casino {full}", "a casinp"),
@@ -100,7 +100,7 @@ def test_every_single_edit_of_a_word_is_found() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("~porn", "expected a fuzzy rule of 5 to 40 letters, got 4"),
+        ("~idiot", "expected a fuzzy rule of 6 to 40 letters, got 5"),
         ("~" + "a" * 41, "got 41"),
         ("~free money", "one word"),
         ("~don't", "one word"),
@@ -145,12 +145,12 @@ def test_too_many_fuzzy_rules_are_refused() -> None:
 
 def test_the_reach_of_a_fuzzy_rule_is_shown() -> None:
     """Everyday words and recent messages one edit away, without those that are allowed."""
-    recent = ["a nice pitch", "itch", "hello", "Bitch"] * 10
-    problems = validate_rules(["casino", "~bitch"], allow=["pitch"], recent_messages=recent)
+    recent = ["two lovers", "those lasers", "hello", "Losers"] * 10
+    problems = validate_rules(["casino", "~losers"], allow=["lovers"], recent_messages=recent)
 
     (shown,) = [problem for problem in problems if problem.code == "fuzzy_reach"]
-    assert (shown.rule, shown.number) == ("~bitch", 1)
-    assert "3 everyday words (batch, ditch, witch); 10 of the last 40 messages" in shown.message
+    assert (shown.rule, shown.number) == ("~losers", 1)
+    assert "3 everyday words (loses, lasers, lowers); 10 of the last 40 messages" in shown.message
 
 
 def test_a_rule_without_neighbours_has_no_remark() -> None:
