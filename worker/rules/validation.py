@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -160,7 +161,9 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
         if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING}
     }
     fuzzy = {
-        folded_words(rule.core, Fold.NATIVE): rule for _, rule in rules if rule.fuzzy and not rule.switches
+        folded_words(rule.core, Fold.NATIVE): rule
+        for _, rule in rules
+        if rule.fuzzy and not (rule.switches or rule.prefix or rule.suffix)
     }
     for number, rule in rules:
         same = first.setdefault(_key(rule), rule)
@@ -172,7 +175,9 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
                 number,
             )
             continue
-        shadow = _shadow(rule, wide) or fuzzy.get(folded_words(rule.core, Fold.NATIVE))
+        shadow = _shadow(rule, wide)
+        if shadow is None and not (rule.open_start or rule.open_end):
+            shadow = fuzzy.get(folded_words(rule.core, Fold.NATIVE))
         if shadow is not None and shadow is not rule and Switch.ALLOW not in rule.switches:
             yield _warning(
                 rule.written, "shadowed", f"{shadow.written!r} matches wherever this rule does", number
@@ -194,11 +199,8 @@ def _frequent(
     keywords: Sequence[str], phrases: Sequence[str], allow: Sequence[str], recent: Sequence[str], level: Level
 ) -> Iterator[RuleProblem]:
     compiled = compile_rules(keywords, phrases, allow=allow, version=0, level=level)
-    counts: dict[str, int] = {}
+    counts = Counter(rule for text in recent for rule in {hit.rule for hit in compiled.match(text)})
     numbers = {rule: number for number, rule in reversed(list(enumerate((*keywords, *phrases))))}
-    for text in recent:
-        for rule in {hit.rule for hit in compiled.match(text)}:
-            counts[rule] = counts.get(rule, 0) + 1
     for rule, count in counts.items():
         share = count / len(recent)
         if share >= FIRES_OFTEN:

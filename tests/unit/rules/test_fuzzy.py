@@ -165,6 +165,14 @@ def test_a_plain_rule_is_shadowed_by_the_fuzzy_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "rules", [["*casino*", "~casino"], ["casino", "~#casino"], ["casino", "~casino {full}"]]
+)
+def test_a_rule_that_matches_more_is_not_shadowed(rules: list[str]) -> None:
+    """A wildcard, and a fuzzy rule with a sign or a switch."""
+    assert [p.rule for p in validate_rules(rules) if p.code == "shadowed" and p.rule == rules[0]] == []
+
+
 def test_fuzzy_rules_survive_serialisation() -> None:
     """A set loaded from bytes matches the same."""
     compiled = compile_rules(["~viagra", "casino", "~зайчик"], version=3)
