@@ -1,6 +1,7 @@
-"""Scores labelled cases: ``python -m bench.rules_score CASES.jsonl [--level strict]``.
+"""Scores labelled cases: ``python -m bench.rules_score CASES.jsonl [--level strict] [--fuzzy]``.
 
 A case is ``{"keywords", "text", "expect", "kind", "tier"}``; kinds named plain are counted apart.
+With ``--fuzzy`` every keyword that may be fuzzy is.
 Prints recall and false positives by tier as JSON, and every wrong case on standard error.
 """
 
@@ -11,15 +12,25 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from worker.rules import Level, compile_rules
+from worker.errors import RuleRejected
+from worker.rules import Level, RuleKind, compile_rules, parse_rule
 
 
-def counted(lines: list[str], level: Level) -> Counter[tuple[str, str, bool]]:
+def as_fuzzy(keyword: str) -> str:
+    """The keyword as a fuzzy rule, or as it is when it cannot be one."""
+    try:
+        return parse_rule(f"~{keyword}", RuleKind.KEYWORD).written
+    except RuleRejected:
+        return keyword
+
+
+def counted(lines: list[str], level: Level, *, fuzzy: bool) -> Counter[tuple[str, str, bool]]:
     """How many cases of each tier and group (plain, evasion, innocent) were judged right or wrong."""
     counts: Counter[tuple[str, str, bool]] = Counter()
     for line in lines:
         case = json.loads(line)
-        fired = bool(compile_rules(case["keywords"], version=1, level=level).match(case["text"]))
+        rules = [as_fuzzy(each) if fuzzy else each for each in case["keywords"]]
+        fired = bool(compile_rules(rules, version=1, level=level).match(case["text"]))
         group = "innocent" if not case["expect"] else "plain" if "plain" in case["kind"] else "evasion"
         counts[case.get("tier", "core"), group, fired is case["expect"]] += 1
         if fired is not case["expect"]:
@@ -31,7 +42,7 @@ def main() -> None:
     """Prints one JSON object."""
     path = Path(sys.argv[1])
     level = Level.STRICT if "strict" in sys.argv else Level.DEFAULT
-    counts = counted(path.read_text(encoding="utf-8").splitlines(), level)
+    counts = counted(path.read_text(encoding="utf-8").splitlines(), level, fuzzy="--fuzzy" in sys.argv)
     pairs = sorted({(tier, group) for tier, group, _ in counts})
     figures = {
         f"{tier} {group}": {"right": counts[tier, group, True], "wrong": counts[tier, group, False]}

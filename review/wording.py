@@ -24,7 +24,7 @@ MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
     MatchMethod.SEPARATED: "separated letters",
     MatchMethod.GLUED: "words run together",
     MatchMethod.MASKED: "masked letters",
-    MatchMethod.TYPO: "one letter differs",
+    MatchMethod.TYPO: "one letter differs or two are exchanged",
     MatchMethod.REGEX: "regular expression",
 }
 OWNER_CAUSES: Final[Mapping[str, str]] = {

@@ -16,6 +16,7 @@ from cli.output import emit, emit_json, fail, print_message
 from worker.errors import RuleRejected
 from worker.rules import Level, ProblemLevel, RuleProblem, compile_rules, validate_rules
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
+from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning
 
 HELP: Final = """
 Rule lists: `test` rules on a message, `validate` a file, `import` and `export` lists, `match` cases.
@@ -82,6 +83,8 @@ def try_rules(  # typer reads options from parameters
     )
     for problem in compiled.problems:
         print_message(f"rule {problem.rule!r} is disabled: {problem.message}", style="yellow")
+    for rule, reach in fuzzy_reaches(compiled.fuzzy_rules(), found.allow, ()).items():
+        print_message(f"rule {rule!r}: {fuzzy_warning(reach, 0)}", style="yellow")
     rows = (
         {"message": message[:200].encode("utf-8", "replace").decode(), "label": hit.label, **hit_json(hit)}
         for message in _messages(text, file)

@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
+from review.decision.highlights import DIRECTION_CONTROLS, span_place
 from review.decision.margins import Margin, trust_wording
 from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
-from worker.model import AttemptOutcome, FailurePolicy
+from worker.model import AttemptOutcome, FailurePolicy, Stage
 from worker.reasons import Reason
-from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotStage
+from worker.rules import MatchMethod
+from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotFinding, SnapshotStage
 
 NOT_ASSESSED: Final = SnapshotAssessment()
 
@@ -156,7 +158,17 @@ def _rule(facts: ExplanationFacts) -> str:
         return f"a {name} of the account"
     found = next((each for each in facts.snapshot.findings if each.matched_rule == matched), None)
     method = match_wording(found.how) if found and found.how else ""
-    return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "")
+    place = _fuzzy_place(facts, found) if found and MatchMethod.TYPO in found.how.split("+") else ""
+    return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "") + place
+
+
+def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:
+    """The text that a fuzzy rule matched and where, such as ``: “casinos”, characters 4 to 10``."""
+    text = facts.row.get("message_text") or ""
+    if found.span is None or found.stage != Stage.RULES or found.span[1] > len(text):
+        return ""
+    matched = "".join(each for each in text[slice(*found.span)] if each not in DIRECTION_CONTROLS)
+    return f": “{shortened(matched)}”, {span_place(text, found.span)}"
 
 
 def _moderator(facts: ExplanationFacts) -> str:

@@ -161,6 +161,16 @@ def test_a_literal_regex_has_a_remark_while_typing(editor: Visitor, account: str
     assert "it looks like a regex and is taken literally: write /ab+c/ for a regex" in piece.text
 
 
+def test_a_fuzzy_rule_shows_the_everyday_words_it_matches(editor: Visitor, account: str) -> None:
+    """While typing, at its line; a rule that is too short is an error there."""
+    editor.get(rules(account))
+    answer = editor.post(rules(account, "/check"), version="0", flagged_keywords="casino\n~losers\n~porn")
+
+    assert "Keywords, line 2" in answer.text
+    assert "4 everyday words (loses, lasers, lovers, lowers)" in answer.text
+    assert "expected a fuzzy rule of 6 to 40 letters, got 4" in answer.text
+
+
 def test_checking_while_typing_stores_nothing_and_returns_a_fragment(
     database_url: str, editor: Visitor, account: str
 ) -> None:

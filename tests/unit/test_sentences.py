@@ -219,6 +219,20 @@ def test_a_covered_decision_does_not_quote_the_rule() -> None:
     assert expected == "Nothing was sent: the message contains a blocked word of the account."
 
 
+def test_a_fuzzy_rule_is_named_with_the_text_and_its_place() -> None:
+    """The text differs from the rule, so the sentence quotes both; without direction controls."""
+    label = "flagged_keyword:~casino"
+    found = {"matched_rule": label, "how": "case+typo", "stage": "rules", "span": [2, 9]}
+    decision = row("FLAGGED_RULE", matched_rule=label, findings=[found], message_text="a Cas\u202enos!")
+
+    assert explain(facts(decision)) == (
+        "Nothing was sent: the message contains the account's blocked word “~casino” (other case, one letter "
+        "differs or two are exchanged): “Casnos”, characters 3 to 9."
+    )
+    assert "Casnos" not in explain(facts(decision, hides_rule=True))
+    assert "Casnos" not in explain(facts(decision | {"message_text": "a C"}))
+
+
 def test_a_reason_of_a_later_release_is_named_as_it_is() -> None:
     """The pages can be older than the worker."""
     assert "TELEPATHY" in explain(facts(row("TELEPATHY")))

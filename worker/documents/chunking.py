@@ -7,7 +7,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
 from icu4py.breakers import SentenceBreaker
@@ -18,7 +18,7 @@ CHUNKING_VERSION: Final = 1
 """Raised when documents would be cut differently, so that an unchanged file is cut again."""
 
 SEPARATOR: Final = " › "
-_BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
+_NON_BMP: Final = re.compile("[\U00010000-\U0010ffff]")
 """Characters that ICU counts as two because it uses UTF-16."""
 
 
@@ -59,15 +59,8 @@ def document_chunks(
         start, end = _trimmed(text, group[0].start, group[-1].end)
         if start < end:
             path = next((piece.path for piece in group if not piece.level), group[-1].path)
-            found.append(
-                Chunk(
-                    number=len(found) + 1,
-                    title=_title(title, path),
-                    text=text[start:end],
-                    start=start,
-                    end=end,
-                )
-            )
+            number, names = len(found) + 1, _title(title, path)
+            found.append(Chunk(number=number, title=names, text=text[start:end], start=start, end=end))
     return tuple(found)
 
 
@@ -134,7 +127,7 @@ def _pieces(document: ParsedDocument, text: str, widths: array[int], bounds: Chu
 
 
 def _sentences(text: str, at: int, end: int, widths: array[int], longest: int) -> Iterator[tuple[int, int]]:
-    breaker = SentenceBreaker(_BEYOND.sub("\u25a0", text[at:end]), "und")
+    breaker = SentenceBreaker(_NON_BMP.sub("\u25a0", text[at:end]), "und")
     for start, finish in breaker.segments():
         first, last = at + start, at + finish
         while widths[last] - widths[first] > longest:
@@ -149,18 +142,15 @@ def _fitting(text: str, first: int, last: int, widths: array[int], longest: int)
     end = first + 1
     while end < last and widths[end + 1] - widths[first] <= longest:
         end += 1
-    for cut in range(end, first + (end - first) // 2, -1):
-        if text[cut - 1].isspace():
-            return cut
-    for cut in range(end, first + (end - first) // 2, -1):
-        if not unicodedata.combining(text[cut]):
-            return cut
-    return end
+    second_half = range(end, first + (end - first) // 2, -1)
+    after_space = (cut for cut in second_half if text[cut - 1].isspace())
+    before_base = (cut for cut in second_half if not unicodedata.combining(text[cut]))
+    return next(chain(after_space, before_base), end)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    stretch = text[start:end]
-    return start + len(stretch) - len(stretch.lstrip()), start + len(stretch.rstrip())
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
 def _title(title: str, path: tuple[str, ...]) -> str:

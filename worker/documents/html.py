@@ -43,31 +43,31 @@ def parse_html(text: str) -> ParsedDocument:
 
 def _blocks(root: LexborNode) -> Iterator[Block]:
     """A block at each start or end of a block-level element, if text was collected before it."""
-    gathered: list[str] = []
+    parts: list[str] = []
     verbatim = 0
     for node, entering in _walk(root):
         tag = node.tag or ""
         if tag == TEXT:
-            gathered.append(_text(node, verbatim=verbatim > 0))
+            parts.append(_text(node, verbatim=verbatim > 0))
         elif tag == "br" and entering:
-            gathered.append("\n")
+            parts.append("\n")
         elif tag == "img" and entering:
-            gathered.append(node.attributes.get("alt") or "")
+            parts.append(node.attributes.get("alt") or "")
         elif tag in ("td", "th") and not entering:
-            gathered.append(" | ")
+            parts.append(" | ")
         elif tag == "tr" and not entering:
-            gathered.append("\n")
+            parts.append("\n")
         elif not INLINE.fullmatch(tag):
-            yield from _flushed(gathered, 0 if entering else HEADINGS.get(tag, 0), verbatim=verbatim > 0)
+            yield from _flushed(parts, 0 if entering else HEADINGS.get(tag, 0), verbatim=verbatim > 0)
             verbatim += (1 if entering else -1) if tag == "pre" else 0
             if tag == "li" and entering:
-                gathered.append("- ")
-    yield from _flushed(gathered, 0, verbatim=False)
+                parts.append("- ")
+    yield from _flushed(parts, 0, verbatim=False)
 
 
-def _flushed(gathered: list[str], level: int, *, verbatim: bool) -> Iterator[Block]:
-    text = "".join(gathered)
-    gathered.clear()
+def _flushed(parts: list[str], level: int, *, verbatim: bool) -> Iterator[Block]:
+    text = "".join(parts)
+    parts.clear()
     text = text.strip("\n").rstrip() if verbatim else CELL_END.sub("", trimmed_lines(text))
     if text and text != "-":
         yield Block(text=single_line(text) if level else text, level=level)

@@ -2,7 +2,7 @@
 
 The parser compares every attribute of a tag with all before it and searches the open elements at every tag,
 so its time grows with the square of both. This scan is linear. It follows the HTML5 tokenizer closely enough
-to count what the parser counts. A document that deceives the scan reaches the time limit of the process.
+to count what the parser counts. A document that the scan misjudges reaches the time limit of the process.
 """
 
 from __future__ import annotations
@@ -23,49 +23,18 @@ ATTRIBUTE: Final = re.compile(
     r"(?:=[^\s/>=]*+|[^\s/>=]++)(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|(?=>)|[^\s>\"'][^\s>]*+))?+[\s/]*+"
 )
 COMMENT_END: Final = re.compile(r"--!?>")
-RAW: Final = frozenset(
-    {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"}
-)
+RAW: Final = frozenset([
+    "script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext",
+])  # fmt: skip
 RAW_END: Final = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in RAW}
-VOID: Final = frozenset(
-    {
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    }
-)
-ENDED_BY_NEXT: Final = frozenset(
-    {
-        "a",
-        "body",
-        "button",
-        "dd",
-        "dt",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "html",
-        "li",
-        "optgroup",
-    }
-    | {"option", "p", "rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr"}
-)
+VOID: Final = frozenset([
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr",
+])  # fmt: skip
+ENDED_BY_NEXT: Final = frozenset([
+    "a", "body", "button", "dd", "dt", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "html",
+    "li", "optgroup", "option", "p", "rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr",
+])  # fmt: skip
 """Elements that are never nested: the parser ends one at the start of the next."""
 
 NEVER_DEEPER: Final = VOID | ENDED_BY_NEXT

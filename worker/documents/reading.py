@@ -12,13 +12,9 @@ from worker.documents.model import DocumentFormat, ParsedDocument
 from worker.errors import DocumentRejected
 
 SUFFIXES: Final = {
-    ".md": DocumentFormat.MARKDOWN,
-    ".markdown": DocumentFormat.MARKDOWN,
-    ".html": DocumentFormat.HTML,
-    ".htm": DocumentFormat.HTML,
-    ".xhtml": DocumentFormat.HTML,
-    ".txt": DocumentFormat.TEXT,
-    ".text": DocumentFormat.TEXT,
+    **dict.fromkeys((".md", ".markdown"), DocumentFormat.MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), DocumentFormat.HTML),
+    **dict.fromkeys((".txt", ".text"), DocumentFormat.TEXT),
     ".pdf": DocumentFormat.PDF,
 }
 BOMS: Final = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Final
 
 WORD_CHARS: Final = 64
@@ -22,22 +21,7 @@ WORD: Final = re.compile(
 def search_words(text: str) -> list[str]:
     """Distinct words, folded by NFKC and case; character pairs in scripts without spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return sorted({word[:WORD_CHARS] for word in _words(folded)})
-
-
-def _words(text: str) -> Iterator[str]:
-    rest = []
-    end = 0
-    for run in SPACELESS.finditer(text):
-        rest.append(text[end : run.start()])
-        end = run.end()
-        yield from _pairs(run[0])
-    rest.append(text[end:])
-    yield from WORD.findall(" ".join(rest))
-
-
-def _pairs(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for at in range(len(run) - 1):
-        yield run[at : at + 2]
+    words = set(WORD.findall(SPACELESS.sub(" ", folded)))
+    for run in SPACELESS.findall(folded):
+        words.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
+    return sorted({word[:WORD_CHARS] for word in words})

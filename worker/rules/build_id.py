@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
-_SOURCES = (".py", ".tsv", ".json", ".txt")
+_SOURCES = frozenset({".py", ".tsv", ".txt"})
 
 
 @cache
 def build_id() -> str:
     """SHA-256, 16 hex digits, of the matcher's code and tables."""
     digest = hashlib.sha256()
-    for file in _source_files(resources.files("worker.rules")):
-        digest.update(file.name.encode() + file.read_bytes())
+    for file in sorted(Path(__file__).parent.rglob("*")):
+        if file.suffix in _SOURCES:
+            digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _source_files(folder: Traversable) -> Iterator[Traversable]:
-    for each in sorted(folder.iterdir(), key=lambda found: found.name):
-        if each.is_dir():
-            yield from _source_files(each)
-        elif each.name.endswith(_SOURCES):
-            yield each

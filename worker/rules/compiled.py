@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import daachorse
@@ -12,7 +14,8 @@ import orjson
 
 from worker.errors import RuleRejected
 from worker.rules.folding.fold import TABLES, Fold
-from worker.rules.folding.scan import MatchCandidate, Matcher, find_candidates
+from worker.rules.folding.near_words import FuzzyAutomaton
+from worker.rules.folding.scan import Automaton, MatchCandidate, Matcher, find_candidates
 from worker.rules.matching.boundary import has_word_edges
 from worker.rules.matching.evasion import is_genuine_match
 from worker.rules.matching.spelling import spelling_methods
@@ -25,8 +28,7 @@ MAX_HITS = 100
 """Most hits of one text, which bounds the cost of a hostile text."""
 MAX_MATCH_CHARS = 2000
 """Longest match, stretched and spaced letters included; a longer one is not readable."""
-_MAGIC = b"hushgate-rules-1\n"
-_ORDER = {how: at for at, how in enumerate(MatchMethod)}
+_MAGIC = b"hushgate-rules-2\n"
 _NATURAL = frozenset(
     {MatchMethod.EXACT, MatchMethod.CASE, MatchMethod.WIDTH, MatchMethod.ACCENT, MatchMethod.VARIANT}
 )
@@ -53,6 +55,7 @@ class CompiledParts:
         reach: folded characters around stretched letters that are read again with them.
         literals: numbers of rules without letters (emoji), found without folding.
         regexes: numbers of ``/regex/`` rules.
+        fuzzy: folded letters of each fuzzy rule -> the number of that form.
     """
 
     written: list[tuple[str, RuleKind]]
@@ -61,6 +64,7 @@ class CompiledParts:
     reach: int
     literals: list[int]
     regexes: list[int]
+    fuzzy: dict[str, int]
 
 
 class CompiledRules:
@@ -81,7 +85,9 @@ class CompiledRules:
         self.level = level
         self.problems = problems
         self._parts = parts
-        automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        automaton: Automaton = daachorse.DoubleArrayAhoCorasick.deserialize(parts.automaton)
+        if parts.fuzzy:
+            automaton = FuzzyAutomaton(automaton, parts.fuzzy)
         self._matcher = Matcher(automaton, len(parts.forms), parts.reach)
         self._regexes = [(number, compile_regex(self._rule(number))) for number in parts.regexes]
 
@@ -94,6 +100,12 @@ class CompiledRules:
 
     def _rule(self, number: int) -> Rule:
         return _parsed(*self._parts.written[number])
+
+    def fuzzy_rules(self) -> tuple[str, ...]:
+        """The fuzzy rules as written."""
+        numbers = {number for form in self._parts.fuzzy.values() for number in self._parts.forms[form]}
+        rules = (self._rule(number) for number in sorted(numbers))
+        return tuple(rule.written for rule in rules if rule.fuzzy)
 
     def match(self, text: str) -> tuple[Hit, ...]:
         """All hits in the text, in order; at most ``MAX_HITS``."""
@@ -151,11 +163,9 @@ class CompiledRules:
 
     def _look_for_literals(self, found: FoundMatches, text: str) -> None:
         for number in self._parts.literals:
-            core = self._rule(number).core
-            at = text.find(core)
-            while at >= 0 and len(found) < MAX_HITS:
-                found[number, at, at + len(core)] = frozenset({MatchMethod.EXACT})
-                at = text.find(core, at + len(core))
+            places = re.finditer(re.escape(self._rule(number).core), text)
+            for place in islice(places, max(0, MAX_HITS - len(found))):
+                found[number, *place.span()] = frozenset({MatchMethod.EXACT})
 
     def _hits(self, found: FoundMatches, text: str) -> tuple[Hit, ...]:
         allowed = [
@@ -180,17 +190,9 @@ class CompiledRules:
     def to_bytes(self) -> bytes:
         """The set as bytes: header line, digest, parts as JSON, automaton."""
         parts = self._parts
+        tables = {name: getattr(parts, name) for name in CompiledParts.__slots__ if name != "automaton"}
         head = orjson.dumps(
-            {
-                "version": self.version,
-                "level": self.level,
-                "written": parts.written,
-                "forms": parts.forms,
-                "reach": parts.reach,
-                "literals": parts.literals,
-                "regexes": parts.regexes,
-                "problems": [[p.level, p.rule, p.code, p.message] for p in self.problems],
-            }
+            {"version": self.version, "level": self.level, "problems": self.problems, "tables": tables}
         )
         body = len(head).to_bytes(8, "big") + head + parts.automaton
         return _MAGIC + hashlib.sha256(body).digest() + body
@@ -209,18 +211,12 @@ class CompiledRules:
             )
         size = int.from_bytes(body[:8], "big")
         head: dict[str, Any] = orjson.loads(body[8 : 8 + size])
-        parts = CompiledParts(
-            written=[(rule, RuleKind(kind)) for rule, kind in head["written"]],
-            forms=head["forms"],
-            automaton=body[8 + size :],
-            reach=head["reach"],
-            literals=head["literals"],
-            regexes=head["regexes"],
-        )
+        tables = head["tables"]
+        tables["written"] = [(rule, RuleKind(kind)) for rule, kind in tables["written"]]
         problems = tuple(
-            RuleProblem(level=ProblemLevel(level), rule=rule, code=code, message=message)
-            for level, rule, code, message in head["problems"]
+            RuleProblem(**problem | {"level": ProblemLevel(problem["level"])}) for problem in head["problems"]
         )
+        parts = CompiledParts(automaton=body[8 + size :], **tables)
         return cls(parts, version=head["version"], level=Level(head["level"]), problems=problems)
 
 
@@ -233,5 +229,5 @@ def _with_marks(text: str, end: int) -> int:
 
 
 def _name(methods: frozenset[MatchMethod]) -> str:
-    named = sorted(methods - {MatchMethod.EXACT}, key=_ORDER.__getitem__)
-    return "+".join(named) if named else MatchMethod.EXACT
+    named = [method for method in MatchMethod if method in methods and method is not MatchMethod.EXACT]
+    return "+".join(named) or MatchMethod.EXACT

@@ -11,8 +11,10 @@ from worker.rules.compiled import CompiledParts, CompiledRules
 from worker.rules.folding.forms import rule_forms
 from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
-from worker.rules.syntax import parse_rule
+from worker.rules.syntax import MIN_FUZZY, parse_rule
 
+MAX_FUZZY_RULES = 1_000
+"""Most fuzzy rules in one set; their index needs about 3 kB each."""
 MIN_REACH = 48
 """Least ``reach``: characters around a sign or a stretched letter that are read again with it."""
 
@@ -47,13 +49,13 @@ def _as_allowed(rule: str) -> str:
 def _working(
     written: Iterable[tuple[str, RuleKind]], problems: list[RuleProblem]
 ) -> Iterator[tuple[Rule, RuleKind]]:
-    regexes = 0
+    regexes = fuzzy = 0
     for text, kind in written:
         try:
             rule = parse_rule(text, kind)
-            if rule.kind is RuleKind.REGEX:
-                regexes += 1
-                _admit_regex(rule, regexes)
+            regexes += rule.kind is RuleKind.REGEX
+            fuzzy += rule.fuzzy
+            _admit(rule, regexes=regexes, fuzzy=fuzzy)
         except RuleRejected as error:
             problems.append(
                 RuleProblem(level=ProblemLevel.ERROR, rule=error.rule, code="broken", message=error.reason)
@@ -62,10 +64,14 @@ def _working(
         yield rule, kind
 
 
-def _admit_regex(rule: Rule, count: int) -> None:
-    if count > MAX_REGEXES:
-        raise RuleRejected(rule.written, f"expected at most {MAX_REGEXES} regexes in one set")
-    compile_regex(rule)
+def _admit(rule: Rule, *, regexes: int, fuzzy: int) -> None:
+    """Refuse a rule that is one too many of its kind, or a regex that RE2 does not take."""
+    if rule.fuzzy and fuzzy > MAX_FUZZY_RULES:
+        raise RuleRejected(rule.written, f"expected at most {MAX_FUZZY_RULES} fuzzy rules in one set")
+    if rule.kind is RuleKind.REGEX:
+        if regexes > MAX_REGEXES:
+            raise RuleRejected(rule.written, f"expected at most {MAX_REGEXES} regexes in one set")
+        compile_regex(rule)
 
 
 def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
@@ -76,10 +82,10 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
         if rule.kind is RuleKind.REGEX:
             regexes.append(number)
             continue
-        made = list(rule_forms(rule))
-        for form in made:
+        forms = list(rule_forms(rule))
+        for form in forms:
             table.setdefault(form, []).append(number)
-        if not made:
+        if not forms:
             literals.append(number)
     return CompiledParts(
         written=[(rule.written, kind) for rule, kind in rules],
@@ -88,6 +94,12 @@ def _parts(rules: Sequence[tuple[Rule, RuleKind]]) -> CompiledParts:
         reach=max(MIN_REACH, 2 * max(map(len, table), default=0)),
         literals=literals,
         regexes=regexes,
+        fuzzy={
+            letters: form
+            for form, (pattern, numbers) in enumerate(table.items())
+            if any(rules[number][0].fuzzy for number in numbers)
+            and len(letters := pattern.decode().strip()) >= MIN_FUZZY - 1
+        },
     )
 
 

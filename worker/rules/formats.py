@@ -13,6 +13,7 @@ import yaml
 
 from worker.errors import RuleRejected
 from worker.rules.model import Switch
+from worker.rules.syntax import FUZZY_SIGN
 from worker.spreadsheet import harmless, original
 
 
@@ -40,18 +41,16 @@ class RuleList:
     skipped: tuple[str, ...] = ()
 
 
+SIGNED = "~ at the start means a fuzzy rule here: write /~word/ for the sign itself"
+"""Why another tool's rule with this sign is not imported."""
+
 SYNTAXES: Mapping[str, Switch | None] = {
-    "plain": None,
-    "wildcard": None,
-    "includes-word": None,
-    "whole_word": None,
-    "includes": Switch.SUBSTRING,
-    "substring": Switch.SUBSTRING,
+    **dict.fromkeys(("plain", "wildcard", "includes-word", "whole_word", "regex")),
+    **dict.fromkeys(("includes", "substring"), Switch.SUBSTRING),
     "starts-with": Switch.STARTS,
     "ends-with": Switch.ENDS,
     "full-exact": Switch.FULL_EXACT,
     "full-text": Switch.FULL,
-    "regex": None,
 }
 """The matching mode in other tools -> the switch with the same meaning here."""
 
@@ -80,7 +79,7 @@ def read_rules(text: str, fmt: RuleListFormat) -> RuleList:
         case RuleListFormat.LIST:
             return _rules_by_kind(line.strip() for line in text.splitlines() if not line.startswith("#"))
         case RuleListFormat.DISCORD:
-            return _rules_by_kind(part.strip() for line in text.splitlines() for part in line.split(","))
+            return _foreign_rules(part.strip() for line in text.splitlines() for part in line.split(","))
         case RuleListFormat.CSV:
             return _from_csv(text)
         case RuleListFormat.JSON:
@@ -97,9 +96,8 @@ def write_rules(rules: RuleList, fmt: RuleListFormat) -> str:
                 f"{rule}\n" for rule in (*rules.keywords, *rules.phrases, *_with_allow_switch(rules.allow))
             )
         case RuleListFormat.DISCORD:
-            plain = [
-                rule for rule in (*rules.keywords, *rules.phrases) if "{" not in rule and rule[:1] != "/"
-            ]
+            every = (*rules.keywords, *rules.phrases)
+            plain = [rule for rule in every if "{" not in rule and not rule.startswith(("/", FUZZY_SIGN))]
             return ", ".join(plain) + "\n"
         case RuleListFormat.CSV:
             return _to_csv(rules)
@@ -128,6 +126,13 @@ def _rules_by_kind(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleLis
     return RuleList(
         keywords=tuple(keywords), phrases=tuple(phrases), allow=tuple(allow), skipped=tuple(skipped)
     )
+
+
+def _foreign_rules(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleList:
+    """The rules of another tool by kind, without those whose first sign means a fuzzy rule here."""
+    every = list(rules)
+    signed = [f"{rule}: {SIGNED}" for rule in every if rule.startswith(FUZZY_SIGN)]
+    return _rules_by_kind((rule for rule in every if not rule.startswith(FUZZY_SIGN)), [*skipped, *signed])
 
 
 def _from_csv(text: str) -> RuleList:
@@ -210,7 +215,7 @@ def _from_automoderator(text: str) -> RuleList:
                 skipped.append(f"rule {number}, {key}: {found}")
             else:
                 rules += found
-    return _rules_by_kind(rules, skipped)
+    return _foreign_rules(rules, skipped)
 
 
 def _reddit_check(key: str, value: object) -> list[str] | str:
@@ -237,20 +242,24 @@ def _with_case(rule: str, case: str) -> str:
 
 
 def _to_automoderator(rules: RuleList) -> str:
-    """One rule per matching mode; the allow list has no counterpart and becomes a comment."""
+    """One rule per matching mode; fuzzy rules and allowed texts have no counterpart and become comments."""
     groups: dict[str, list[str]] = {}
-    for rule in (*rules.keywords, *rules.phrases):
-        if rule.startswith("/") and rule.endswith("/"):
+    every = (*rules.keywords, *rules.phrases)
+    for rule in every:
+        if rule.startswith(FUZZY_SIGN):
+            groups.setdefault("fuzzy", []).append(rule)
+        elif rule.startswith("/") and rule.endswith("/"):
             groups.setdefault("regex", []).append(rule[1:-1])
         elif rule.endswith(f"{{{Switch.SUBSTRING}}}"):
             groups.setdefault("includes", []).append(rule.rpartition("{")[0].strip())
         else:
             groups.setdefault("includes-word", []).append(rule.partition("{")[0].strip())
+    comments = [f"# fuzzy: {' '.join(rule.split())}\n" for rule in groups.pop("fuzzy", ())]
+    comments += [f"# allowed: {' '.join(rule.split())}\n" for rule in rules.allow]
     documents = [
         yaml.safe_dump(
             {f"title+body ({name})": words, "action": "filter"}, allow_unicode=True, sort_keys=False
         )
         for name, words in groups.items()
     ]
-    comment = "".join(f"# allowed: {rule}\n" for rule in rules.allow)
-    return comment + "---\n".join(documents)
+    return "".join(comments) + "---\n".join(documents)

@@ -74,6 +74,7 @@ class Rule:
         open_end: True when letters may follow the match (``pre*``, ``*any*``).
         prefix: punctuation required directly before the match, such as ``#``.
         suffix: punctuation required directly after the match.
+        fuzzy: True when one edit is allowed (``~word``).
     """
 
     written: str
@@ -84,6 +85,7 @@ class Rule:
     open_end: bool = False
     prefix: str = ""
     suffix: str = ""
+    fuzzy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class Hit:
         start: first code point of the match in the original text.
         end: one past the last.
         text: ``original[start:end]``.
-        how: members of ``How`` joined with ``+``, such as ``leet+separated``.
+        how: members of ``MatchMethod`` joined with ``+``, such as ``leet+separated``.
     """
 
     rule: str

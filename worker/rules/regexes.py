@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import re2
 
 from worker.errors import RuleRejected
@@ -27,7 +29,9 @@ def compile_regex(rule: Rule) -> re2._Regexp:
         compiled = re2.compile(rule.core, options)
         empty = compiled.search("") is not None
     except (re2.error, UnicodeEncodeError) as error:
-        raise RuleRejected(rule.written, f"not a regex RE2 takes: {_said(error)}") from error
+        cause = error.args[0]  # RE2's messages are bytes
+        cause = cause.decode(errors="replace") if isinstance(cause, bytes) else cause
+        raise RuleRejected(rule.written, f"not a regex RE2 takes: {cause}") from error
     if empty:
         raise RuleRejected(rule.written, "matches the empty string, so every message")
     return compiled
@@ -36,16 +40,5 @@ def compile_regex(rule: Rule) -> re2._Regexp:
 def regex_spans(compiled: re2._Regexp, text: str, limit: int) -> list[tuple[int, int]]:
     """The spans of up to ``limit`` matches; lone surrogates are read as U+FFFD."""
     whole = text if text.isascii() else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
-    found = []
-    for match in compiled.finditer(whole):
-        if match.end() > match.start():
-            found.append((match.start(), match.end()))
-        if len(found) >= limit:
-            break
-    return found
-
-
-def _said(error: Exception) -> str:
-    """The message of an error; RE2's messages are bytes."""
-    said = error.args[0] if error.args else ""
-    return said.decode(errors="replace") if isinstance(said, bytes) else str(error)
+    spans = (match.span() for match in compiled.finditer(whole))
+    return list(islice((span for span in spans if span[1] > span[0]), limit))

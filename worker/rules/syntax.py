@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from worker.errors import RuleRejected
+from worker.rules.folding.fold import Fold, script_code
+from worker.rules.folding.forms import folded_words
 from worker.rules.model import Rule, RuleKind, Switch
 
 MAX_RULE_CHARS = 200
@@ -13,6 +16,26 @@ MAX_RULE_CHARS = 200
 
 MAX_REGEX_CHARS = 500
 """Longest ``/regex/``; RE2 is linear, but its program grows with the pattern."""
+
+MIN_FUZZY = 6
+"""Fewest letters of a fuzzy rule. Of 350 comments, 67 keywords of five letters match 58 more when they are
+fuzzy, 184 longer keywords two more (docs/rules.md)."""
+
+MAX_FUZZY = 40
+"""Most letters of a fuzzy rule; no word is longer, and each letter costs memory."""
+
+FUZZY_SIGN = "~"
+FUZZY_SWITCHES = frozenset(
+    {Switch.EXACT_ACCENTS, Switch.NO_LEET, Switch.NO_SPACING, Switch.FULL, Switch.FULL_EXACT}
+)
+"""Switches that a fuzzy rule takes; the others ask for an exact match or for a part of a word."""
+
+FUZZY_SCRIPTS = frozenset([
+    "Latn", "Grek", "Cyrl", "Armn", "Geor", "Arab", "Hebr", "Deva", "Beng", "Guru", "Gujr", "Orya", "Taml",
+    "Telu", "Knda", "Mlym", "Sinh", "Zyyy", "Zinh",
+])  # fmt: skip
+"""Alphabets with spaces between words, and common signs; one other Han character or Hangul syllable makes
+another word."""
 
 _SWITCHES = re.compile(r"\s*\{([A-Za-z_,\s]*)\}\s*$")
 _REGEX = re.compile(r"/(.*)/", re.DOTALL)
@@ -35,6 +58,8 @@ def parse_rule(written: str, kind: RuleKind) -> Rule:
         raise RuleRejected(written, "unterminated regex: expected a closing /")
     if len(body) > MAX_RULE_CHARS:
         raise RuleRejected(written, f"expected at most {MAX_RULE_CHARS} characters, got {len(body)}")
+    if body.startswith(FUZZY_SIGN) and any(map(str.isalnum, body)):
+        return _fuzzy_rule(written, body[1:].strip(), kind, switches)
     return _plain_rule(written, body, kind, switches)
 
 
@@ -92,6 +117,30 @@ def _plain_rule(written: str, body: str, kind: RuleKind, switches: frozenset[Swi
         written=written, core=core[start:end], kind=kind, switches=switches,
         open_start=open_start, open_end=open_end, prefix=core[:start].strip(), suffix=core[end:].strip(),
     )  # fmt: skip
+
+
+def _fuzzy_rule(written: str, body: str, kind: RuleKind, switches: frozenset[Switch]) -> Rule:
+    """The rule of ``~word``.
+
+    Raises:
+        RuleRejected: it is not one word of 5 to 40 letters in a script with spaces between words.
+    """
+    if refused := sorted(switches - FUZZY_SWITCHES):
+        allowed = ", ".join(sorted(FUZZY_SWITCHES))
+        raise RuleRejected(written, f"a fuzzy rule takes the switches {allowed}, got {refused[0]}")
+    if body.startswith("/") or "*" in body:
+        raise RuleRejected(written, "a fuzzy rule is one whole word, without * and not a regex")
+    rule = _plain_rule(written, body, kind, switches)
+    if other := [char for char in rule.core if char.isalpha() and script_code(char) not in FUZZY_SCRIPTS]:
+        expected = "fuzzy rules are for alphabets with spaces between words"
+        raise RuleRejected(written, f"{expected}, got {other[0]} ({script_code(other[0])})")
+    letters = folded_words(rule.core, Fold.NATIVE)
+    if " " in letters:
+        raise RuleRejected(written, "a fuzzy rule is one word, without spaces or signs inside")
+    if not MIN_FUZZY <= len(letters) <= MAX_FUZZY:
+        expected = f"expected a fuzzy rule of {MIN_FUZZY} to {MAX_FUZZY} letters"
+        raise RuleRejected(written, f"{expected}, got {len(letters)}: short words have too many neighbours")
+    return replace(rule, fuzzy=True)
 
 
 def _core_edges(core: str) -> tuple[int, int]:

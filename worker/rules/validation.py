@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from worker.errors import RuleRejected
-from worker.rules.compiler import compile_rules
+from worker.rules.compiler import MAX_FUZZY_RULES, compile_rules
 from worker.rules.folding.fold import Fold, base_letter, script_code
 from worker.rules.folding.forms import folded_words
 from worker.rules.folding.units import is_spaceless
+from worker.rules.fuzzy_reach import fuzzy_reaches, fuzzy_warning
 from worker.rules.model import Level, ProblemLevel, Rule, RuleKind, RuleProblem, Switch
 from worker.rules.regexes import MAX_REGEXES, compile_regex
 from worker.rules.syntax import parse_rule, without_switches
@@ -53,19 +56,25 @@ def validate_rules(
     for number, rule in plain:
         problems += (replace(problem, number=number) for problem in _shape_problems(rule))
     problems += _doubles(plain)
+    fuzzy = [each for each in plain if each[1].fuzzy]
+    if len(fuzzy) > MAX_FUZZY_RULES:
+        message = f"expected at most {MAX_FUZZY_RULES} fuzzy rules, got {len(fuzzy)}"
+        problems.append(_error("*", "too_many_fuzzy", message))
+    elif fuzzy:
+        problems += _fuzzy_problems(fuzzy, allow, recent_messages)
     if len(recent_messages) >= MIN_RECENT and not any(p.code == "too_many" for p in problems):
         problems += _frequent(keywords, phrases, allow, recent_messages, level)
     return tuple(sorted(problems, key=lambda problem: problem.level is not ProblemLevel.ERROR))
 
 
-def _error(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
-    level = ProblemLevel.ERROR
+def _problem(
+    level: ProblemLevel, rule: str, code: str, message: str, number: int | None = None
+) -> RuleProblem:
     return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
 
 
-def _warning(rule: str, code: str, message: str, number: int | None = None) -> RuleProblem:
-    level = ProblemLevel.WARNING
-    return RuleProblem(level=level, rule=rule[:120], code=code, message=message, number=number)
+_error = partial(_problem, ProblemLevel.ERROR)
+_warning = partial(_problem, ProblemLevel.WARNING)
 
 
 def _parsed(
@@ -86,6 +95,16 @@ def _regex_problems(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
             compile_regex(rule)
         except RuleRejected as error:
             yield _error(rule.written, "bad_regex", error.reason, number)
+
+
+def _fuzzy_problems(
+    rules: Sequence[tuple[int, Rule]], allow: Sequence[str], recent: Sequence[str]
+) -> Iterator[RuleProblem]:
+    reaches = fuzzy_reaches((rule.written for _, rule in rules), allow, recent)
+    for number, rule in rules:
+        if rule.written in reaches:
+            message = fuzzy_warning(reaches[rule.written], len(recent))
+            yield _warning(rule.written, "fuzzy_reach", message, number)
 
 
 def _shape_problems(rule: Rule) -> Iterator[RuleProblem]:
@@ -123,20 +142,28 @@ def _meant_regex(rule: Rule) -> str | None:
     return body if REGEX_SIGNS.search(body) else None
 
 
-def _key(rule: Rule) -> tuple[str, frozenset[Switch], bool, bool]:
-    """The identity of a rule: its letters without case and accents, its switches and its open ends."""
+RuleKey = tuple[str, frozenset[Switch], bool, bool, bool]
+"""The identity of a rule: its letters without case and accents, switches, open ends, fuzzy or not."""
+
+
+def _key(rule: Rule) -> RuleKey:
     letters = rule.core
     if not rule.switches & {Switch.CASE, Switch.EXACT_ACCENTS}:
         letters = " ".join("".join(map(base_letter, word)) for word in rule.core.split())
-    return letters, rule.switches, rule.open_start, rule.open_end
+    return letters, rule.switches, rule.open_start, rule.open_end, rule.fuzzy
 
 
 def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
-    first: dict[tuple[str, frozenset[Switch], bool, bool], Rule] = {}
+    first: dict[RuleKey, Rule] = {}
     wide = {
         folded_words(rule.core, Fold.NATIVE): rule
         for _, rule in rules
         if (rule.open_start or rule.open_end) and rule.switches <= {Switch.SUBSTRING}
+    }
+    fuzzy = {
+        folded_words(rule.core, Fold.NATIVE): rule
+        for _, rule in rules
+        if rule.fuzzy and not (rule.switches or rule.prefix or rule.suffix)
     }
     for number, rule in rules:
         same = first.setdefault(_key(rule), rule)
@@ -149,6 +176,8 @@ def _doubles(rules: Sequence[tuple[int, Rule]]) -> Iterator[RuleProblem]:
             )
             continue
         shadow = _shadow(rule, wide)
+        if shadow is None and not (rule.open_start or rule.open_end):
+            shadow = fuzzy.get(folded_words(rule.core, Fold.NATIVE))
         if shadow is not None and shadow is not rule and Switch.ALLOW not in rule.switches:
             yield _warning(
                 rule.written, "shadowed", f"{shadow.written!r} matches wherever this rule does", number
@@ -170,11 +199,8 @@ def _frequent(
     keywords: Sequence[str], phrases: Sequence[str], allow: Sequence[str], recent: Sequence[str], level: Level
 ) -> Iterator[RuleProblem]:
     compiled = compile_rules(keywords, phrases, allow=allow, version=0, level=level)
-    counts: dict[str, int] = {}
+    counts = Counter(rule for text in recent for rule in {hit.rule for hit in compiled.match(text)})
     numbers = {rule: number for number, rule in reversed(list(enumerate((*keywords, *phrases))))}
-    for text in recent:
-        for rule in {hit.rule for hit in compiled.match(text)}:
-            counts[rule] = counts.get(rule, 0) + 1
     for rule, count in counts.items():
         share = count / len(recent)
         if share >= FIRES_OFTEN:

@@ -102,6 +102,14 @@ def test_test_command_shows_where_and_how() -> None:
     assert json.loads(result.stdout)["how"] == "case"
 
 
+def test_test_command_names_the_everyday_words_of_a_fuzzy_rule() -> None:
+    """On standard error, beside the hits."""
+    result = CliRunner().invoke(rules_app, ["test", "--keyword", "~losers", "--text", "two losrs"])
+
+    assert json.loads(result.stdout)["label"] == "flagged_keyword:~losers"
+    assert "4 everyday words (loses, lasers, lovers, lowers)" in " ".join(result.stderr.split())
+
+
 def test_validate_command_fails_on_errors(tmp_path: Path) -> None:
     """``rules validate`` exits with 1 when a rule cannot be used."""
     rules = tmp_path / "rules.txt"

@@ -6,9 +6,8 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache, cached_property
-from importlib.resources import files
 
-from worker.rules.folding.fold import script_code
+from worker.rules.folding.fold import data_lines, script_code
 
 _VIETNAMESE = re.compile("\\b\\w*[\u01a0\u01a1\u01af\u01b0\u0110\u0111\u1ea0-\u1ef9]\\w*")
 """Words with letters that only Vietnamese uses, in composed form."""
@@ -39,16 +38,14 @@ def reads_vietnamese(text: str, start: int, end: int) -> bool:
     around = text[max(0, start - AROUND) : start] + " " + text[end : end + AROUND]
     words = _WORD.findall(around.casefold())
     shaped = sum(len(word) <= 7 and _SYLLABLE.fullmatch(word) is not None for word in words)
-    strange = sum(word in everyday_words() for word in words)
-    return len(words) >= MIN_SYLLABLES and shaped >= SYLLABLE_SHARE * len(words) and 2 * strange < len(words)
+    everyday = sum(word in everyday_words() for word in words)
+    return len(words) >= MIN_SYLLABLES and shaped >= SYLLABLE_SHARE * len(words) and 2 * everyday < len(words)
 
 
 @cache
 def everyday_words() -> frozenset[str]:
     """Short everyday words without accents, which are not a disguise of an accented rule."""
-    listed = (files("worker.rules.folding") / "data" / "everyday.txt").read_text(encoding="utf-8")
-    lines = [line.split()[1:] for line in listed.splitlines() if not line.startswith("#")]
-    return frozenset(word for line in lines for word in line)
+    return frozenset(word for line in data_lines("everyday.txt") for word in line.split()[1:])
 
 
 class TextContext:

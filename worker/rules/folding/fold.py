@@ -38,14 +38,15 @@ _COARSE = str.maketrans("l0123456789", "ioizeasgtbg")
 ASCII_SIGNS = "@$!|+("
 
 
-def _resource(name: str) -> list[list[str]]:
+def data_lines(name: str) -> list[str]:
+    """The lines of a file in ``data``, without comments."""
     text = (files("worker.rules.folding") / "data" / name).read_text(encoding="utf-8")
-    return [line.split("\t") for line in text.split("\n") if line and not line.startswith("#")]
+    return [line for line in text.split("\n") if line and not line.startswith("#")]
 
 
 @cache
 def _script_ranges() -> tuple[list[int], list[str]]:
-    rows = _resource("scripts.tsv")
+    rows = [line.split("\t") for line in data_lines("scripts.tsv")]
     return [int(first, 16) for first, _, _ in rows], [code for _, _, code in rows]
 
 
@@ -85,7 +86,8 @@ class FoldTable(dict[int, "str | None"]):
 
 def _load() -> dict[Fold, FoldTable]:
     native, looks, signs = {ord("l"): "i"}, {ord("l"): "i"}, {ord("l"): "i"}
-    for code, own, look in _resource("fold.tsv"):
+    for line in data_lines("fold.tsv"):
+        code, own, look = line.split("\t")
         point = int(code, 16)
         native[point] = own.translate(_COARSE)
         looked = (look or own).translate(_COARSE)

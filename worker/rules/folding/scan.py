@@ -1,7 +1,7 @@
 """From a text to candidates: the automaton reads the text's readings, the cheapest first.
 
-Most texts need one pass. Only where letters are stretched or spaced out, a window of the text is read again
-with runs collapsed and letters joined, so that the cost stays linear in the text.
+Most texts need one pass. Only where letters are stretched or spaced out, a window of the text is read a
+second time with runs collapsed and letters joined, so that the cost stays linear in the text.
 """
 
 from __future__ import annotations

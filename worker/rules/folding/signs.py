@@ -39,18 +39,18 @@ def sign_readings(text: str, reach: int) -> Iterator[Reading]:
         yield Reading(Fold.SIGNS, TextContext(parted))
         return
     blanked = [sign.span() for sign in signs if _punctuates(sign)]
-    yield Reading(Fold.SIGNS, TextContext(_without(parted, blanked)))
+    yield Reading(Fold.SIGNS, TextContext(_blanked(parted, blanked)))
     doubtful = [sign for sign in signs if _is_doubtful(sign)]
     if not doubtful:
         return
-    near = _near(parted, [sign.start() for sign in doubtful], reach)
+    near = _text_near(parted, [sign.start() for sign in doubtful], reach)
     yield Reading(Fold.SIGNS, TextContext(near))
     touching = [sign.span() for sign in signs if _punctuates(sign) and any(_sides(sign))]
     if touching and not all(any(_sides(sign)) for sign in doubtful):
-        yield Reading(Fold.SIGNS, TextContext(_without(near, touching)))
+        yield Reading(Fold.SIGNS, TextContext(_blanked(near, touching)))
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     """The text with these spans blanked."""
     pieces, at = [], 0
     for start, end in spans:
@@ -84,7 +84,7 @@ def _is_doubtful(signs: re.Match[str]) -> bool:
     return not signs[0].strip("|") and not all(_sides(signs))
 
 
-def _near(text: str, places: list[int], reach: int) -> str:
+def _text_near(text: str, places: list[int], reach: int) -> str:
     """The text of the same length with everything further than ``reach`` from all places blanked."""
     if len(text) <= 2 * reach:
         return text

@@ -89,7 +89,7 @@ def joined_streams(stream: FoldedStream, text: str) -> list[FoldedStream]:
     The readings differ in their treatment of one-letter words at the edges and of wider gaps inside.
     """
     regions = [found.span() for found in SPACED.finditer(stream.chars)]
-    found = [_region(stream, text, span) for span in regions if not _goes_on(stream, text, *span)]
+    found = [_region(stream, text, span) for span in regions if not _continues(stream, text, *span)]
     if not found:
         return []
     gap_choices = {
@@ -186,7 +186,7 @@ def _wide(gaps: tuple[str, ...]) -> frozenset[int]:
     return frozenset(at for at, count in enumerate(spaces) if count > narrowest)
 
 
-def _goes_on(stream: FoldedStream, text: str, start: int, end: int) -> bool:
+def _continues(stream: FoldedStream, text: str, start: int, end: int) -> bool:
     """Whether a sign next to the region is its next letter: ``t_i_t_@_n`` is not ``t_i_t``."""
     if _is_one_letter(stream, stream.chars.rfind(" ", 0, max(0, start - 1)) + 1, start - 1):
         return True

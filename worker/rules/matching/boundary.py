@@ -4,83 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
-
-from icu4py.breakers import WordBreaker
 
 from worker.rules.folding.fold import LEET, TABLES, Fold, script_code
 from worker.rules.folding.units import is_spaceless
+from worker.rules.matching.word_breaks import has_word_breaks
 from worker.rules.model import MatchMethod, Rule, Switch
-
-BREAK_CONTEXT = 24
-"""Characters on either side that the word breaker reads: a dictionary word of Han or Thai is far shorter."""
 
 LONG_HAN = 3
 """Han characters from which a rule needs no word edges: three characters rarely form a word across two words,
 and the word breaker's dictionary lacks most banned phrases."""
 
-JOSA = frozenset(
-    [
-        "은",
-        "는",
-        "이",
-        "가",
-        "을",
-        "를",
-        "의",
-        "에",
-        "도",
-        "만",
-        "로",
-        "으로",
-        "와",
-        "과",
-        "랑",
-        "이랑",
-        "야",
-        "아",
-        "여",
-        "이여",
-        "께",
-        "께서",
-        "에게",
-        "에서",
-        "한테",
-        "부터",
-        "까지",
-        "처럼",
-        "보다",
-        "마다",
-        "조차",
-        "밖에",
-        "나",
-        "이나",
-        "라도",
-        "이라도",
-        "들",
-        "들이",
-        "들은",
-        "들을",
-        "들의",
-        "들아",
-        "같은",
-        "같이",
-        "하고",
-        "라고",
-        "이라고",
-        "이다",
-        "다",
-        "입니다",
-        "이야",
-        "이네",
-        "네",
-        "놈",
-        "년",
-    ]
-)
+JOSA = frozenset([
+    "은", "는", "이", "가", "을", "를", "의", "에", "도", "만", "로", "으로", "와", "과", "랑",
+    "이랑", "야", "아", "여", "이여", "께", "께서", "에게", "에서", "한테", "부터", "까지", "처럼",
+    "보다", "마다", "조차", "밖에", "나", "이나", "라도", "이라도", "들", "들이", "들은", "들을", "들의",
+    "들아", "같은", "같이", "하고", "라고", "이라고", "이다", "다", "입니다", "이야", "이네", "네", "놈",
+    "년",
+])  # fmt: skip
 """Particles and endings that may follow a Korean noun inside the same written word."""
 
-JOSA_SHORT = frozenset(["는", "가", "은", "를", "을", "의"])
+JOSA_SHORT = frozenset("는가은를을의")
 """The same after a noun of one syllable; the other particles form new words too often."""
 
 LONG_PIECE = 12
@@ -96,8 +39,6 @@ SHORT_PIECE = 2
 """Most letters after a bar, plus or exclamation mark that are too few for a word."""
 _CONTRACTION = re.compile(r"['’]t\b", re.IGNORECASE)
 _HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7ff\u3130-\u318f]*")
-_BEYOND = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
-"""Characters that the breaker does not count as one: it uses UTF-16 and refuses lone surrogates."""
 
 
 def has_word_edges(rule: Rule, text: str, place: tuple[int, int], methods: frozenset[MatchMethod]) -> bool:
@@ -105,24 +46,24 @@ def has_word_edges(rule: Rule, text: str, place: tuple[int, int], methods: froze
     start, end = place
     if rule.switches & {Switch.STARTS, Switch.ENDS, Switch.FULL, Switch.FULL_EXACT}:
         return _anchored(rule, text, start, end)
-    if not _punctuation_stands(rule, text, start, end):
+    if not _has_required_signs(rule, text, start, end):
         return False
     if text[end - 1] in "nN" and not rule.open_end and _CONTRACTION.match(text, end):
         return False
     leet, looks = MatchMethod.LEET in methods, bool(methods & {MatchMethod.HOMOGLYPH, MatchMethod.WIDTH})
-    if not _decorated(text, start, end):
-        if not rule.open_start and _sign_goes_on(text, start - 1, -1, leet=leet, looks=looks):
+    if not _is_decorated(text, start, end):
+        if not rule.open_start and _sign_continues_word(text, start - 1, -1, leet=leet, looks=looks):
             return False
         if (
             not rule.open_end
             and not _AFTER_WORD.match(text, end)
-            and _sign_goes_on(text, end, 1, leet=leet, looks=looks)
+            and _sign_continues_word(text, end, 1, leet=leet, looks=looks)
         ):
             return False
     return _script_edges(rule, text, start, end)
 
 
-def _decorated(text: str, start: int, end: int) -> bool:
+def _is_decorated(text: str, start: int, end: int) -> bool:
     """Whether a match has the same signs on both sides (``$$cash$$``) and white space around them."""
     run = _SIGN_RUN.match(text, end)
     if run is None or not text.endswith(run[0], 0, start):
@@ -131,7 +72,7 @@ def _decorated(text: str, start: int, end: int) -> bool:
     return (before < 0 or text[before].isspace()) and (run.end() == len(text) or text[run.end()].isspace())
 
 
-def _sign_goes_on(  # noqa: PLR0911  # a table of cases, one line each
+def _sign_continues_word(  # noqa: PLR0911  # a table of cases, one line each
     text: str, at: int, step: int, *, leet: bool, looks: bool
 ) -> bool:
     """Whether a sign next to a match is a letter of a longer word (``c|ass``, ``pe@cock``, ``$hell``)."""
@@ -194,7 +135,7 @@ def _first_letter(text: str, at: int, step: int) -> int:
     return at
 
 
-def _punctuation_stands(rule: Rule, text: str, start: int, end: int) -> bool:
+def _has_required_signs(rule: Rule, text: str, start: int, end: int) -> bool:
     return text.endswith(rule.prefix, 0, start) and text.startswith(rule.suffix, end)
 
 
@@ -214,8 +155,7 @@ def _script_edges(rule: Rule, text: str, start: int, end: int) -> bool:
         return False
     if _long_han(rule.core):
         return True
-    breaks = _word_breaks(text, start, end)
-    return not ((check_left and "start" not in breaks) or (check_right and "end" not in breaks))
+    return has_word_breaks(text, start, end, left=bool(check_left), right=bool(check_right))
 
 
 def _neighbour(text: str, at: int, step: int) -> str:
@@ -241,23 +181,3 @@ def _particle_follows(rule: Rule, text: str, end: int) -> bool:
 def _long_han(core: str) -> bool:
     """Whether a rule is Han and long enough to need no word edges."""
     return len(core) >= LONG_HAN and all(script_code(char) == "Hani" for char in core)
-
-
-def _word_breaks(text: str, start: int, end: int) -> set[str]:
-    """The edges (``start``, ``end``) that are breaks of ICU's word breaker without the gaps inside."""
-    table = TABLES[Fold.NATIVE]
-    inside = "".join(char for char in text[start:end] if (table[ord(char)] or "").strip())
-    before, after = (
-        "".join(char for char in part if table[ord(char)])
-        for part in (text[max(0, start - BREAK_CONTEXT) : start], text[end : end + BREAK_CONTEXT])
-    )
-    whole = _BEYOND.sub("\u4e00", before + inside + after)
-    breaks = _edges_of_words(whole)
-    edges = {"start": len(before), "end": len(before) + len(inside)}
-    return {name for name, at in edges.items() if at in breaks}
-
-
-@lru_cache(maxsize=1024)
-def _edges_of_words(text: str) -> frozenset[int]:
-    """ICU's word breaks of a short text; cached because spam repeats itself."""
-    return frozenset(edge for segment in WordBreaker(text, "und").segments() for edge in segment)

@@ -46,19 +46,9 @@ _MODERN = {
 }
 """Letters of modern Russian, Ukrainian, Belarusian, Bulgarian and Greek: a word of only these letters may be
 native; historic and minority letters in a Latin-looking word are chosen for their looks."""
-_LIVING = frozenset(_MODERN) | {
-    "Arab",
-    "Hebr",
-    "Armn",
-    "Geor",
-    "Deva",
-    "Beng",
-    "Taml",
-    "Telu",
-    "Mlym",
-    "Thai",
-    "Mymr",
-}
+_DAILY_SCRIPTS = frozenset([
+    *_MODERN, "Arab", "Hebr", "Armn", "Geor", "Deva", "Beng", "Taml", "Telu", "Mlym", "Thai", "Mymr",
+])  # fmt: skip
 """Scripts in daily use with letters that look Latin; a whole word in another such script (Lisu, Cherokee,
 Coptic ...) that matches a Latin rule is chosen for its looks."""
 
@@ -148,15 +138,15 @@ def _in_address(text: str, start: int) -> bool:
 def _is_genuine_look(rule: Rule, fold: Fold, context: TextContext, place: tuple[int, int]) -> bool:
     """Whether a look-alike match means the rule and is not a native word of another script."""
     found = list(letter_units(context.text, fold, *place))
-    wanted_scripts, found_scripts = _scripts(rule_units(rule.core, fold)), _scripts(found)
-    if len(found_scripts) != 1 or found_scripts & wanted_scripts or not found_scripts <= _LIVING:
+    rule_scripts, text_scripts = _scripts(rule_units(rule.core, fold)), _scripts(found)
+    if len(text_scripts) != 1 or text_scripts & rule_scripts or not text_scripts <= _DAILY_SCRIPTS:
         return True
-    other = next(iter(found_scripts))
+    other = next(iter(text_scripts))
     modern = _MODERN.get(other)
     if modern is not None and not all(unit.char.lower() in modern for unit in found):
         return True
     around, inside = context.scripts, len({unit.at for unit in found})
-    return sum(around[code] for code in wanted_scripts) > around[other] - inside
+    return sum(around[code] for code in rule_scripts) > around[other] - inside
 
 
 def _scripts(found: Sequence[LetterUnit]) -> set[str]:

@@ -14,10 +14,10 @@ _CLAUSE_END = frozenset("。！？，、；：\n\r")
 
 
 def gaps_agree(
-    wanted: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
+    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
 ) -> bool:
     """Whether the gaps are those of the rule, or separate all letters of a word, or (strict) are anywhere."""
-    words = _words(wanted, found)
+    words = _words(expected, found)
     enough = len({unit.at for unit in found}) >= MIN_SEPARATED
     states = [_word_state(word, enough=enough) for word in words]
     if "partial" in states and level is Level.DEFAULT:
@@ -29,7 +29,7 @@ def gaps_agree(
     for number, word in enumerate(words[1:], 1):
         if word[0].gap or word[0].at == words[number - 1][-1].at:
             continue
-        if is_spaceless(word[0].char) or _soft_gap(wanted, number):
+        if is_spaceless(word[0].char) or _soft_gap(expected, number):
             continue
         if states[number] != "spaced" or states[number - 1] != "spaced":
             if level is Level.DEFAULT:
@@ -38,20 +38,20 @@ def gaps_agree(
     return True
 
 
-def _soft_gap(wanted: tuple[LetterUnit, ...], number: int) -> bool:
-    gaps = [unit.gap for unit in wanted if unit.gap]
+def _soft_gap(expected: tuple[LetterUnit, ...], number: int) -> bool:
+    gaps = [unit.gap for unit in expected if unit.gap]
     return number <= len(gaps) and gaps[number - 1] in {"'", "’", "-", "\u2010", "\u2011"}
 
 
-def _words(wanted: tuple[LetterUnit, ...], found: list[LetterUnit]) -> list[list[LetterUnit]]:
+def _words(expected: tuple[LetterUnit, ...], found: list[LetterUnit]) -> list[list[LetterUnit]]:
     """The letters found, divided into the words of the rule; runs may be longer than the rule's."""
-    if not any(unit.gap for unit in wanted[1:]):
+    if not any(unit.gap for unit in expected[1:]):
         return [found]
     words: list[list[LetterUnit]] = [[]]
     position = 0
     runs = [len(list(run)) for _, run in groupby(found, lambda unit: unit.letter)]
-    want_runs = [list(run) for _, run in groupby(wanted, lambda unit: unit.letter)]
-    for length, run in zip(runs, want_runs, strict=True):
+    rule_runs = [list(run) for _, run in groupby(expected, lambda unit: unit.letter)]
+    for length, run in zip(runs, rule_runs, strict=True):
         cut = next((at for at, unit in enumerate(run) if unit.gap and (at or position)), None)
         if cut is not None:
             extra = max(0, length - len(run))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from worker.rules.folding.fold import LEET, LEET_OTHER, base_letter, natural_form, script_code
 from worker.rules.folding.units import LetterUnit
@@ -17,18 +18,24 @@ MIN_STRETCH = 3
 
 
 def letters_agree(
-    wanted: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
+    expected: tuple[LetterUnit, ...], found: list[LetterUnit], methods: set[MatchMethod], level: Level
 ) -> bool:
     """Whether the letters are the rule's, stretched or not; differences are added to ``methods``."""
-    if len(wanted) == len(found):
-        return all(_letter_agrees(w, f, found, methods) for w, f in zip(wanted, found, strict=True))
-    pairs = _paired_runs(wanted, found, _exact_letter) or _paired_runs(wanted, found, _coarse_letter)
+    if len(expected) == len(found):
+        for rule_letter, text_letter in zip(expected, found, strict=True):
+            if (method := letter_method(rule_letter, text_letter, found)) is None:
+                return False
+            methods.add(method)
+        return True
+    pairs = _paired_runs(expected, found, _exact_letter) or _paired_runs(
+        expected, found, attrgetter("letter")
+    )
     if pairs is None:
         return False
     if level is Level.DEFAULT and max(map(_stretch, pairs), default=0) < MIN_STRETCH:
         return False
     methods.add(MatchMethod.REPEAT)
-    return all(_run_agrees(want, find, found, methods) for want, find in pairs)
+    return all(_run_agrees(*pair, found, methods) for pair in pairs)
 
 
 def _exact_letter(unit: LetterUnit) -> str:
@@ -36,19 +43,15 @@ def _exact_letter(unit: LetterUnit) -> str:
     return base_letter(unit.char) if unit.letter == "i" else unit.letter
 
 
-def _coarse_letter(unit: LetterUnit) -> str:
-    return unit.letter
-
-
 def _paired_runs(
-    wanted: Sequence[LetterUnit], found: Sequence[LetterUnit], key: Callable[[LetterUnit], str]
+    expected: Sequence[LetterUnit], found: Sequence[LetterUnit], key: Callable[[LetterUnit], str]
 ) -> list[tuple[list[LetterUnit], list[LetterUnit]]] | None:
     """The runs of equal letters in rule and text in pairs, or None when they differ."""
-    want_runs = [(letter, list(run)) for letter, run in groupby(wanted, key)]
-    find_runs = [(letter, list(run)) for letter, run in groupby(found, key)]
-    if [letter for letter, _ in want_runs] != [letter for letter, _ in find_runs]:
+    rule_runs = [(letter, list(run)) for letter, run in groupby(expected, key)]
+    text_runs = [(letter, list(run)) for letter, run in groupby(found, key)]
+    if [letter for letter, _ in rule_runs] != [letter for letter, _ in text_runs]:
         return None
-    return [(want, find) for (_, want), (_, find) in zip(want_runs, find_runs, strict=True)]
+    return [(rule_run, text_run) for (_, rule_run), (_, text_run) in zip(rule_runs, text_runs, strict=True)]
 
 
 def _stretch(pair: tuple[list[LetterUnit], list[LetterUnit]]) -> int:
@@ -56,8 +59,8 @@ def _stretch(pair: tuple[list[LetterUnit], list[LetterUnit]]) -> int:
 
     Digits and bars count as ``i`` and as ``l``; ``i`` next to ``l`` is not a repetition.
     """
-    wanted, found = pair
-    if len(found) <= len(wanted):
+    expected, found = pair
+    if len(found) <= len(expected):
         return 0
     if found[0].letter != "i":
         return len(found)
@@ -71,7 +74,7 @@ def _stretch(pair: tuple[list[LetterUnit], list[LetterUnit]]) -> int:
 
 
 def _run_agrees(
-    wanted: list[LetterUnit], found: list[LetterUnit], whole: list[LetterUnit], methods: set[MatchMethod]
+    expected: list[LetterUnit], found: list[LetterUnit], whole: list[LetterUnit], methods: set[MatchMethod]
 ) -> bool:
     """Whether a run in the text matches the rule's run in order, each letter at least once."""
     reached: dict[int, frozenset[MatchMethod]] = {-1: frozenset()}
@@ -79,69 +82,53 @@ def _run_agrees(
         step: dict[int, frozenset[MatchMethod]] = {}
         for at, before in reached.items():
             for to in (at, at + 1):
-                how = _letter_how(wanted[to], unit, whole) if 0 <= to < len(wanted) else None
+                how = letter_method(expected[to], unit, whole) if 0 <= to < len(expected) else None
                 if how is not None and to not in step:
                     step[to] = before | {how}
         reached = step
-    methods |= reached.get(len(wanted) - 1, frozenset())
-    return len(wanted) - 1 in reached
+    methods |= reached.get(len(expected) - 1, frozenset())
+    return len(expected) - 1 in reached
 
 
-def _letter_agrees(
-    wanted: LetterUnit, found: LetterUnit, whole: list[LetterUnit], methods: set[MatchMethod]
-) -> bool:
-    how = _letter_how(wanted, found, whole)
-    if how is None:
-        return False
-    methods.add(how)
-    return True
-
-
-def _letter_how(wanted: LetterUnit, found: LetterUnit, whole: list[LetterUnit]) -> MatchMethod | None:
-    want, char = wanted.char, found.char
-    if wanted.letter != found.letter:
+def letter_method(expected: LetterUnit, found: LetterUnit, whole: Sequence[LetterUnit]) -> MatchMethod | None:
+    """How one letter of a text is the rule's, or None when it is another; ``whole`` are all letters found."""
+    rule_letter, char = expected.char, found.char
+    if expected.letter != found.letter:
         return None
-    if want == char:
+    if rule_letter == char:
         return MatchMethod.EXACT
-    if natural_form(want) == natural_form(char):
-        return MatchMethod.CASE if want.casefold() == char.casefold() else MatchMethod.WIDTH
-    want_base, base_ = base_letter(want), base_letter(char)
-    if want_base == base_:
+    if natural_form(rule_letter) == natural_form(char):
+        return MatchMethod.CASE if rule_letter.casefold() == char.casefold() else MatchMethod.WIDTH
+    rule_base, text_base = base_letter(rule_letter), base_letter(char)
+    if rule_base == text_base:
         return MatchMethod.ACCENT
-    return _evasive_how(want_base, base_, found, whole)
+    return _evasive_method(rule_base, text_base, found, whole)
 
 
-def _evasive_how(  # noqa: PLR0911  # a table of cases, one line each
-    want: str, char: str, found: LetterUnit, whole: list[LetterUnit]
+def _evasive_method(  # noqa: PLR0911  # a table of cases, one line each
+    rule_letter: str, char: str, found: LetterUnit, whole: Sequence[LetterUnit]
 ) -> MatchMethod | None:
     """The method for different letters: leet, look-alike, spelling variant, or None for no match."""
     if char in LEET or found.char in LEET:
         letters = LEET.get(char) or LEET[found.char]
-        if want in letters or LEET_OTHER.get(want) == char:
+        if rule_letter in letters or LEET_OTHER.get(rule_letter) == char:
             return MatchMethod.LEET
-        return (
-            MatchMethod.HOMOGLYPH
-            if not want.isascii() and not want.isdigit() and script_code(want) != "Latn"
-            else None
-        )
-    if want in LEET:
+        other = not rule_letter.isascii() and not rule_letter.isdigit() and script_code(rule_letter) != "Latn"
+        return MatchMethod.HOMOGLYPH if other else None
+    if rule_letter in LEET:
         return None
-    if want in {"i", "l"} and char in {"i", "l"}:
-        return MatchMethod.HOMOGLYPH if want == "l" and _capital_for_l(found, whole) else None
-    if want.isdigit() or (char.isdigit() and len(char) > 1):
+    if rule_letter in {"i", "l"} and char in {"i", "l"}:
+        return MatchMethod.HOMOGLYPH if rule_letter == "l" and _capital_for_l(found, whole) else None
+    if rule_letter.isdigit() or (char.isdigit() and len(char) > 1):
         return None
     if char.isdigit():  # a digit of another script, by value or by looks
-        return (
-            MatchMethod.LEET if want in LEET.get(str(unicodedata.digit(char)), "") else MatchMethod.HOMOGLYPH
-        )
-    return (
-        MatchMethod.VARIANT
-        if script_code(want[:1] or " ") == script_code(char[:1] or " ")
-        else MatchMethod.HOMOGLYPH
-    )
+        by_value = rule_letter in LEET.get(str(unicodedata.digit(char)), "")
+        return MatchMethod.LEET if by_value else MatchMethod.HOMOGLYPH
+    same_script = script_code(rule_letter[:1] or " ") == script_code(char[:1] or " ")
+    return MatchMethod.VARIANT if same_script else MatchMethod.HOMOGLYPH
 
 
-def _capital_for_l(unit: LetterUnit, whole: list[LetterUnit]) -> bool:
+def _capital_for_l(unit: LetterUnit, whole: Sequence[LetterUnit]) -> bool:
     """Whether a capital I may stand for l: in letters of another font, or among small letters."""
     if unit.char != "I":
         return unicodedata.normalize("NFKC", unit.char) == "I"

@@ -10,17 +10,26 @@ from worker.rules.folding.units import letter_units, rule_units
 from worker.rules.matching.evasion import is_genuine_leet
 from worker.rules.matching.gaps import gaps_agree
 from worker.rules.matching.letters import letters_agree
+from worker.rules.matching.typo import letters_agree_with_typo
 from worker.rules.model import Level, MatchMethod, Rule, Switch
 
 _SELECTOR = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Invisible marks: the grapheme joiner and variation selectors."""
+_OTHER_SPELLING = frozenset(
+    {MatchMethod.ACCENT, MatchMethod.VARIANT, MatchMethod.HOMOGLYPH, MatchMethod.GLUED}
+)
+"""Methods by which letters, accents or the number of words differ from the rule's."""
 
 
 def spelling_methods(rule: Rule, fold: Fold, matched: str, level: Level) -> frozenset[MatchMethod] | None:
     """The methods by which the matched text spells the rule, or None when it does not."""
-    wanted, found = rule_units(rule.core, fold), list(letter_units(matched, fold))
+    expected, found = rule_units(rule.core, fold), list(letter_units(matched, fold))
     methods: set[MatchMethod] = set()
-    if not letters_agree(wanted, found, methods, level) or not gaps_agree(wanted, found, methods, level):
+    if not letters_agree(expected, found, methods, level):
+        methods.clear()
+        if not (rule.fuzzy and letters_agree_with_typo(expected, found, methods)):
+            return None
+    if not gaps_agree(expected, found, methods, level):
         return None
     if methods & {MatchMethod.LEET, MatchMethod.HOMOGLYPH} and not is_genuine_leet(found):
         return None
@@ -35,20 +44,12 @@ def _invisible(matched: str, methods: set[MatchMethod]) -> MatchMethod:
 
 
 def _switches_allow(rule: Rule, methods: set[MatchMethod], matched: str) -> bool:
-    if Switch.CASE in rule.switches and not methods <= {MatchMethod.EXACT}:
+    switches = rule.switches
+    if Switch.CASE in switches and not methods <= {MatchMethod.EXACT}:
         return False
-    if Switch.EXACT_ACCENTS in rule.switches and natural_form(rule.core) != natural_form(matched):
-        folded = methods - {
-            MatchMethod.EXACT,
-            MatchMethod.CASE,
-            MatchMethod.WIDTH,
-            MatchMethod.LEET,
-            MatchMethod.SEPARATED,
-            MatchMethod.REPEAT,
-            MatchMethod.INVISIBLE,
-        }
-        if folded:
-            return False
-    if Switch.NO_LEET in rule.switches and MatchMethod.LEET in methods:
+    folded = Switch.EXACT_ACCENTS in switches and methods & _OTHER_SPELLING
+    if folded and natural_form(rule.core) != natural_form(matched):
         return False
-    return not (MatchMethod.SEPARATED in methods and {Switch.NO_SPACING, Switch.SUBSTRING} & rule.switches)
+    if Switch.NO_LEET in switches and MatchMethod.LEET in methods:
+        return False
+    return not (MatchMethod.SEPARATED in methods and {Switch.NO_SPACING, Switch.SUBSTRING} & switches)

@@ -1,7 +1,6 @@
 """The strict level: masked letters, splits, glued words and one typo, looked up word by word.
 
-It covers rules of one word with at least ``MIN_STRICT`` letters. A word of the text is compared with the
-rules that equal it after one letter is deleted (the deletion neighbourhood of SymSpell, Garbe 2012).
+It covers rules of one word with at least ``MIN_STRICT`` letters.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 
 from worker.rules.folding.fold import Fold
 from worker.rules.folding.forms import folded_words
+from worker.rules.folding.near_words import NearWords
 from worker.rules.folding.stream import FoldedStream, folded_stream
 from worker.rules.model import MatchMethod, Rule, RuleKind
 
@@ -37,45 +37,37 @@ class LetterRun:
 
 
 class StrictIndex:
-    """The rules by their letters, and by their letters with one deleted."""
+    """The rules by their letters."""
 
     def __init__(self, rules: Iterable[tuple[int, Rule]]) -> None:
         self._words: dict[str, list[int]] = {}
-        self._less: dict[str, list[str]] = {}
         for number, rule in rules:
             word = folded_words(rule.core, Fold.NATIVE)
             plain = rule.kind is not RuleKind.REGEX and not (rule.open_start or rule.open_end)
             if plain and len(word) >= MIN_STRICT and word.isalpha():
                 self._words.setdefault(word, []).append(number)
-        for word in self._words:
-            for less in _deletions(word):
-                self._less.setdefault(less, []).append(word)
+        self._near = NearWords(self._words)
 
     def find(self, text: str) -> Iterator[NearMatch]:
         """All words of the text that are nearly a rule."""
         pieces = _pieces(folded_stream(text, Fold.NATIVE))
         for at, piece in enumerate(pieces):
-            for how, word in self._typos(piece.letters):
-                yield from self._all(word, piece.start, piece.end, how)
+            for word in self._typos(piece.letters):
+                yield from self._all(word, piece.start, piece.end, MatchMethod.TYPO)
             yield from self._from(pieces, at, text)
 
     def _all(self, word: str, start: int, end: int, how: MatchMethod) -> Iterator[NearMatch]:
         for number in self._words.get(word, ()):
             yield number, start, end, how
 
-    def _typos(self, letters: str) -> Iterator[tuple[MatchMethod, str]]:
-        """Rules at one insertion, deletion, exchange or replacement, with the same first letter."""
+    def _typos(self, letters: str) -> Iterator[str]:
+        """The rules at one edit with the same first letter."""
         if len(letters) < MIN_STRICT or not letters.isalpha():
             return
-        near = set(self._less.get(letters, ()))
-        for less in _deletions(letters):
-            if less in self._words:
-                near.add(less)
-            near.update(word for word in self._less.get(less, ()) if _one_apart(letters, word))
-        for word in near - {letters}:
+        for word in self._near.near(letters):
             begins = word.startswith(letters) or letters.startswith(word)  # plurals, other words
             if len(word) >= MIN_TYPO and word[0] == letters[0] and not begins:
-                yield MatchMethod.TYPO, word
+                yield word
 
     def _from(self, pieces: list[LetterRun], first: int, text: str) -> Iterator[NearMatch]:
         """Words whose pieces start at ``first``: split by signs or spaces, or with masked letters."""
@@ -92,35 +84,14 @@ class StrictIndex:
                 yield from self._masked(letters, pieces[at].letters, start, end)
             letters += pieces[at].letters
             longest = max(longest, len(pieces[at].letters))
-            if (
-                longest > 1
-                and letters in self._words
-                and len(letters) >= (MIN_TYPO if spaces else MIN_STRICT)
-            ):
+            enough = len(letters) >= (MIN_TYPO if spaces else MIN_STRICT)
+            if longest > 1 and enough and letters in self._words:
                 yield from self._all(letters, start, end, MatchMethod.SEPARATED)
 
     def _masked(self, left: str, right: str, start: int, end: int) -> Iterator[NearMatch]:
-        for word in self._less.get(left + right, ()):
+        for word in self._near.by_spelling.get(left + right, ()):
             if word.startswith(left) and word.endswith(right) and len(word) == len(left) + len(right) + 1:
                 yield from self._all(word, start, end, MatchMethod.MASKED)
-
-
-def _deletions(word: str) -> set[str]:
-    return {word[:at] + word[at + 1 :] for at in range(len(word))}
-
-
-def _one_apart(left: str, right: str) -> bool:
-    """Whether two words of equal length differ by one letter or by two exchanged neighbours."""
-    if len(left) != len(right):
-        return False
-    differ = [at for at in range(len(left)) if left[at] != right[at]]
-    if len(differ) == 1:
-        return True
-    return (
-        len(differ) == 2
-        and differ[1] == differ[0] + 1
-        and sorted((left[differ[0]], left[differ[1]])) == sorted((right[differ[0]], right[differ[1]]))
-    )
 
 
 def _pieces(stream: FoldedStream) -> list[LetterRun]:
