@@ -78,6 +78,8 @@ ai_rules: Final = Table(
         "allowed", ARRAY(Text), nullable=False, server_default=EMPTY_LIST, comment="cancels hits inside them"
     ),
     Column("rules_on_reply", Boolean, nullable=False, server_default=text("true")),
+    Column("rules_on_passages", Boolean, nullable=False, server_default=text("false")),
+    Column("injection_check", Boolean, nullable=False, server_default=text("true")),
     Column(
         "moderation_thresholds",
         JSONB,
@@ -101,6 +103,20 @@ ai_rules: Final = Table(
         nullable=False,
         server_default="",
         comment="added to the fixed instructions; empty: none",
+    ),
+    Column(
+        "mask_personal_data",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="vendors get placeholders",
+    ),
+    Column(
+        "phone_countries",
+        ARRAY(Text),
+        nullable=False,
+        server_default=EMPTY_LIST,
+        comment="ISO 3166, lower case; their national phone formats are masked",
     ),
     Column("assessment_policy", JSONB, nullable=False, server_default=EMPTY_OBJECT),
     Column("fallback_texts", JSONB, nullable=False, server_default=EMPTY_OBJECT, comment="language -> text"),
@@ -334,6 +350,15 @@ chunks: Final = Table(
         server_default=text("''::tsvector"),
         comment="worker.documents.words of title and text, stemmed by hushgate_lexemes",
     ),
+    Column(
+        "flags",
+        ARRAY(Text),
+        nullable=False,
+        server_default=EMPTY_LIST,
+        comment="rules that matched at upload; not retrieved until released",
+    ),
+    Column("released_at", Timestamp, comment="since when it is retrieved in spite of its flags"),
+    Column("released_by", Text, comment="login, or command line"),
     ForeignKeyConstraint(
         ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
     ),

@@ -160,12 +160,16 @@ class Account:
         flagged_phrases: whole phrases.
         allowed: entries that cancel a hit inside them.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
+        rules_on_passages: whether keywords and phrases are also tested on passages.
+        injection_check: whether passages with instructions to the model are left out.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
         reply_max_age_s: a message written longer ago than this gets no reply, seconds; checked at its turn,
             before the model is called, when the draft is ready and at delivery.
         languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions; the fixed ones stand before and after them.
+        mask_personal_data: whether vendors get placeholders for personal data, see ``worker.masking``.
+        phone_countries: ISO 3166 codes, lower case, whose national phone formats are masked.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
@@ -180,12 +184,16 @@ class Account:
     flagged_phrases: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     rules_on_reply: bool = True
+    rules_on_passages: bool = False
+    injection_check: bool = True
     moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0
     reply_max_age_s: float = 86400.0
     languages: tuple[str, ...] = ()
     prompt: str = ""
+    mask_personal_data: bool = False
+    phone_countries: tuple[str, ...] = ()
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -250,6 +258,7 @@ class Passage:
             the similarity is a share of words or the embedder is not calibrated.
         metadata: the document's own labels (subject, class, source ...).
         found_by: which search found it.
+        released: checks that flagged it at upload and that a person overruled.
     """
 
     passage_id: str
@@ -259,6 +268,24 @@ class Passage:
     percentile: float | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     found_by: FoundBy = FoundBy.WORDS
+    released: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenedPassage:
+    """A passage that was found and not shown to the model.
+
+    Attributes:
+        text_hash: SHA-256 of title and text, the first 16 hex digits; documents may change.
+        check: why, as ``flagged_keyword:spam`` or ``injection:override``.
+        evidence: one sentence for a reviewer, at most 300 characters.
+    """
+
+    passage_id: str
+    title: str
+    text_hash: str
+    check: str
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -482,6 +509,8 @@ class Decision:
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+        masked: how many values of each kind vendors got placeholders for; never the values.
+        screened: passages that were found and not shown to the model.
     """
 
     decision_id: UUID
@@ -511,3 +540,5 @@ class Decision:
     tokens: Tokens = Tokens()
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None
+    masked: Mapping[str, int] = field(default_factory=dict)
+    screened: tuple[ScreenedPassage, ...] = ()

@@ -12,6 +12,7 @@ from worker.endings import (
     Ending,
     silent_ending,
 )
+from worker.masking import account_masker
 from worker.model import Action, Decision, Message
 from worker.ports import Ports
 from worker.reasons import Reason
@@ -27,7 +28,8 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         StorageUnavailable: the history could not be read; nothing was decided, safe to repeat.
     """
     trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
-    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
+    masker = account_masker(case.account)
+    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = (
         guards.scope_closed(run)
         or guards.rule_hit(run, case.event.text, MESSAGE)
@@ -35,9 +37,9 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         or guards.too_late(run)
     )
     if blocked is not None:
-        return trace.decision(blocked)
+        return trace.decision(blocked, masked=masker.counts)
     ending = await _answer(run)
-    return trace.decision(ending, remember=not ending.quarantine)
+    return trace.decision(ending, masked=masker.counts, remember=not ending.quarantine)
 
 
 async def _answer(run: Run) -> Ending:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,6 +19,7 @@ from worker.model import (
     Event,
     Finding,
     Json,
+    ScreenedPassage,
     Stage,
     StageOutcome,
     StageRecord,
@@ -52,6 +53,7 @@ class EventTrace:
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
     degraded: bool = False
+    screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
 
     @contextmanager
@@ -95,7 +97,9 @@ class EventTrace:
         self.tokens += completion.tokens
         self.models[purpose] = completion.model
 
-    def decision(self, ending: Ending, *, remember: bool = False) -> Decision:
+    def decision(
+        self, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
+    ) -> Decision:
         """The decision with everything recorded so far."""
         now, candidate = self.clock.now(), ending.candidate
         replied = ending.reason_code is Reason.REPLIED
@@ -127,4 +131,6 @@ class EventTrace:
             tokens=self.tokens,
             models=dict(self.models),
             prompt_hash=candidate.prompt_hash,
+            masked=masked or {},
+            screened=tuple(self.screened),
         )

@@ -73,12 +73,12 @@ async def _scores(
 ) -> ModerationScores | NoResult:
     """Scores, or the final error; a hold waits here, in process, until the event is ``hold_max_s`` old."""
     images = run.case.event.attachments if subject is MESSAGE else ()
-    clock, number = run.ports.clock, 0
+    clock, number, masked = run.ports.clock, 0, run.masker.mask(text)
     while True:
         number += 1
         started = clock.monotonic()
         try:
-            return await moderator.moderate(text, images)
+            return await moderator.moderate(masked, images)
         except ModerationRejected as error:
             return error
         except (ModerationUnavailable, EndpointMisconfigured) as error:
