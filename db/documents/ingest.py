@@ -16,6 +16,7 @@ from db.documents import (
     storage,
     vector_index,
 )
+from db.documents.account_texts import AccountTexts
 from db.documents.storage import (
     Embedded,
     StoredDocument,
@@ -91,20 +92,24 @@ class Ingest:
         self._source = source
         self._model = model
         self._options = options
+        self._texts = AccountTexts(source)
         self._stored_embedder: embedding_models.StoredEmbedder | None = None
 
     async def add(self, file: DocumentFile) -> dict[str, Any]:
         """Add one file; its outcome as a row, also when it cannot be read."""
         name = self._options.source or file.source or PIPE
         try:
-            stored, count = await self._add(file)
+            stored, flags = await self._add(file)
         except DocumentRejected as error:
             return refused_row(name, error)
         return {
             "source": name,
             "outcome": stored.outcome.value,
             "document_id": stored.document_id,
-            "chunks": count,
+            "chunks": None if flags is None else len(flags),
+            "flagged": [
+                {"part": part, "checks": list(checks)} for part, checks in enumerate(flags or (), 1) if checks
+            ],
             "reason": "",
         }
 
@@ -116,7 +121,8 @@ class Ingest:
             )
             await vector_index.ensure_index(self._source, self._stored_embedder)
 
-    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, int | None]:
+    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, Sequence[Sequence[str]] | None]:
+        """The outcome, and the checks that each chunk fails; None when nothing was cut."""
         if len(file.data) > MOST_BYTES:
             raise DocumentRejected(TOO_LARGE)
         kind = self._options.kind or reading.document_format(file.name, file.data)
@@ -135,16 +141,24 @@ class Ingest:
         names = Names(title=self._options.title, otherwise=PurePath(file.name).stem.replace("_", " "))
         async with self._readers:
             chunked = await document_process.cut(file.data, kind, names)
+        flags = await self._texts.flags(self._options.user_id, chunked.chunks)
         embedded = await self._embedded(chunked.chunks) if self._model else None
         stored = await storage.store_document(
-            self._source, upload, title=chunked.title, chunks=chunked.chunks, embedded=embedded
+            self._source,
+            upload,
+            title=chunked.title,
+            chunks=chunked.chunks,
+            embedded=embedded,
+            flags=flags,
         )
-        return stored, len(chunked.chunks)
+        return stored, flags
 
     async def _embedded(self, chunks: Sequence[Chunk]) -> Embedded:
         assert self._model is not None  # checked by the caller
         active = self._stored_embedder or await check_embedder(self._source, self._model)
-        vectors = await embed_texts(self._model, [chunk.whole for chunk in chunks])
+        user_id = self._options.user_id
+        texts = [await self._texts.masked(user_id, chunk.whole) for chunk in chunks]
+        vectors = await embed_texts(self._model, texts)
         if active is not None and len(vectors[0]) == active.dimensions:
             self._stored_embedder = active
         if self._stored_embedder is None:
@@ -211,7 +225,14 @@ async def embed_texts(model: EmbeddingModel, texts: Sequence[str]) -> tuple[tupl
 def refused_row(name: str, error: DocumentRejected) -> dict[str, Any]:
     """The row of a document that was not stored."""
     outcome = UploadOutcome.REFUSED.value
-    return {"source": name, "outcome": outcome, "document_id": None, "chunks": None, "reason": str(error)}
+    return {
+        "source": name,
+        "outcome": outcome,
+        "document_id": None,
+        "chunks": None,
+        "flagged": [],
+        "reason": str(error),
+    }
 
 
 def _wait_s(state: RetryCallState) -> float:

@@ -259,6 +259,14 @@ def _search_reduced(facts: ExplanationFacts) -> str:
     return ""
 
 
+def _screened(facts: ExplanationFacts) -> str:
+    left_out = len(facts.snapshot.screened)
+    if not left_out:
+        return ""
+    found = "One passage that was found was" if left_out == 1 else f"{left_out} passages that were found were"
+    return f"{found} not shown to the language model: a check of the passage failed."
+
+
 def _judge_unavailable(facts: ExplanationFacts) -> str:
     failed = [
         each for each in facts.snapshot.attempts if each.stage == "judge" and each.outcome != "completed"
@@ -297,6 +305,7 @@ def _unreadable(facts: ExplanationFacts) -> str:
 NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
     _unmoderated,
     _search_reduced,
+    _screened,
     _judge_unavailable,
     _retried,
     _rechecked,

@@ -107,6 +107,19 @@ ACCOUNTS: Final = (
         methods=("POST",),
     ),
     PageRoute(
+        path="/accounts/{account:path}/documents/{document:int}/release",
+        name="document_release",
+        handler=documents_page.release_parts,
+        right=Right.EDIT_RULES,
+        methods=("POST",),
+    ),
+    PageRoute(
+        path="/accounts/{account:path}/documents/{document:int}",
+        name="document",
+        handler=documents_page.show_document,
+        right=Right.VIEW,
+    ),
+    PageRoute(
         path="/accounts/{account:path}/documents",
         name="documents",
         handler=documents_page.show_documents,

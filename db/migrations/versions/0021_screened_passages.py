@@ -69,12 +69,12 @@ def upgrade() -> None:
     op.add_column(
         "chunks", sa.Column("released_by", sa.Text(), nullable=True, comment="login, or command line")
     )
-    op.execute("GRANT UPDATE (released_at, released_by) ON chunks TO hushgate_reviewer")
+    op.execute("GRANT UPDATE (flags, released_at, released_by) ON chunks TO hushgate_reviewer")
 
 
 def downgrade() -> None:
     """Remove them; flagged chunks are retrieved again."""
-    op.execute("REVOKE UPDATE (released_at, released_by) ON chunks FROM hushgate_reviewer")
+    op.execute("REVOKE UPDATE (flags, released_at, released_by) ON chunks FROM hushgate_reviewer")
     for name in ("released_by", "released_at", "flags"):
         op.drop_column("chunks", name)
     for name in ("phone_countries", "mask_personal_data", "injection_check", "rules_on_passages"):
