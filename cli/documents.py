@@ -219,7 +219,7 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
         emit(rows, ADDED)
     if held_back := sum(len(row["flagged"]) for row in rows):
         errors.print(
-            f"{held_back} parts failed a check and are not retrieved; see `hushgate documents flagged`",
+            f"not retrieved, as a check failed: {held_back}; see `hushgate documents flagged`",
             style="yellow",
         )
     return not any(row["outcome"] == "refused" for row in rows)

@@ -48,6 +48,9 @@ def masker() -> Masker:
         ("pay 12 4111 1111 1111 1111 7", PersonalKind.CARD, "4111 1111 1111 1111"),
         ("amex 378282246310005", PersonalKind.CARD, "378282246310005"),
         ("IBAN de89370400440532013000 and more", PersonalKind.IBAN, "de89370400440532013000"),
+        ("请联系DE89370400440532013000谢谢", PersonalKind.IBAN, "DE89370400440532013000"),
+        ("[030 12345678]", PersonalKind.PHONE, "030 12345678"),
+        ("Maestro 6304 1154 4650 0130 00 ok", PersonalKind.CARD, "6304 1154 4650 0130 00"),
         ("GB82 WEST 1234 5698 7654 32 thanks", PersonalKind.IBAN, "GB82 WEST 1234 5698 7654 32"),
     ],
 )
@@ -67,6 +70,7 @@ def test_personal_data_is_found_where_it_stands(text: str, kind: PersonalKind, d
         "Order no. 2025550123 of 2026-11-22 10:30",
         "订单号：2025550123",
         "server 192.168.100.200, version 10.20.30",
+        "on 05.07.2007 22:49, at 33.912345, 151.234567",
         "1,234,567.89 EUR or $1299.00",
         "tracking 1Z999AA10123456784",
         "550e8400-e29b-41d4-a716-446655440000",

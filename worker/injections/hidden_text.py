@@ -22,6 +22,9 @@ CARRIER: Final = re.compile(
 )
 """So many invisible characters in a row carry data; scripts need one or two."""
 BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{24,4000}={0,2}(?![A-Za-z0-9+/=])")
+SPACED: Final = re.compile(r"(?<![^\W_])(?:[^\W\d_][._·•*|-]){3,}[^\W\d_](?![^\W_])")
+"""Single letters with signs between them, as in ``i.g.n.o.r.e``, or an abbreviation."""
+SIGNS: Final = re.compile(r"[._·•*|-]")
 MOST_BLOBS: Final = 5
 VARIANTS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 UNSEEN: Final = re.compile(f"{INVISIBLE.pattern[:-1]}{VARIANTS}]")
@@ -36,7 +39,7 @@ class ReadableText:
     Attributes:
         text: NFKC, lower case, straight quotes, without invisible characters, single spaces.
         carries_data: whether a run of invisible characters is too long to belong to the script.
-        decoded: texts written in tag characters or in base64, in the form of ``text``.
+        decoded: texts in tag characters, in base64 or with signs between letters, in the form of ``text``.
     """
 
     text: str
@@ -46,7 +49,7 @@ class ReadableText:
 
 def readable_text(text: str) -> ReadableText:
     """The text for the patterns, with everything that was hidden in it."""
-    blobs = tuple(_blobs(text))
+    blobs = (*_blobs(text), *_unspaced(text))
     if text.isascii():
         return ReadableText(text=_folded(text), carries_data=False, decoded=blobs)
     if UNSEEN.search(text) is None:
@@ -69,6 +72,11 @@ def _folded(text: str) -> str:
 
 def _untagged(text: str) -> str:
     return "".join(chr(ord(char) - 0xE0000) for char in text)
+
+
+def _unspaced(text: str) -> Iterator[str]:
+    if SPACED.search(text) is not None:
+        yield _folded(SPACED.sub(lambda match: SIGNS.sub("", match[0]), text))
 
 
 def _blobs(text: str) -> Iterator[str]:

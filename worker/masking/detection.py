@@ -19,11 +19,12 @@ EMAIL: Final = re.compile(
     rf"(?<![{_LETTER}_+-]){_LOCAL}++(?:\.{_LOCAL}++)*+(?:[@＠]|%40)"
     rf"(?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.){{1,8}}[{_LETTER}-]{{2,62}}"
 )
-IBAN: Final = re.compile(r"(?<![^\W_])[A-Za-z]{2}\d{2}(?:[ \u00a0\u202f.-]?[A-Za-z0-9]){11,30}")
+IBAN: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0\u202f.-]?[A-Za-z0-9]){11,30}")
+LETTER_OR_DIGIT: Final = re.compile(r"[A-Za-z0-9]")
 SHORTEST_IBAN: Final = 15
 DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ \u00a0\u202f\u2009–-]?\d){12,80}+(?!\d)")
 DIGIT_GROUP: Final = re.compile(r"\d+")
-CARD_DIGITS: Final = range(13, 20)
+MOST_CARD_DIGITS: Final = 19
 CARD_PREFIX: Final = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}"
     r"|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|6(?:011|4[4-9]\d|5\d\d)\d{12}|62\d{14,17}"
@@ -33,10 +34,16 @@ CARD_PREFIX: Final = re.compile(
 JCB, Discover, UnionPay, Maestro."""
 PHONE_DIGITS: Final = re.compile(r"\d(?:[^\d\n]{0,4}\d){5}")
 """The shortest number that is looked for; most texts have none."""
+LEAST_PHONE_DIGITS: Final = 6
 MOST_TRIES: Final = 500
 """After so many numbers that are no phone number a search ends; it has taken 0.1 s by then."""
-DOTTED: Final = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){2,3}")
-"""Addresses of computers and versions; French numbers have five groups."""
+OTHER_SHAPE: Final = re.compile(
+    r"\d{1,3}(?:\.\d{1,3}){2,3}|\d{1,3}\.\d{5,}"
+    r"|(?:(?:0?[1-9]|[12]\d|3[01])[./-](?:0?[1-9]|1[0-2])[./-](?:19|20)\d\d"
+    r"|(?:19|20)\d\d[./-](?:0?[1-9]|1[0-2])[./-](?:0?[1-9]|[12]\d|3[01]))(?:\D.*)?"
+)
+"""Addresses of computers, versions, decimal fractions and dates; phone numbers have other groups."""
+OPEN_BRACKET: Final = re.compile(r"[(\[（［](?![^)\]）］]*[)\]）］])")
 LABEL_CHARS: Final = 24
 NOT_A_PHONE: Final = re.compile(
     r"(?:#|№|\b(?:order|invoice|tracking|parcel|ticket|case|booking|reservation|receipt|serial|article"
@@ -75,7 +82,7 @@ def _ibans(text: str) -> Iterator[PersonalSpan]:
     while match := IBAN.search(text, at):
         at = match.start() + 1
         for end in range(match.end(), match.start() + SHORTEST_IBAN - 1, -1):
-            whole = text[end - 1].isalnum() and not text[end : end + 1].isalnum()
+            whole = text[end - 1].isalnum() and not LETTER_OR_DIGIT.match(text, end)
             if whole and _is_iban(_plain(text[match.start() : end])):
                 yield PersonalSpan(kind=PersonalKind.IBAN, start=match.start(), end=end)
                 at = end
@@ -95,14 +102,15 @@ def _cards(text: str) -> Iterator[PersonalSpan]:
 
 
 def _card_end(text: str, groups: Sequence[tuple[int, int]], first: int) -> int | None:
-    digits = ""
+    """The last group of the longest card number that begins with this group."""
+    digits, found = "", None
     for last in range(first, len(groups)):
         digits += text[slice(*groups[last])]
-        if len(digits) >= CARD_DIGITS.stop:
-            return None
-        if len(digits) in CARD_DIGITS and CARD_PREFIX.fullmatch(digits) and luhn.is_valid(digits):
-            return last
-    return None
+        if len(digits) > MOST_CARD_DIGITS:
+            break
+        if CARD_PREFIX.fullmatch(digits) and luhn.is_valid(digits):
+            found = last
+    return found
 
 
 def _phones(text: str, countries: Sequence[str]) -> Iterator[PersonalSpan]:
@@ -114,13 +122,14 @@ def _phones(text: str, countries: Sequence[str]) -> Iterator[PersonalSpan]:
         for match in PhoneNumberMatcher(text, country.upper() if country else None, max_tries=MOST_TRIES)
     }
     for start, end in sorted(found, key=lambda each: (each[0], -each[1])):
+        opens = OPEN_BRACKET.match(text, start, end) is not None
         if not _is_another_number(text, start, end):
-            yield PersonalSpan(kind=PersonalKind.PHONE, start=start, end=end)
+            yield PersonalSpan(kind=PersonalKind.PHONE, start=start + opens, end=end)
 
 
 def _is_another_number(text: str, start: int, end: int) -> bool:
     raw = text[start:end]
-    if DOTTED.fullmatch(raw):
+    if OTHER_SHAPE.fullmatch(raw) or sum(char.isdigit() for char in raw) < LEAST_PHONE_DIGITS:
         return True
     return raw.isdigit() and NOT_A_PHONE.search(text[max(0, start - LABEL_CHARS) : start]) is not None
 
