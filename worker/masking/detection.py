@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -22,7 +24,7 @@ EMAIL: Final = re.compile(
 IBAN: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ \u00a0\u202f.-]?[A-Za-z0-9]){11,30}")
 LETTER_OR_DIGIT: Final = re.compile(r"[A-Za-z0-9]")
 SHORTEST_IBAN: Final = 15
-DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ \u00a0\u202f\u2009–-]?\d){12,80}+(?!\d)")
+DIGIT_RUN: Final = re.compile(r"(?<!\d)\d(?:[ \u00a0\u202f\u2009–-]?\d){12,}+")
 DIGIT_GROUP: Final = re.compile(r"\d+")
 MOST_CARD_DIGITS: Final = 19
 CARD_PREFIX: Final = re.compile(
@@ -64,10 +66,19 @@ def personal_spans(text: str, countries: Sequence[str] = ()) -> tuple[PersonalSp
         countries: ISO 3166 codes whose national phone formats count; international formats always do.
     """
     found: list[PersonalSpan] = []
-    for span in chain(_ibans(text), _cards(text), _emails(text), _phones(text, countries)):
-        if all(span.end <= each.start or each.end <= span.start for each in found):
-            found.append(span)
-    return tuple(sorted(found, key=lambda each: each.start))
+    for find in (_ibans, _cards, _emails, partial(_phones, countries=countries)):
+        found = sorted(chain(found, _beside(text, found, find)), key=lambda each: each.start)
+    return tuple(found)
+
+
+def _beside(
+    text: str, found: Sequence[PersonalSpan], find: Callable[[str], Iterator[PersonalSpan]]
+) -> Iterator[PersonalSpan]:
+    """The spans that ``find`` gives in the stretches between those already found."""
+    starts, ends = (0, *(each.end for each in found)), (*(each.start for each in found), len(text))
+    for start, end in zip(starts, ends, strict=True):
+        for span in find(text[start:end]):
+            yield replace(span, start=start + span.start, end=start + span.end)
 
 
 def _emails(text: str) -> Iterator[PersonalSpan]:
@@ -113,7 +124,7 @@ def _card_end(text: str, groups: Sequence[tuple[int, int]], first: int) -> int |
     return found
 
 
-def _phones(text: str, countries: Sequence[str]) -> Iterator[PersonalSpan]:
+def _phones(text: str, *, countries: Sequence[str]) -> Iterator[PersonalSpan]:
     if PHONE_DIGITS.search(text) is None:
         return
     found = {
@@ -121,10 +132,12 @@ def _phones(text: str, countries: Sequence[str]) -> Iterator[PersonalSpan]:
         for country in countries or (None,)
         for match in PhoneNumberMatcher(text, country.upper() if country else None, max_tries=MOST_TRIES)
     }
+    at = 0
     for start, end in sorted(found, key=lambda each: (each[0], -each[1])):
-        opens = OPEN_BRACKET.match(text, start, end) is not None
-        if not _is_another_number(text, start, end):
+        if start >= at and not _is_another_number(text, start, end):
+            opens = OPEN_BRACKET.match(text, start, end) is not None
             yield PersonalSpan(kind=PersonalKind.PHONE, start=start + opens, end=end)
+            at = end
 
 
 def _is_another_number(text: str, start: int, end: int) -> bool:
