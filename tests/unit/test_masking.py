@@ -94,6 +94,20 @@ def test_equal_data_has_equal_placeholders() -> None:
     assert hides.counts == {"email": 2, "phone": 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("[EMAIL_1] is not ann@example.org", "[TEXT_1] is not [EMAIL_2]"),
+        ("1.030 12345678(202) 555-0123", "1.[PHONE_1][PHONE_2]"),
+        ("x@ann.lee+bob@example.org", "[EMAIL_1][EMAIL_2]"),
+        ("[EMAIL] or (email)", "[TEXT_1] or (email)"),
+    ],
+)
+def test_texts_beside_each_other_are_masked_one_by_one(text: str, masked: str) -> None:
+    """No placeholder is one that the text itself has, and what is left between values is searched again."""
+    assert masker().mask(text) == masked
+
+
 @given(TEXTS)
 def test_a_masked_text_is_restored_unchanged(text: str) -> None:
     """Also a text that contains placeholders of its own."""
