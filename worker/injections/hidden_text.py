@@ -64,7 +64,7 @@ def readable_text(text: str) -> ReadableText:
 
 def _folded(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
         for mark, plain in QUOTES.items():
             text = text.replace(mark, plain)
     return "\n".join(" ".join(line.split()) for line in text.lower().split("\n"))
