@@ -41,6 +41,8 @@ ai_rules: Final = table(
     required("flagged_phrases", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="whole phrases"),
     required("allowed", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="cancels hits inside them"),
     required("rules_on_reply", sa.Boolean, server_default=TRUE),
+    required("rules_on_passages", sa.Boolean, server_default=FALSE),
+    required("injection_check", sa.Boolean, server_default=TRUE),
     required(
         "moderation_thresholds",
         JSONB,
@@ -66,6 +68,13 @@ ai_rules: Final = table(
         DOUBLE_PRECISION,
         server_default=sa.text("3600"),
         comment="a conversation returns to the AI after so long without people; 0: never",
+    ),
+    required("mask_personal_data", sa.Boolean, server_default=FALSE, comment="vendors get placeholders"),
+    required(
+        "phone_countries",
+        sa.ARRAY(sa.Text),
+        server_default=EMPTY_LIST,
+        comment="ISO 3166, lower case; their national phone formats are masked",
     ),
     required("stale_reply", sa.Text, server_default="discard", comment="discard or send"),
     required("retract_deleted", sa.Boolean, server_default=FALSE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -36,6 +37,7 @@ from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.injections import find_injection
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
@@ -147,6 +149,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
 async def build_worker(settings: Settings, worker: str) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
+    await asyncio.to_thread(find_injection, "")  # its patterns take 0.3 s to compile: not at the first event
     url = settings.database_url.get_secret_value()
 
     pool = create_pool(

@@ -14,6 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
 
+from phonenumbers import SUPPORTED_REGIONS
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -36,18 +37,28 @@ from worker.setting import (
     SettingKind,
     warn_combined_weaker,
     warn_moderators_changed,
+    warn_passages_unchecked,
     warn_reply_untested,
     warn_switched_on,
     warn_thresholds_changed,
     warn_unassessed,
+    warn_unmasked,
     warn_unmoderated,
 )
+
+
+def _known_country(value: str) -> str:
+    if value.upper() not in SUPPORTED_REGIONS:
+        raise ValueError("expected a country code such as de or vn")
+    return value
+
 
 ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 RuleText = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ShareNumber = Annotated[float, Field(ge=0, le=1)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
 
 
@@ -131,6 +142,23 @@ class AccountSettings(BaseModel):
             section=Section.MODERATION,
             help="Keywords and phrases stop a draft as they stop a message.",
             warnings=warn_reply_untested,
+        ),
+    ]
+    rules_on_passages: Annotated[
+        bool,
+        Setting(
+            title="Rules also test passages",
+            section=Section.MODERATION,
+            help="Passages with a keyword or phrase are not shown to the model; see docs/screening.md.",
+        ),
+    ]
+    injection_check: Annotated[
+        bool,
+        Setting(
+            title="Leave out passages with instructions",
+            section=Section.MODERATION,
+            help="Passages that give instructions to the model are not shown to it; see docs/screening.md.",
+            warnings=warn_passages_unchecked,
         ),
     ]
     moderation_thresholds: Annotated[
@@ -221,6 +249,25 @@ class AccountSettings(BaseModel):
             title="Instructions",
             section=Section.REPLY,
             help="About the account, its tone and its language; they extend the fixed instructions.",
+        ),
+    ]
+    mask_personal_data: Annotated[
+        bool,
+        Setting(
+            title="Mask personal data",
+            section=Section.PRIVACY,
+            help="Vendors get placeholders for e-mail addresses and for phone, card and bank account numbers;"
+            " see docs/personal-data.md.",
+            warnings=warn_unmasked,
+        ),
+    ]
+    phone_countries: Annotated[
+        list[Country],
+        Field(max_length=10),
+        Setting(
+            title="Countries of phone numbers",
+            section=Section.PRIVACY,
+            help="Codes such as de, vn: their national formats are masked; numbers with + always are.",
         ),
     ]
     assessment_policy: Annotated[

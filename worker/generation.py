@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
+from worker.masking import INSTRUCTION, Masker
 from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCall
 
 SEARCH_TOOL: Final = "search_documents"
@@ -44,37 +45,47 @@ RULES: Final = (
 )
 FENCE_CHARS: Final = 16
 FENCE_REMOVED: Final = "…"
+UNMASKED: Final = Masker(enabled=False)
 
 
-def prompt(event: Event, account: Account, history: Sequence[Message], passages: Sequence[Passage]) -> Prompt:
-    """The first prompt of an event, with all tools."""
-    shown = numbered(passages)
-    fence = _fence(shown, account.prompt, event.text, *(line.text for line in history))
-    own = (ACCOUNT, account.prompt) if account.prompt.strip() else ()
+def prompt(
+    event: Event,
+    account: Account,
+    history: Sequence[Message],
+    passages: Sequence[Passage],
+    masker: Masker = UNMASKED,
+) -> Prompt:
+    """The first prompt of an event, with all tools; every text in it is masked."""
+    question, about = masker.mask(event.text), masker.mask(account.prompt)
+    lines = tuple(replace(line, text=masker.mask(line.text)) for line in history)
+    shown = numbered(passages, masker=masker)
+    fence = _fence(shown, about, question, *(line.text for line in lines))
+    own = (ACCOUNT, about) if about.strip() else ()
+    hidden = (INSTRUCTION,) if masker.enabled else ()
     return Prompt(
-        system="\n\n".join((INSTRUCTIONS, *own, RULES.format(fence=fence))),
-        history=tuple(history),
-        question=event.text,
+        system="\n\n".join((INSTRUCTIONS, *own, *hidden, RULES.format(fence=fence))),
+        history=lines,
+        question=question,
         passages=_fenced(shown, fence),
         fence=fence,
         tools=TOOLS,
     )
 
 
-def tool_result(passages: Sequence[Passage], first: int, fence: str) -> str:
+def tool_result(passages: Sequence[Passage], first: int, fence: str, masker: Masker = UNMASKED) -> str:
     """The result of a search for the model: passages numbered from ``first``, in the prompt's fence.
 
     The fence was chosen before the search. A passage that contains it was made to close it, so it is removed.
     """
-    return _fenced(numbered(passages, first).replace(fence, FENCE_REMOVED), fence)
+    return _fenced(numbered(passages, first, masker=masker).replace(fence, FENCE_REMOVED), fence)
 
 
-def numbered(passages: Sequence[Passage], first: int = 1) -> str:
+def numbered(passages: Sequence[Passage], first: int = 1, *, masker: Masker = UNMASKED) -> str:
     """Passages as the model sees them, one a line, numbered for citation from ``first``."""
     if not passages:
         return NO_PASSAGES
     return "\n".join(
-        f"[{number}] {_one_line(passage.title)}: {_one_line(passage.text)}"
+        f"[{number}] {masker.mask(_one_line(passage.title))}: {masker.mask(_one_line(passage.text))}"
         for number, passage in enumerate(passages, first)
     )
 
@@ -84,16 +95,18 @@ def prompt_hash(asked: Prompt) -> str:
     return hashlib.sha256(json.dumps(asdict(asked), sort_keys=True).encode()).hexdigest()
 
 
-def search_query(call: ToolCall, event: Event) -> str:
-    """The query of a search_documents call; the event's text when the call has none."""
+def search_query(call: ToolCall, event: Event, masker: Masker = UNMASKED) -> str:
+    """The query of a search_documents call, restored; the event's text when the call has none."""
     query = call.arguments.get("query")
-    return query.strip() if isinstance(query, str) and query.strip() else event.text
+    return masker.restore(query.strip()).text if isinstance(query, str) and query.strip() else event.text
 
 
-def escalation_reason(call: ToolCall) -> str:
-    """The model's reason for a handoff, at most 300 characters."""
+def escalation_reason(call: ToolCall, masker: Masker = UNMASKED) -> str:
+    """The model's reason for a handoff, restored, at most 300 characters."""
     reason = call.arguments.get("reason")
-    return f"the model asked for a person: {reason}"[:300] if reason else "the model asked for a person"
+    if not reason:
+        return "the model asked for a person"
+    return f"the model asked for a person: {masker.restore(str(reason)).text}"[:300]
 
 
 def _fence(*texts: str) -> str:

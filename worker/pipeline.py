@@ -7,6 +7,7 @@ from dataclasses import replace
 from worker import contract
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
+from worker.masking import account_masker
 from worker.model import Action, Decision, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
@@ -26,12 +27,15 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     )
     if (typed := contract.typed_ending(case.event)) is not None:
         return trace.decision(typed, remember=case.event.type is EventType.AGENT_MESSAGE)
-    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
+    masker = account_masker(case.account)
+    run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = await _blocked(run)
     if blocked is not None:
-        return trace.decision(blocked, remember=blocked.reason_code is Reason.OWNED_BY_PEOPLE)
+        owned = blocked.reason_code is Reason.OWNED_BY_PEOPLE
+        return trace.decision(blocked, masked=masker.counts, remember=owned)
     ending = contract.edited_ending(case.event) or await _answer(run)
-    return trace.decision(ending, remember=not ending.quarantine and case.event.type is EventType.MESSAGE)
+    remember = not ending.quarantine and case.event.type is EventType.MESSAGE
+    return trace.decision(ending, masked=masker.counts, remember=remember)
 
 
 async def _blocked(run: Run) -> Ending | None:

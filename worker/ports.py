@@ -126,10 +126,13 @@ class Retriever(Protocol):
         limit: int,
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
+        *,
+        embedded: str | None = None,
     ) -> Retrieved:
         """Up to ``limit`` passages of this account, best first.
 
-        Passages below ``min_similarity`` (0..1) and documents without all of ``labels`` are left out.
+        ``embedded`` is the query as an embedding vendor may read it; None: as it is. Passages below
+        ``min_similarity`` (0..1) and documents without all of ``labels`` are left out.
         """
         ...
 

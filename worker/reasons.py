@@ -303,6 +303,17 @@ class Reason(StrEnum):
             " are not kept.",
         ),
     )
+    PLACEHOLDER_UNKNOWN = (
+        "PLACEHOLDER_UNKNOWN",
+        ReasonSpec(
+            family=ReasonFamily.NOT_TRUSTED,
+            label="Draft had an unknown placeholder",
+            when="`mask_personal_data` is on, and the draft has a placeholder that was not issued or is"
+            " damaged",
+            explanation="Nothing was sent: the draft has a placeholder for hidden data that stands for"
+            " nothing, so the reply would be wrong.",
+        ),
+    )
     LOW_CONFIDENCE = (
         "LOW_CONFIDENCE",
         ReasonSpec(

@@ -17,6 +17,7 @@ class Section(StrEnum):
     REPLIES = "Where AI replies"
     MODERATION = "Moderation"
     REPLY = "The reply"
+    PRIVACY = "Personal data"
     FALLBACKS = "Fallback texts"
     PEOPLE = "People in the conversation"
 
@@ -65,6 +66,18 @@ def warn_reply_untested(before: bool, after: bool) -> Iterator[str]:
     """Drafts pass that a rule would have stopped."""
     if before and not after:
         yield "The account's rules no longer test replies."
+
+
+def warn_passages_unchecked(before: bool, after: bool) -> Iterator[str]:
+    """Passages with instructions reach the model."""
+    if before and not after:
+        yield "Passages with instructions to the model are no longer left out."
+
+
+def warn_unmasked(before: bool, after: bool) -> Iterator[str]:
+    """Personal data leaves for vendors."""
+    if before and not after:
+        yield "E-mail addresses, phone, card and account numbers are sent to the model vendors again."
 
 
 def warn_thresholds_changed(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:

@@ -107,6 +107,17 @@ class SnapshotPassage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotScreened:
+    """A passage that was not shown to the model, as ``worker.model.ScreenedPassage``."""
+
+    passage_id: str = ""
+    title: str = ""
+    text_hash: str = ""
+    check: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotAttempt:
     """One try of a call, as ``worker.model.Attempt``."""
 
@@ -159,6 +170,8 @@ class Snapshot:
     Attributes:
         received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        masked: number of different values by kind that vendors got placeholders for.
+        screened: passages that were found and not shown to the model.
         unreadable: paths of stored values of a wrong type, such as ``stages[2].duration_ms``; not stored.
     """
 
@@ -181,6 +194,8 @@ class Snapshot:
     rechecked: tuple[float, float | None] | None = None
     confidence_log: tuple[Mapping[str, Json], ...] = field(default=(), metadata={STORED_AS: "confidenceLog"})
     quarantined: bool = False
+    masked: Mapping[str, int] = field(default_factory=dict)
+    screened: tuple[SnapshotScreened, ...] = ()
     unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
 
     @classmethod
@@ -214,6 +229,8 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         rechecked=decision.rechecked,
         confidence_log=decision.confidence_log,
         quarantined=decision.quarantine,
+        masked=decision.masked,
+        screened=decision.screened,
     )
     written: dict[str, Any] = object_writer(Snapshot)(values)
     return written

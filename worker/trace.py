@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,6 +21,7 @@ from worker.model import (
     Event,
     Finding,
     Json,
+    ScreenedPassage,
     Stage,
     StageOutcome,
     StageRecord,
@@ -55,6 +56,7 @@ class EventTrace:
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
     degraded: bool = False
+    screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
 
     @contextmanager
@@ -99,7 +101,9 @@ class EventTrace:
         self.tokens += completion.tokens
         self.models[purpose] = completion.model
 
-    def decision(self, ending: Ending, *, remember: bool = False) -> Decision:
+    def decision(
+        self, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
+    ) -> Decision:
         """The decision with everything recorded so far."""
         now, candidate = self.clock.now(), ending.candidate
         replied = ending.reason_code is Reason.REPLIED
@@ -136,4 +140,6 @@ class EventTrace:
             people_until=contract.people_until(
                 self.event, self.account, ending.reason_code.spec.decision, now
             ),
+            masked=masked or {},
+            screened=tuple(self.screened),
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,32 +11,42 @@ from typing import Annotated, Any, Final
 import typer
 from rich.progress import TimeRemainingColumn
 
-from cli.accounts import document_files
+from cli.accounts import document_files, flagged_parts
+from cli.accounts.document_access import UserIdOption, chosen_account, open_documents
 from cli.exit_codes import ExitCode
-from cli.options import own_connections, settings_of
 from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
-from db.documents import configured_embedder, embedding_models, ingest, model_change, storage
-from db.documents.configured_embedder import BATCH_TIMEOUT_S
-from db.documents.ingest import DocumentOptions, EmbeddingModel, Ingest
+from db.documents import embedding_models, ingest, model_change, storage
+from db.documents.account_texts import AccountTexts
+from db.documents.ingest import DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
-from db.pool import Pool
 from worker.documents.model import DocumentFormat
 from worker.errors import ConfigurationError, DocumentRejected
-from worker.settings import DocumentSettings
 
 HELP: Final = (
     "Documents on which an account's replies are based: `add`, `list`, `remove` and `search` them; `reembed`"
-    " after a change of the embedding model."
+    " after a change of the embedding model; `flagged`, `release` and `screen` for parts that failed a"
+    " check."
 )
 app = typer.Typer(no_args_is_help=True, help=HELP)
+app.command("flagged")(flagged_parts.list_flagged)
+app.command("release")(flagged_parts.release)
+app.command("screen")(flagged_parts.screen)
 
-ADDED: Final = ["source", "outcome", "document_id", "chunks", "reason"]
-LISTED: Final = ["id", "title", "source", "format", "size_bytes", "labels", "chunks", "vectors", "created_at"]
+ADDED: Final = ["source", "outcome", "document_id", "chunks", "flagged", "reason"]
+LISTED: Final = [
+    "id",
+    "title",
+    "source",
+    "format",
+    "size_bytes",
+    "labels",
+    "chunks",
+    "held_back",
+    "vectors",
+    "created_at",
+]
 FOUND: Final = ["similarity", "percentile", "found_by", "title", "text", "passage_id"]
 
-UserIdOption = Annotated[
-    str | None, typer.Option("--account", "-a", help="The account; optional if there is only one.")
-]
 LabelsOption = Annotated[
     list[str] | None,
     typer.Option("--label", "-l", metavar="KEY=VALUE", help="A label of the documents; may be repeated."),
@@ -75,9 +84,13 @@ def add(
         errors.print(f"{skipped} files skipped: hidden, or not Markdown, HTML, text or PDF")
 
     async def run() -> bool:
-        async with _opened() as (pool_, model):
+        async with open_documents() as (pool_, model):
             options = DocumentOptions(
-                user_id=await _account(pool_, account), title=title, source=source, kind=kind, labels=labels
+                user_id=await chosen_account(pool_, account),
+                title=title,
+                source=source,
+                kind=kind,
+                labels=labels,
             )
             if model is None and await embedding_models.active_embedder(pool_):
                 errors.print(
@@ -99,8 +112,9 @@ def list_documents(account: UserIdOption = None, label: LabelsOption = None) -> 
     """
 
     async def run() -> list[dict[str, Any]]:
-        async with _opened() as (source, _):
-            return await storage.list_documents(source, await _account(source, account), _labels(label))
+        async with open_documents() as (source, _):
+            user_id = await chosen_account(source, account)
+            return await storage.list_documents(source, user_id, _labels(label))
 
     emit(asyncio.run(run()), LISTED)
 
@@ -120,8 +134,8 @@ def remove(
     """
 
     async def run() -> tuple[int, ...]:
-        async with _opened() as (source, _):
-            return await storage.remove_documents(source, await _account(source, account), ids)
+        async with open_documents() as (source, _):
+            return await storage.remove_documents(source, await chosen_account(source, account), ids)
 
     removed = asyncio.run(run())
     emit([{"id": each, "removed": each in removed} for each in ids], ["id", "removed"])
@@ -147,10 +161,13 @@ def search(
     """
 
     async def run() -> list[dict[str, Any]]:
-        async with _opened(patience_s=0.0) as (source, model):
+        async with open_documents(patience_s=0.0) as (source, model):
             retriever = PostgresRetriever(source, model.embedder if model else None)
-            user_id = await _account(source, account)
-            found = await retriever.search(user_id, query, limit, min_similarity, _labels(label))
+            user_id = await chosen_account(source, account)
+            embedded = await AccountTexts(source).masked(user_id, query)
+            found = await retriever.search(
+                user_id, query, limit, min_similarity, _labels(label), embedded=embedded
+            )
             if found.degraded:
                 errors.print(f"by words only: the embedding model failed ({found.degraded})", style="yellow")
             return [asdict(passage) for passage in found]
@@ -167,7 +184,7 @@ def reembed() -> None:
     """
 
     async def run() -> embedding_models.StoredEmbedder | None:
-        async with _opened() as (source, model):
+        async with open_documents() as (source, model):
             if model is None:
                 raise ConfigurationError("HUSHGATE_EMBEDDING_MODEL: expected a model, got nothing")
             with progress_bar(TimeRemainingColumn(), transient=True) as bar:
@@ -196,6 +213,11 @@ async def _add_all(ingestion: Ingest, found: Sequence[Path]) -> bool:
         await ingestion.finish()
     if stdout_is_terminal():
         emit(rows, ADDED)
+    if held_back := sum(len(row["flagged"]) for row in rows):
+        errors.print(
+            f"not retrieved, as a check failed: {held_back}; see `hushgate documents flagged`",
+            style="yellow",
+        )
     return not any(row["outcome"] == "refused" for row in rows)
 
 
@@ -205,27 +227,6 @@ async def _add_row(ingestion: Ingest, path: Path) -> dict[str, Any]:
     except DocumentRejected as error:
         return ingest.refused_row(document_files.source_name(path), error)
     return await ingestion.add(file)
-
-
-@asynccontextmanager
-async def _opened(patience_s: float = BATCH_TIMEOUT_S) -> AsyncIterator[tuple[Pool, EmbeddingModel | None]]:
-    """Connections with the login's own role, and the embedding model if one is set."""
-    known = settings_of(DocumentSettings)
-    async with (
-        own_connections(known.database_url.get_secret_value()) as source,
-        configured_embedder.open_model(known, patience_s=patience_s) as model,
-    ):
-        yield source, model
-
-
-async def _account(source: Pool, given: str | None) -> str:
-    if given:
-        return given
-    known = await storage.list_accounts(source)
-    if len(known) == 1:
-        return known[0]
-    shown = ", ".join(known) if known else "there is none yet"
-    raise fail(f"--account: expected the account of the documents ({shown})")
 
 
 def _files(paths: Sequence[str]) -> tuple[list[Path], int]:

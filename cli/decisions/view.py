@@ -50,6 +50,8 @@ def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
         facts.append(("draft as assessed", row["reply_draft"]))
     tokens = {"prompt": snapshot.tokens.prompt, "completion": snapshot.tokens.completion}
     facts += [("tokens", json_text(tokens)), ("models", json_text(snapshot.models))]
+    if snapshot.masked:
+        facts.append(("masked for vendors", json_text(snapshot.masked)))
     if snapshot.unreadable:
         facts.append(("unreadable in this release", ", ".join(snapshot.unreadable)))
     grid = Table.grid(padding=(0, 2))
@@ -65,7 +67,9 @@ def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
     ]:
         parts.append(table(moderators, list(moderators[0]), title="moderators"))
     stored = object_writer(Snapshot)(snapshot)
-    tables = [(name, stored[name]) for name in ("findings", "attempts", "passages") if stored[name]]
+    tables = [
+        (name, stored[name]) for name in ("findings", "attempts", "passages", "screened") if stored[name]
+    ]
     parts += [table(rows, list(rows[0]), title=name) for name, rows in tables]
     if row.get("reviews"):
         parts.append(table(row["reviews"], REVIEW_COLUMNS, title="reviews"))

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
 from db.documents import embedding_models, similarity_calibration, storage, vector_index
+from db.documents.account_texts import AccountTexts
 from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
 from db.pool import Pool
 from worker.adapters import document_process
@@ -81,16 +82,17 @@ class Ingest:
         self._source = source
         self._model = model
         self._options = options
+        self._texts = AccountTexts(source)
         self._stored_embedder: embedding_models.StoredEmbedder | None = None
 
     async def add(self, file: DocumentFile) -> dict[str, Any]:
         """Add one file; its outcome as a row, also when it cannot be read."""
         name = self._options.source or file.source or PIPE
         try:
-            stored, count = await self._add(file)
+            stored, flags = await self._add(file)
         except DocumentRejected as error:
             return refused_row(name, error)
-        return _row(name, stored.outcome, document_id=stored.document_id, chunks=count)
+        return _row(name, stored.outcome, document_id=stored.document_id, flags=flags)
 
     async def finish(self) -> None:
         """Calibrate and index, once after many documents."""
@@ -100,7 +102,8 @@ class Ingest:
             )
             await vector_index.ensure_index(self._source, self._stored_embedder)
 
-    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, int | None]:
+    async def _add(self, file: DocumentFile) -> tuple[StoredDocument, Sequence[Sequence[str]] | None]:
+        """The outcome, and the checks that each chunk fails; None when nothing was cut."""
         if len(file.data) > MOST_BYTES:
             raise DocumentRejected(TOO_LARGE)
         kind = self._options.kind or reading.document_format(file.name, file.data)
@@ -119,16 +122,24 @@ class Ingest:
         names = Names(title=self._options.title, otherwise=PurePath(file.name).stem.replace("_", " "))
         async with self._readers:
             chunked = await document_process.cut(file.data, kind, names)
+        flags = await self._texts.flags(self._options.user_id, chunked.chunks)
         embedded = await self._embedded(chunked.chunks) if self._model else None
         stored = await storage.store_document(
-            self._source, upload, title=chunked.title, chunks=chunked.chunks, embedded=embedded
+            self._source,
+            upload,
+            title=chunked.title,
+            chunks=chunked.chunks,
+            embedded=embedded,
+            flags=flags,
         )
-        return stored, len(chunked.chunks)
+        return stored, flags
 
     async def _embedded(self, chunks: Sequence[Chunk]) -> Embedded:
         assert self._model is not None  # checked by the caller
         active = self._stored_embedder or await check_embedder(self._source, self._model)
-        vectors = await embed_texts(self._model, [chunk.whole for chunk in chunks])
+        user_id = self._options.user_id
+        texts = [await self._texts.masked(user_id, chunk.whole) for chunk in chunks]
+        vectors = await embed_texts(self._model, texts)
         if active is not None and len(vectors[0]) == active.dimensions:
             self._stored_embedder = active
         if self._stored_embedder is None:
@@ -194,11 +205,12 @@ def _row(
     outcome: UploadOutcome,
     *,
     document_id: int | None = None,
-    chunks: int | None = None,
+    flags: Sequence[Sequence[str]] | None = None,
     reason: str = "",
 ) -> dict[str, Any]:
+    flagged = [{"part": part, "checks": list(checks)} for part, checks in enumerate(flags or (), 1) if checks]
     row = {"source": name, "outcome": outcome.value, "document_id": document_id}
-    return row | {"chunks": chunks, "reason": reason}
+    return row | {"chunks": None if flags is None else len(flags), "flagged": flagged, "reason": reason}
 
 
 def _wait_s(state: RetryCallState) -> float:

@@ -73,6 +73,8 @@ class PostgresRetriever:
         limit: int,
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
+        *,
+        embedded: str | None = None,
     ) -> Retrieved:
         """Up to ``limit`` passages of this account, best first; by words only when the embedder fails.
 
@@ -80,12 +82,12 @@ class PostgresRetriever:
             StorageUnavailable: Postgres is unreachable or all connections are busy. No decision can be stored
                 either, so the event waits instead of being answered without passages.
         """
-        query = clean_text(query)[:QUERY_CHARS].strip()
+        query = _cleaned(query)
         async with checkout(self._source) as connection:
             state = await _state(connection, user_id)
         if not query or not state.chunks:
             return Retrieved()
-        vector, degraded = await self._vector(query, state)
+        vector, degraded = await self._vector(_cleaned(embedded or query), state)
         if vector is None:
             state = _State(chunks=state.chunks, indexed=0, embedder=None)
         values = {
@@ -117,6 +119,10 @@ class PostgresRetriever:
         return (vector_text(vector), "") if len(vector) == stored.dimensions else (None, "dimensions")
 
 
+def _cleaned(query: str) -> str:
+    return clean_text(query)[:QUERY_CHARS].strip()
+
+
 async def _state(connection: PoolConnection, user_id: str) -> _State:
     row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
     assert row is not None  # a select without a table is a row
@@ -142,7 +148,7 @@ async def _rows(
 
 
 def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:
-    document_id, number, title, text, metadata, similarity, measured, by_words, by_vector = row
+    document_id, number, title, text, metadata, similarity, measured, by_words, by_vector, released = row
     similarity = min(1.0, float(similarity))
     quantiles = embedder.quantiles if embedder and measured else ()
     return Passage(
@@ -152,5 +158,6 @@ def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:
         similarity=similarity,
         percentile=percentile(similarity, quantiles) if quantiles else None,
         metadata=metadata,
+        released=tuple(released),
         found_by=FoundBy.BOTH if by_words and by_vector else FoundBy.WORDS if by_words else FoundBy.VECTOR,
     )

@@ -30,7 +30,7 @@ BY_WORDS: Final = """
         ) AS ordered WHERE upto <= {most_chunks} OR place = 1
     ), held AS MATERIALIZED (
         SELECT c.document_id, c.number, c.lexemes FROM chunks c
-        WHERE c.user_id = %(user_id)s
+        WHERE c.user_id = %(user_id)s AND (c.flags = '{{}}' OR c.released_at IS NOT NULL)
           AND c.lexemes @@ (SELECT string_agg(test::text, ' | ')::tsquery FROM rare){labelled_c}
         LIMIT {most_chunks}
     ), hits AS MATERIALIZED (
@@ -83,11 +83,11 @@ WORDS_ONLY: Final = """, scored AS MATERIALIZED (
     )"""
 PASSAGES: Final = """
     SELECT s.document_id, s.number, coalesce(nullif(c.title, ''), d.title), c.text, d.metadata,
-           s.similarity, s.measured, s.by_words, s.by_vector
+           s.similarity, s.measured, s.by_words, s.by_vector, c.flags
     FROM scored s
     JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = s.document_id AND c.number = s.number
     JOIN documents d ON d.user_id = %(user_id)s AND d.id = s.document_id
-    WHERE s.similarity >= %(min_similarity)s
+    WHERE s.similarity >= %(min_similarity)s AND (c.flags = '{{}}' OR c.released_at IS NOT NULL)
     ORDER BY s.score DESC, s.similarity DESC, s.document_id, s.number LIMIT %(limit)s
 """
 

@@ -36,15 +36,17 @@ INSERT_DOCUMENT: Final = """
     RETURNING id
 """
 INSERT_CHUNKS: Final = """
-    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes)
+    INSERT INTO chunks (document_id, number, user_id, title, text, start_char, end_char, lexemes, flags)
     SELECT %(document_id)s, number, %(user_id)s, title, text, start, finish,
-           array_to_tsvector(hushgate_lexemes(string_to_array(words, ' ')))
+           array_to_tsvector(hushgate_lexemes(string_to_array(words, ' '))),
+           ARRAY(SELECT jsonb_array_elements_text(flags))
     FROM unnest(%(numbers)s::int[], %(titles)s::text[], %(texts)s::text[], %(starts)s::int[], %(ends)s::int[],
-                %(words)s::text[]) AS c (number, title, text, start, finish, words)
+                %(words)s::text[], %(flags)s::jsonb[]) AS c (number, title, text, start, finish, words, flags)
 """
 LISTED: Final = """
     SELECT d.id, d.title, d.source, d.format, d.size_bytes, d.metadata AS labels, d.created_at,
-           count(c.number) AS chunks, count(v.number) AS vectors
+           count(c.number) AS chunks, count(v.number) AS vectors,
+           count(c.number) FILTER (WHERE c.flags <> '{}' AND c.released_at IS NULL) AS held_back
     FROM documents d
     LEFT JOIN chunks c ON c.user_id = %(user_id)s AND c.document_id = d.id
     LEFT JOIN chunk_embeddings v
@@ -118,9 +120,17 @@ async def known_upload(source: Pool, upload: Upload) -> StoredDocument | None:
 
 
 async def store_document(
-    source: Pool, upload: Upload, *, title: str, chunks: Sequence[Chunk], embedded: Embedded | None
+    source: Pool,
+    upload: Upload,
+    *,
+    title: str,
+    chunks: Sequence[Chunk],
+    embedded: Embedded | None,
+    flags: Sequence[Sequence[str]] = (),
 ) -> StoredDocument:
     """Store a document in place of the one from the same source, in one transaction.
+
+    ``flags`` are the checks that each chunk fails, in the order of the chunks; empty: none was made.
 
     Raises:
         ConfigurationError: another embedder became active since the vectors were made.
@@ -136,7 +146,8 @@ async def store_document(
         cursor = await connection.execute(SAME_SOURCE, _values(upload))
         if replaced := await cursor.fetchone():
             labels = replaced[1] if labels is None else labels
-        document_id = await _insert(connection, upload, title, labels or {}, chunks)
+        values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels or {}))}
+        document_id = await _insert(connection, values, chunks, flags)
         if embedded:
             keys = ((upload.user_id, document_id, chunk.number) for chunk in chunks)
             await insert_vectors(connection, embedded.embedder, keys, embedded.vectors)
@@ -202,21 +213,24 @@ async def _known_outcome(connection: PoolConnection, upload: Upload) -> StoredDo
 
 
 async def _insert(
-    connection: PoolConnection, upload: Upload, title: str, labels: Mapping[str, str], chunks: Sequence[Chunk]
+    connection: PoolConnection,
+    values: Mapping[str, Any],
+    chunks: Sequence[Chunk],
+    flags: Sequence[Sequence[str]],
 ) -> int:
-    values = _values(upload) | {"title": title, "labels": Jsonb(dict(labels))}
     row = await (await connection.execute(INSERT_DOCUMENT, values)).fetchone()
     assert row is not None  # INSERT ... RETURNING gives a row or raises
     document_id = int(row[0])
     columns = {
         "document_id": document_id,
-        "user_id": upload.user_id,
+        "user_id": values["user_id"],
         "numbers": [chunk.number for chunk in chunks],
         "titles": [chunk.title for chunk in chunks],
         "texts": [chunk.text for chunk in chunks],
         "starts": [chunk.start for chunk in chunks],
         "ends": [chunk.end for chunk in chunks],
         "words": [" ".join(search_words(chunk.whole)) for chunk in chunks],
+        "flags": [Jsonb(list(each)) for each in flags or [()] * len(chunks)],
     }
     await connection.execute(INSERT_CHUNKS, columns)  # one statement: its trigger counts words once
     return document_id

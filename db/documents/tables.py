@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB, TSVECTOR
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
-from db.columns import EMPTY_OBJECT, NOW, ZERO, Timestamp, index, key, required, table
+from db.columns import EMPTY_LIST, EMPTY_OBJECT, NOW, ZERO, Timestamp, index, key, required, table
 
 
 class HalfVector(UserDefinedType[str]):
@@ -57,6 +57,14 @@ chunks: Final = table(
         server_default=sa.text("''::tsvector"),
         comment="worker.documents.words of title and text, stemmed by hushgate_lexemes",
     ),
+    required(
+        "flags",
+        sa.ARRAY(sa.Text),
+        server_default=EMPTY_LIST,
+        comment="rules that matched at upload; not retrieved until released",
+    ),
+    sa.Column("released_at", Timestamp, comment="since when it is retrieved in spite of its flags"),
+    sa.Column("released_by", sa.Text, comment="login, or command line"),
     sa.ForeignKeyConstraint(
         ["document_id", "user_id"], ["documents.id", "documents.user_id"], ondelete="CASCADE"
     ),

@@ -8,7 +8,8 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
-from db.documents import configured_embedder, embedding_models, storage
+from db.documents import configured_embedder, embedding_models, flagged_chunks, storage
+from db.documents.account_texts import AccountTexts
 from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
@@ -34,6 +35,8 @@ OUTCOMES: Final = {
     "duplicate": "Nothing to do: the account has the same content under another name.",
     "relabelled": "Only its labels changed.",
     "removed": "Removed, with all its passages.",
+    "released": "Released: these passages are used for replies.",
+    "held_back": "Held back: these passages are not used for replies.",
 }
 PASTED: Final = {
     each.value: each for each in (DocumentFormat.MARKDOWN, DocumentFormat.HTML, DocumentFormat.TEXT)
@@ -71,8 +74,45 @@ async def add_document(visit: Visit) -> Response:
         message = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
         return await _page(visit, user_id, typed=typed, problem=message, status=422)
     detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
+    detail["flagged"] = len(row["flagged"])
     await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail | {"bytes": len(file.data)})
+    if row["flagged"]:
+        query = f"done={row['outcome']}"
+        return visit.redirect("document", query, account=user_id, document=row["document_id"])
     return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+
+
+async def show_document(visit: Visit) -> Response:
+    """A document with the passages that failed a check."""
+    user_id = account_of_path(visit)
+    document = await _document(visit, user_id)
+    return visit.render(
+        "document.html",
+        account=user_id,
+        document=document,
+        flagged=await flagged_chunks.list_flagged(visit.store.pool, user_id, document["id"]),
+        done=OUTCOMES.get(visit.request.query_params.get("done", ""), ""),
+        may_edit=visit.may(Right.EDIT_RULES, user_id),
+        tab="documents",
+    )
+
+
+async def release_parts(visit: Visit) -> Response:
+    """Release flagged passages of a document, one or all, or hold them back again."""
+    user_id = account_of_path(visit)
+    document = await _document(visit, user_id)
+    part = str(visit.form.get("part", ""))
+    parts = [int(part)] if part.isascii() and part.isdigit() and len(part) < 7 else None
+    pool, document_id = visit.store.pool, document["id"]
+    if visit.form.get("hold"):
+        outcome = "held_back"
+        changed = await flagged_chunks.hold_back_chunks(pool, user_id, document_id, parts)
+    else:
+        outcome, login = "released", visit.person.login
+        changed = await flagged_chunks.release_chunks(pool, user_id, document_id, parts, person=login)
+    detail = {"outcome": outcome, "document_id": document_id, "parts": list(changed)[:100]}
+    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    return visit.redirect("document", f"done={outcome}", account=user_id, document=document_id)
 
 
 async def confirm_removal(visit: Visit) -> Response:
@@ -113,7 +153,8 @@ async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) ->
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
     async with configured_embedder.open_model(visit.site.settings) as model:
         retriever = PostgresRetriever(visit.store.pool, model.embedder if model else None)
-        found = await retriever.search(user_id, query, PASSAGES)
+        embedded = await AccountTexts(visit.store.pool).masked(user_id, query)
+        found = await retriever.search(user_id, query, PASSAGES, embedded=embedded)
     detail = {"what": "documents", "query_chars": len(query), "passages": len(found)}
     await visit.log(LoggedAction.SEARCH, user_id=user_id, detail=detail)
     return found

@@ -55,8 +55,7 @@ def explain(facts: ExplanationFacts) -> str:
 
 def notices(facts: ExplanationFacts) -> tuple[str, ...]:
     """One sentence for each further event that a reviewer should know."""
-    found = (_unmoderated, _left_out, _search_reduced, _judge_unavailable, _retried, _rechecked, _unreadable)
-    return tuple(text for notice in found if (text := notice(facts)))
+    return tuple(text for notice in NOTICES if (text := notice(facts)))
 
 
 def _too_late(facts: ExplanationFacts) -> str:
@@ -275,6 +274,14 @@ def _search_reduced(facts: ExplanationFacts) -> str:
     return ""
 
 
+def _screened(facts: ExplanationFacts) -> str:
+    left_out = len(facts.snapshot.screened)
+    if not left_out:
+        return ""
+    found = "One passage that was found was" if left_out == 1 else f"{left_out} passages that were found were"
+    return f"{found} not shown to the language model: a check of the passage failed."
+
+
 def _judge_unavailable(facts: ExplanationFacts) -> str:
     failed = [
         each for each in facts.snapshot.attempts if each.stage == "judge" and each.outcome != "completed"
@@ -308,3 +315,15 @@ def _rechecked(facts: ExplanationFacts) -> str:
 def _unreadable(facts: ExplanationFacts) -> str:
     paths = ", ".join(facts.snapshot.unreadable)
     return f"This release cannot read a part of the stored record: {shortened(paths)}." if paths else ""
+
+
+NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
+    _unmoderated,
+    _left_out,
+    _search_reduced,
+    _screened,
+    _judge_unavailable,
+    _retried,
+    _rechecked,
+    _unreadable,
+)

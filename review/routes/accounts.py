@@ -53,6 +53,13 @@ ACCOUNTS: Final = (
         documents_page.remove_document,
         Right.EDIT_RULES,
     ),
+    post(
+        ACCOUNT + "/documents/{document:int}/release",
+        "document_release",
+        documents_page.release_parts,
+        Right.EDIT_RULES,
+    ),
+    get(ACCOUNT + "/documents/{document:int}", "document", documents_page.show_document, Right.VIEW),
     get(ACCOUNT + "/documents", "documents", documents_page.show_documents, Right.VIEW),
     post(
         ACCOUNT + "/documents",

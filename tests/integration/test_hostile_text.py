@@ -59,8 +59,6 @@ CORPUS = (
     "<style>@import '//evil.example'</style>",
 )
 UNSEEN = {
-    "chunk",
-    "chunk title",
     "event_id",
     "evidence",
     "job error",

@@ -123,6 +123,13 @@ OUTCOMES = (
         calls=1,
     ),
     Outcome(
+        reason=Reason.PLACEHOLDER_UNKNOWN,
+        decision="ignore",
+        settings={"mask_personal_data": True},
+        rules=({"route": "chat", "fault": "keyword", "value": "[EMAIL_7]"},),
+        calls=1,
+    ),
+    Outcome(
         reason=Reason.TOOL_LOOP, decision="ignore", rules=({"route": "chat", "fault": "tool_loop"},), calls=3
     ),
     Outcome(

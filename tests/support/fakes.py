@@ -100,6 +100,7 @@ class FakeRetriever:
     script: list[tuple[Passage, ...] | Exception]
     asked: list[tuple[str, str, int]] = field(default_factory=list)
     least: list[float] = field(default_factory=list)
+    embedded: list[str | None] = field(default_factory=list)
     degraded: str = ""
 
     async def search(
@@ -109,8 +110,11 @@ class FakeRetriever:
         limit: int,
         min_similarity: float = 0.0,
         labels: Mapping[str, str] | None = None,
+        *,
+        embedded: str | None = None,
     ) -> Retrieved:
         """The script's next passages that are near enough, at most ``limit``."""
+        self.embedded.append(embedded)
         self.asked.append((user_id, query, limit))
         self.least.append(min_similarity)
         near = tuple(p for p in next_of(self.script) if p.similarity >= min_similarity)

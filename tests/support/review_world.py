@@ -24,6 +24,7 @@ from worker.model import (
     Decision,
     DecisionKind,
     Finding,
+    ScreenedPassage,
     Severity,
     Span,
     Stage,
@@ -162,6 +163,16 @@ class World:
             assessment=assessment(explanation=text("explanation")),
             models={"answer": text("model")},
             prompt_hash="0" * 64,
+            masked={text("masked kind"): 1},
+            screened=(
+                ScreenedPassage(
+                    passage_id=text("screened passage"),
+                    title=text("screened title"),
+                    text_hash=text("screened hash"),
+                    check=text("screened check"),
+                    evidence=text("screened evidence"),
+                ),
+            ),
         )
         asyncio.run(_record(self.url, made))
         return made
@@ -257,6 +268,9 @@ def document(world: World, _: UUID) -> int:
         user_id=world.account,
         text=world.text("chunk"),
         title=world.text("chunk title"),
+        flags=[world.text("flag")],
+        released_at=datetime.now(UTC),
+        released_by=world.text("released by"),
     )
     return made
 

@@ -22,6 +22,7 @@ from worker.model import (
     Completion,
     Finding,
     Json,
+    ScreenedPassage,
     Severity,
     Span,
     Stage,
@@ -37,6 +38,7 @@ from worker.snapshot import (
     SnapshotAttempt,
     SnapshotFinding,
     SnapshotPassage,
+    SnapshotScreened,
     SnapshotStage,
     snapshot_json,
 )
@@ -69,6 +71,9 @@ def several(kind: type, **values: st.SearchStrategy[Any]) -> st.SearchStrategy[t
     return st.lists(st.builds(kind, **values), max_size=3).map(tuple)
 
 
+SCREENED = ScreenedPassage(
+    passage_id="2#1", title="Notes", text_hash="0" * 16, check="injection:override", evidence="Ignore all"
+)
 SNAPSHOTS = st.builds(
     Snapshot,
     entry_id=TEXTS,
@@ -127,6 +132,10 @@ SNAPSHOTS = st.builds(
     rechecked=st.none() | st.tuples(NUMBERS, st.none() | NUMBERS),
     confidence_log=st.lists(OBJECTS, max_size=3).map(tuple),
     quarantined=st.booleans(),
+    masked=st.dictionaries(TEXTS, st.integers(1, 99), max_size=3),
+    screened=several(
+        SnapshotScreened, passage_id=TEXTS, title=TEXTS, text_hash=TEXTS, check=TEXTS, evidence=TEXTS
+    ),
 )
 
 
@@ -156,7 +165,8 @@ def stored() -> dict[str, Any]:
     )
     run.confidence_log.append({"score": 0.4})
     ending = endings.blocked_ending(Reason.FLAGGED_RULE, FINDING)
-    decision = run.decision(replace(ending, candidate=candidate))
+    run.screened.append(SCREENED)
+    decision = run.decision(replace(ending, candidate=candidate), masked={"email": 2})
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept
 
@@ -181,11 +191,18 @@ def test_every_field_of_a_decision_is_stored_and_read() -> None:
     assert orjson.loads(orjson.dumps(object_writer(Snapshot)(snapshot))) == kept
     assert snapshot.findings[0].span == (2, 6)
     assert snapshot.passages[0].passage_id == "1#1"
+    assert snapshot.screened[0].check == "injection:override"
+    assert snapshot.masked == {"email": 2}
 
 
 @pytest.mark.parametrize(
     ("kind", "stored_as"),
-    [(Assessment, SnapshotAssessment), (Attempt, SnapshotAttempt), (StageRecord, SnapshotStage)],
+    [
+        (Assessment, SnapshotAssessment),
+        (Attempt, SnapshotAttempt),
+        (StageRecord, SnapshotStage),
+        (ScreenedPassage, SnapshotScreened),
+    ],
 )
 def test_every_field_of_the_model_is_declared_for_storage(kind: type, stored_as: type) -> None:
     """A new field of the model is stored, or this test is changed on purpose."""

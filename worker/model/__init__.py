@@ -7,7 +7,7 @@ from worker.model.decision import Decision, DecisionKind
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
-from worker.model.passages import FoundBy, Passage, Retrieved, Source
+from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
 from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Prompt",
     "Retrieved",
     "Scope",
+    "ScreenedPassage",
     "Severity",
     "Source",
     "Span",

@@ -61,6 +61,8 @@ class Account:
         flagged_phrases: whole phrases.
         allowed: entries that cancel a hit inside them.
         rules_on_reply: whether keywords and phrases are also tested on the draft.
+        rules_on_passages: whether keywords and phrases are also tested on passages.
+        injection_check: whether passages with instructions to the model are left out.
         moderation_thresholds: category -> 0..1 from which a score flags; other categories follow the API.
         hold_max_s: longest wait for moderation before the event ends in silence, seconds.
         moderators: in the account's order; empty: the moderation API alone.
@@ -69,6 +71,8 @@ class Account:
             before the model is called, when the draft is ready and at delivery.
         languages: language codes it answers in, such as ``en``; empty for any.
         prompt: the account's own instructions; the fixed ones stand before and after them.
+        mask_personal_data: whether vendors get placeholders for personal data, see ``worker.masking``.
+        phone_countries: ISO 3166 codes, lower case, whose national phone formats are masked.
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
@@ -87,6 +91,8 @@ class Account:
     flagged_phrases: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     rules_on_reply: bool = True
+    rules_on_passages: bool = False
+    injection_check: bool = True
     moderation_thresholds: Mapping[str, float] = field(default_factory=dict)
     moderation_failure: FailurePolicy = FailurePolicy.HOLD
     hold_max_s: float = 3600.0
@@ -95,6 +101,8 @@ class Account:
     reply_max_age_s: float = 86400.0
     languages: tuple[str, ...] = ()
     prompt: str = ""
+    mask_personal_data: bool = False
+    phone_countries: tuple[str, ...] = ()
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
     people_idle_s: float = 3600.0

@@ -12,7 +12,7 @@ from worker.model.assessment import Assessment
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
-from worker.model.passages import Passage, Source
+from worker.model.passages import Passage, ScreenedPassage, Source
 from worker.model.stages import Attempt, StageRecord
 
 
@@ -43,6 +43,8 @@ class Decision:
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+        masked: how many values of each kind vendors got placeholders for; never the values.
+        screened: passages that were found and not shown to the model.
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
@@ -76,6 +78,8 @@ class Decision:
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None
+    masked: Mapping[str, int] = field(default_factory=dict)
+    screened: tuple[ScreenedPassage, ...] = ()
     changes: int = 0
     people_until: datetime | None = None
     retract_reply: bool = False

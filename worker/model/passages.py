@@ -27,6 +27,7 @@ class Passage:
             the similarity is a share of words or the embedder is not calibrated.
         metadata: the document's own labels (subject, class, source ...).
         found_by: which search found it.
+        released: checks that flagged it at upload and that a person overruled.
     """
 
     passage_id: str
@@ -36,6 +37,24 @@ class Passage:
     percentile: float | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     found_by: FoundBy = FoundBy.WORDS
+    released: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenedPassage:
+    """A passage that was found and not shown to the model.
+
+    Attributes:
+        text_hash: SHA-256 of title and text, the first 16 hex digits; documents may change.
+        check: why, as ``flagged_keyword:spam`` or ``injection:override``.
+        evidence: one sentence for a reviewer, at most 300 characters.
+    """
+
+    passage_id: str
+    title: str
+    text_hash: str
+    check: str
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from typing import Final
 from worker.assessment import checks_labels
 from worker.endings import Candidate
 from worker.errors import RetrievalUnavailable
-from worker.model import Event, Message, Stage, StageOutcome
+from worker.model import Event, Message, Passage, Stage, StageOutcome
+from worker.passage_screening import screened
 from worker.steps.run import Run
 
 HISTORY_LINES: Final = 20
@@ -34,6 +35,7 @@ async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
                 run.search.documents,
                 run.search.min_similarity,
                 None if checks_labels(run.case.policy) else labels,
+                embedded=run.masker.mask(query),
             )
         except RetrievalUnavailable as error:
             note.outcome = StageOutcome.FAILED
@@ -46,9 +48,21 @@ async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
             if not found.passages:
                 candidate = replace(candidate, search_failure=found.degraded)
         known = {passage.passage_id for passage in candidate.passages}
-        new = tuple(passage for passage in found if passage.passage_id not in known)
+        new = _screened(run, tuple(passage for passage in found if passage.passage_id not in known))
         note.detail["passages"] = [passage.passage_id for passage in new]
     return replace(candidate, passages=candidate.passages + new)
+
+
+def _screened(run: Run, found: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    """The passages that may be shown to the model; the trace keeps why another was left out."""
+    kept = []
+    for passage in found:
+        hit = screened(passage, run.case.account, run.case.rules)
+        if hit is None:
+            kept.append(passage)
+        elif hit not in run.trace.screened:
+            run.trace.screened.append(hit)
+    return tuple(kept)
 
 
 def expected_labels(event: Event) -> dict[str, str]:

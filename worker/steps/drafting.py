@@ -9,6 +9,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from worker import endings, generation
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
+from worker.masking import Masker
 from worker.model import (
     AttemptOutcome,
     Completion,
@@ -27,7 +28,8 @@ from worker.steps.run import Run
 
 async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
     """The candidate with a draft, or the ending without one."""
-    prompt = generation.prompt(run.case.event, run.case.account, history, candidate.passages)
+    case, masker = run.case, run.masker
+    prompt = generation.prompt(case.event, case.account, history, candidate.passages, masker)
     for rounds_left in range(run.ports.limits.tool_rounds, -1, -1):
         if not rounds_left:
             prompt = replace(prompt, tools=())
@@ -35,23 +37,29 @@ async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) ->
         completion = await _completion(run, prompt)
         if isinstance(completion, Ending):
             return replace(completion, candidate=candidate)
-        if (ending := _without_draft(completion)) is not None:
+        if (ending := _without_draft(completion, masker)) is not None:
             return replace(ending, candidate=candidate)
         if not completion.tool_calls:
-            return replace(candidate, text=completion.text)
+            return replace(candidate, text=masker.restore(completion.text).text)
         candidate, answered = await _tools(run, candidate, prompt.fence, completion.tool_calls)
         prompt = replace(prompt, tool_rounds=(*prompt.tool_rounds, answered))
     sentence = "the model kept asking for tools instead of answering"
     return replace(endings.silent_ending(Reason.TOOL_LOOP, sentence), candidate=candidate)
 
 
-def _without_draft(completion: Completion) -> Ending | None:
-    """The ending when the model refused or prompt for a person."""
+def _without_draft(completion: Completion, masker: Masker) -> Ending | None:
+    """The ending when the model refused, asked for a person, or wrote placeholders that stand for nothing."""
     if completion.refusal is not None:
-        return endings.silent_ending(Reason.MODEL_REFUSED, f"the model refused: {completion.refusal[:200]}")
+        said = masker.restore(completion.refusal).text[:200]
+        return endings.silent_ending(Reason.MODEL_REFUSED, f"the model refused: {said}")
     for call in completion.tool_calls:
         if call.name == generation.ESCALATE_TOOL:
-            return endings.silent_ending(Reason.MODEL_ESCALATED, generation.escalation_reason(call))
+            return endings.silent_ending(Reason.MODEL_ESCALATED, generation.escalation_reason(call, masker))
+    unknown = () if completion.tool_calls else masker.restore(completion.text).unknown
+    if unknown:
+        return endings.silent_ending(
+            Reason.PLACEHOLDER_UNKNOWN, f"the draft has placeholders that stand for nothing: {unknown[:5]}"
+        )
     return None
 
 
@@ -61,8 +69,10 @@ async def _tools(
     results = []
     for call in calls:
         known = len(candidate.passages)
-        candidate = await context.retrieve(run, generation.search_query(call, run.case.event), candidate)
-        content = generation.tool_result(candidate.passages[known:], known + 1, fence)
+        candidate = await context.retrieve(
+            run, generation.search_query(call, run.case.event, run.masker), candidate
+        )
+        content = generation.tool_result(candidate.passages[known:], known + 1, fence, run.masker)
         results.append(ToolResult(call_id=call.call_id, content=content))
     return candidate, ToolRound(calls=calls, results=tuple(results))
 

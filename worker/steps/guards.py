@@ -68,7 +68,7 @@ async def moderation_hit(run: Run, text: str, subject: GuardedText) -> Ending | 
     if not choices:
         return None
     with run.trace.stage(subject.moderation_stage) as note:
-        concluded, results = await moderators.ask(run, choices, text, subject)
+        concluded, results = await moderators.ask(run, choices, run.masker.mask(text), subject)
         given = [each for each in results if each is not None]
         _note_results(run, note, choices, results)
         if any(each.error is not None for each in given):

@@ -183,7 +183,7 @@ class ModeratorCall:
                 text=self.text,
                 policy=self.choice.policy,
                 writer=MessageRole.USER if is_message else MessageRole.ASSISTANT,
-                message="" if is_message else event.text,
+                message="" if is_message else self.run.masker.mask(event.text),
             )
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from worker.assessment import Policy, SearchBounds
+from worker.masking import Masker
 from worker.model import AI_ONLY, Account, ConversationState, Event
 from worker.ports import Ports
 from worker.rules import CompiledRules
@@ -35,9 +36,11 @@ class Run:
 
     Attributes:
         search: limits of every search for this draft, the model's own searches too.
+        masker: of every text that a vendor gets, and of what comes back.
     """
 
     case: EventCase
     ports: Ports
     trace: EventTrace
     search: SearchBounds
+    masker: Masker

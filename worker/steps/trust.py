@@ -20,6 +20,7 @@ from worker.assessment import (
 )
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
+from worker.masking import Masker
 from worker.model import Action, Assessment, AttemptOutcome, Completion, Stage, StageOutcome
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
@@ -105,6 +106,15 @@ def _failures(kind: str) -> tuple[RunFailure, ...]:
     return (RunFailure.TIMEOUT if kind == "timeout" else RunFailure.TOOL_FAILURE,)
 
 
+def _masked(masker: Masker, question: JudgeQuestion) -> JudgeQuestion:
+    return replace(
+        question,
+        query=masker.mask(question.query),
+        context=masker.mask(question.context),
+        claim=masker.mask(question.claim),
+    )
+
+
 @dataclass(slots=True, kw_only=True)
 class _TracedJudge:
     """The judge of a run; the trace records time, outcome and tokens of every call."""
@@ -124,7 +134,7 @@ class _TracedJudge:
         self.asked += 1
         number, started = self.asked, clock.monotonic()
         try:
-            raw = await self.asks.judge(question)
+            raw = await self.asks.judge(_masked(self.run.masker, question))
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise

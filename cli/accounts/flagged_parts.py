@@ -1,0 +1,82 @@
+"""``hushgate documents flagged``, ``release`` and ``screen``: parts of documents that failed a check."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.accounts.document_access import UserIdOption, chosen_account, open_documents
+from cli.exit_codes import ExitCode
+from cli.output import emit
+from db.documents import flagged_chunks
+
+FLAGGED: Final = ["document_id", "part", "checks", "released_at", "released_by", "source", "title", "text"]
+PERSON: Final = "command line"
+
+DocumentArgument = Annotated[
+    int, typer.Argument(metavar="ID", help="Id, as `hushgate documents list` prints it.")
+]
+
+
+def list_flagged(account: UserIdOption = None) -> None:
+    """Print the parts that failed a check at upload; without `released_at` they are not used for replies.
+
+    For example:
+
+        hushgate documents flagged --account corner-shop
+    """
+
+    async def run() -> list[dict[str, Any]]:
+        async with open_documents() as (source, _):
+            return await flagged_chunks.list_flagged(source, await chosen_account(source, account))
+
+    emit(asyncio.run(run()), FLAGGED)
+
+
+def release(
+    document: DocumentArgument,
+    parts: Annotated[
+        list[int] | None, typer.Argument(metavar="PART...", help="Numbers of parts; default: all.")
+    ] = None,
+    account: UserIdOption = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Hold the parts back again.")] = False,
+) -> None:
+    """Use flagged parts for replies from now on; exit code 1 when there was nothing to change.
+
+    A released part is left out again when it fails another check than the ones released. For example:
+
+        hushgate documents release 12 3 --account corner-shop
+    """
+
+    async def run() -> tuple[int, ...]:
+        async with open_documents() as (source, _):
+            user_id = await chosen_account(source, account)
+            if undo:
+                return await flagged_chunks.hold_back_chunks(source, user_id, document, parts)
+            return await flagged_chunks.release_chunks(source, user_id, document, parts, person=PERSON)
+
+    changed = asyncio.run(run())
+    emit(
+        [{"document_id": document, "part": part, "released": not undo} for part in changed],
+        ["document_id", "part", "released"],
+    )
+    if not changed:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+def screen(account: UserIdOption = None) -> None:
+    """Check all parts again, after a change of rules or settings or an upgrade; releases stay.
+
+    For example:
+
+        hushgate documents screen --account corner-shop
+    """
+
+    async def run() -> tuple[int, int]:
+        async with open_documents() as (source, _):
+            return await flagged_chunks.screen_chunks(source, await chosen_account(source, account))
+
+    seen, changed = asyncio.run(run())
+    emit([{"parts": seen, "changed": changed}], ["parts", "changed"])

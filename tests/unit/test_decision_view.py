@@ -1,0 +1,49 @@
+"""One decision as `hushgate decisions show` prints it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from cli.decisions.view import decision_details
+from review.decision.explanation import ExplanationFacts, notices
+from tests.unit.test_snapshot import stored
+from worker.snapshot import Snapshot
+
+ROW: dict[str, Any] = dict.fromkeys(
+    (
+        "id",
+        "created_at",
+        "user_id",
+        "scope",
+        "conversation_id",
+        "author_id",
+        "message_text",
+        "confidence",
+        "matched_rule",
+        "reply_text",
+        "reply_draft",
+        "reason",
+    ),
+    "x",
+) | {"decision": "ignore", "reason_code": "FLAGGED_RULE", "assessed": False, "reviews": []}
+
+
+def test_passages_left_out_and_masked_data_are_shown() -> None:
+    """With passage and check, and the number of values of each kind."""
+    console = Console(width=200, record=True)
+    for part in decision_details(ROW | {"snapshot_json": stored()}):
+        console.print(part)
+    shown = console.export_text()
+
+    assert "injection:override" in shown
+    assert "2#1" in shown
+    assert '"email":2' in shown.replace(" ", "")
+
+
+def test_a_notice_counts_the_passages_left_out() -> None:
+    """A reviewer sees it above the texts."""
+    facts = ExplanationFacts(row=ROW, snapshot=Snapshot.from_json(stored()))
+
+    assert any("not shown to the language model" in each for each in notices(facts))
