@@ -8,7 +8,7 @@ from typing import Final
 
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import parse_policy
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, design_name
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy

@@ -28,8 +28,15 @@ from worker.assessment.judge import (
     read_answer,
     unavailable_answer,
 )
-from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies import (
+    calibrated,
+    calibrated_evidence,
+    failsafe,
+    guardrail,
+    safety,
+    validators,
+)
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
@@ -188,7 +195,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
         return None
     match policy:
         case CalibratedPolicy():
-            return calibrated.early_refusal(case, policy)
+            return calibrated_evidence.early_refusal(case, policy)
         case SafetyPolicy():
             return safety.early_refusal(case, policy)
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
