@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from worker.assessment.text.wordlists import folded_text, language_pattern, list_words
+from worker.assessment.text.wordlists import folded_text, language_pattern, list_words, ordered_list_words
 from worker.assessment.text.words import (
     DISCOURSE,
     STOP,
@@ -17,6 +17,7 @@ from worker.assessment.text.words import (
     is_unspaced,
     normalised_text,
     text_units,
+    unaccented_unit,
     word_tokens,
 )
 from worker.model import Message, MessageRole
@@ -121,10 +122,11 @@ def _is_elliptic(query: str, weights: Mapping[str, float]) -> bool:
 def question_weights(query: str) -> dict[str, float]:
     """The content units of a question with their weights; question words are left out."""
     text = _without_question_words(normalised_text(query))
+    generic = _generic() | _unaccented_generic() if _VIETNAMESE.search(query) else _generic()
     found: dict[str, float] = {}
     for unit in text_units(text):
         if unit not in STOP and (len(unit) > 1 or unit.isdigit()):
-            found[unit] = GENERIC_WEIGHT if unit in _generic() else 1.0
+            found[unit] = GENERIC_WEIGHT if unit in generic else 1.0
     return found
 
 
@@ -180,3 +182,10 @@ def _pattern(name: str, query: str) -> re.Pattern[str]:
 def _generic() -> frozenset[str]:
     words = list_words("no_topics") | list_words("question_fillers") | list_words("question_aspects")
     return words | frozenset(map(comparable_unit, words)) | DISCOURSE
+
+
+@cache
+def _unaccented_generic() -> frozenset[str]:
+    """The Vietnamese ones as people type them on a plain keyboard."""
+    lists = ("no_topics", "question_fillers", "question_aspects")
+    return frozenset(unaccented_unit(w) for name in lists for w in ordered_list_words(name, "vi"))

@@ -45,7 +45,7 @@ class Words:
             return 1.0
         plain = unaccented_unit(unit)
         if plain in self._plain:
-            return 1.0 if unit == plain or unit.isascii() else NEAR / 2
+            return 1.0 if unit == plain else NEAR
         if len(plain) < _STEM or is_unspaced(plain) or plain.isdigit():
             return 0.0
         return NEAR if self._has_stem(plain) or self._has_alike(plain) else 0.0

@@ -18,7 +18,7 @@ _FLAWS = ("kind_missing", "nothing_new", "unfinished", "repeats_turn")
 
 _REASONS = (
     ("off_focus", 0.5, "the draft and its place in the passages lack words of the question"),
-    ("other_figure", 1.0, "the draft has another number than the question"),
+    ("other_figure", 0.5, "the draft has another number than the question"),
     ("kind_missing", 1.0, "the draft lacks the kind of answer that the question asks for"),
     ("nothing_new", 1.0, "the draft says nothing that the question does not say"),
     ("unfinished", 1.0, "the draft stops before its end"),
