@@ -76,7 +76,7 @@ class CalibratedPolicy:
     relevant_from: float | None = None
     irrelevant_below: float | None = None
     min_percentile: float = 0.5
-    min_asked: float = 0.2
+    min_asked: float = 0.1
     undecided_action: Action = Action.ESCALATE
     low_action: Action = Action.ESCALATE
     fallbacks: Mapping[str, str] = field(default_factory=lambda: dict(FALLBACKS))

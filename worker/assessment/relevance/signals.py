@@ -60,8 +60,8 @@ class PassageText:
     """The passages as sentences of comparable units.
 
     Attributes:
-        sentences: units of each sentence, with those of its passage's title.
-        heads: units of the sentence before, which often names what a sentence speaks of.
+        sentences: units of each sentence.
+        heads: units of the title of its passage.
         held: unit -> number of sentences with it.
     """
 
@@ -75,12 +75,11 @@ def passage_text(passages: Sequence[Passage]) -> PassageText:
     sentences: list[frozenset[str]] = []
     heads: list[frozenset[str]] = []
     for passage in passages:
-        title = before = frozenset(_units(passage.title))
+        title = frozenset(_units(passage.title))
         for sentence in split_sentences(unicodedata.normalize("NFKC", encodable_text(passage.text))):
             found = frozenset(_units(sentence))
             sentences.append(found)
-            heads.append(before | title)
-            before = found
+            heads.append(title)
     held = Counter(unit for found in sentences for unit in found)
     return PassageText(sentences=tuple(sentences), heads=tuple(heads), held=held)
 

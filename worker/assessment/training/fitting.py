@@ -35,6 +35,7 @@ TRAINED_SIGNALS = (
     "stated_blank",
     "hedges",
     "evidence_size",
+    "condensation",
 )
 """The signals that the coefficients may weigh; each can only raise the risk (no weight is negative)."""
 
