@@ -1,8 +1,8 @@
 """Questions with passages that cannot answer them: ``python -m bench.retrieval_relevance --cases FILE``.
 
-Every question of the rows is put once to its own passages, once to those of another group, and once to those
-of the other group that have most of its words. Nothing is random, no model is asked. Printed per file: how many
-are refused before a model call at several values of ``min_asked``, and how many are refused before it or after
+Every question of the rows is put once to its own passages, once to those of another group, and once to
+those of the other group that have most of its words. Nothing is random, no model is asked. Printed per file:
+how many are refused before a model call at several values of ``min_asked``, and how many before it or after
 it, when the draft is the reply that belongs to the wrong passages.
 """
 

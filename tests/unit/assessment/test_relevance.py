@@ -37,8 +37,8 @@ QUAN = (
 )
 SHUDIAN = "书店每天上午九点开门，晚上八点关门。会员卡一年六十元。书店位于南京路二十八号。老板叫王芳。"
 LADEN = (
-    "Wir haben montags bis freitags von 9 bis 18 Uhr geöffnet. Eine Inspektion kostet 59 Euro und dauert zwei "
-    "Tage. Die Werkstatt liegt in der Bahnhofstraße 3. Meister ist Jonas Weber."
+    "Wir haben montags bis freitags von 9 bis 18 Uhr geöffnet. Eine Inspektion kostet 59 Euro und dauert "
+    "zwei Tage. Die Werkstatt liegt in der Bahnhofstraße 3. Meister ist Jonas Weber."
 )
 MUSEE = (
     "Le musée est ouvert du mardi au dimanche, de 10 h à 18 h. L'entrée coûte 12 euros. Claire Martin est la "
@@ -312,3 +312,10 @@ def test_a_word_is_found_by_its_stem_in_compounds_and_with_typing_errors(
 def test_typing_errors_are_counted(one: str, other: str, errors: int) -> None:
     """Two swapped letters are one error."""
     assert typing_errors(one, other, 3) == errors
+
+
+def test_words_of_any_length_are_compared_at_once() -> None:
+    """A question and a passage of one endless word each cost no time."""
+    found = look("x" + "ab" * 20_000, "x" + "ba" * 20_000, "x" + "ba" * 20_000)
+
+    assert side(found) != "answers"

@@ -22,7 +22,7 @@ SHORT_ANSWERS = Path(__file__).parents[3] / "bench" / "short_answers.jsonl"
 
 @cache
 def own_rows() -> tuple[AssessmentRow, ...]:
-    """Short answers in seven languages, written for this test and the training (MIT like the code)."""
+    """Short answers in seven languages, written by us for the training and this test."""
     return read_rows(SHORT_ANSWERS, label="label")
 
 

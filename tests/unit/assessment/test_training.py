@@ -153,10 +153,10 @@ def test_a_model_survives_its_json_form() -> None:
 
 
 def test_the_shipped_record_names_its_data_and_libraries() -> None:
-    """Only RAGTruth (MIT), no data whose licence forbids training."""
+    """Only RAGTruth (MIT) and answers of ours, no data whose licence forbids training."""
     record = shipped_model().record
 
     assert str(record["data"]).startswith("RAGTruth")
-    assert record["licence"] == "MIT"
+    assert record["licence"] == "MIT; short answers Apache-2.0"
     assert isinstance(record["libraries"], dict)
     assert set(record["libraries"]) == {"scikit-learn", "scipy", "numpy", "mapie"}

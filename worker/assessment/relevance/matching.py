@@ -13,6 +13,9 @@ NEAR = 0.8
 _STEM = 5
 """Fewest letters of a shared stem."""
 
+_LONGEST = 40
+"""Letters up to which a word is compared by stem and typing errors; longer ones cost too much time."""
+
 _LETTERS_PER_ERROR = 4
 """One typing error (a letter wrong, missing, added, or two swapped) is allowed per so many letters."""
 
@@ -46,7 +49,7 @@ class Words:
         plain = unaccented_unit(unit)
         if plain in self._plain:
             return 1.0 if unit == plain else NEAR
-        if len(plain) < _STEM or is_unspaced(plain) or plain.isdigit():
+        if not _STEM <= len(plain) <= _LONGEST or is_unspaced(plain) or plain.isdigit():
             return 0.0
         return NEAR if self._has_stem(plain) or self._has_alike(plain) else 0.0
 
