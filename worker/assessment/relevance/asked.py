@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_words, ordered_list_words
 from worker.assessment.text.words import (
@@ -150,6 +150,7 @@ def expected_kind(query: str) -> AnswerKind | None:
     return asked[1] if asked else None
 
 
+@lru_cache(maxsize=64)  # asked for the words and for the kind, before and after the judge
 def _question_word(folded: str) -> tuple[re.Match[str], AnswerKind] | None:
     """The first question word; of two at the same place the longer phrase."""
     found = [

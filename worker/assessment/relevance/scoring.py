@@ -61,10 +61,10 @@ def draft_relevance_signals(case: DraftCase) -> Mapping[str, float] | None:
 def relevance_score(case: DraftCase, model: RelevanceModel) -> RelevanceScore | None:
     """The relevance of a draft; None where it cannot be measured."""
     asked = asked_for(case.query, case.evidence.history)
-    signals = draft_relevance_signals(case)
-    if asked is None or signals is None:
+    if asked is None:
         return None
     prose = without_citations(case.draft)
+    signals = relevance_signals(asked, passage_text(case.evidence.passages), prose)
     return RelevanceScore(
         signals=signals,
         score=model.confidence(signals),
