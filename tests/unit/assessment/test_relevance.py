@@ -278,6 +278,9 @@ def test_an_account_can_measure_support_only() -> None:
         ("How long does delivery take?", False),
         ("Is delivery to the planet Saturn possible?", False),
         ("Help!", False),
+        ("I want to talk to a manager about the planets", False),
+        ("Can I please speak to a human?", False),
+        ("My blender exploded yesterday.", False),
     ],
 )
 def test_passages_that_share_only_chance_words_are_no_evidence(query: str, *, refused: bool) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from worker.assessment.relevance.asked import asked_for
+from worker.assessment.relevance.asked import asked_for, expected_kind
 from worker.assessment.relevance.matching import Words, missing_share
 from worker.assessment.relevance.signals import is_short, passage_text, relevance_signals
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.language import function_word_language, main_script
+from worker.assessment.text.wordlists import folded_text, list_pattern
 from worker.assessment.values import DraftCase
 
 _FLAWS = ("kind_missing", "nothing_new", "unfinished", "repeats_turn")
@@ -89,8 +90,11 @@ def _other_script(case: DraftCase) -> bool:
 def answerable_share(case: DraftCase) -> float | None:
     """0..1, weighted share of the question's words that its passages have; None where words do not tell.
 
-    Passages found by meaning may be in another language than the question; then words do not tell.
+    Passages found by meaning may be in another language than the question; then words do not tell. A
+    statement, or a wish to talk to a person, is no question to the passages.
     """
+    if not _asks_the_passages(case.query):
+        return None
     asked = asked_for(case.query, case.evidence.history)
     if asked is None or max(asked.weights.values()) < 1.0:
         return None
@@ -100,6 +104,11 @@ def answerable_share(case: DraftCase) -> float | None:
     text = passage_text(case.evidence.passages)
     known = frozenset[str]().union(*text.sentences, *text.heads)
     return 1.0 - missing_share(asked.weights, Words(known))
+
+
+def _asks_the_passages(query: str) -> bool:
+    asks = expected_kind(query) is not None or "?" in query or "？" in query
+    return asks and list_pattern("asks_for_people").search(folded_text(query)) is None
 
 
 def _same_language(query: str, context: str) -> bool:
