@@ -33,7 +33,8 @@ scenario   {"seed": 7,
                       {"route": "moderations", "fault": "500", "times": 3, "contains": "refund"}]}
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
-           empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded;
+           empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded,
+           irrelevant (a passage's sentence that nobody asked for), injected (obeys an injected instruction);
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
            classifier also: refusal, garbage (prose), flagged (value: a category), score (value: 0..1);
            moderations also: flagged (value: a category)

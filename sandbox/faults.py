@@ -33,6 +33,8 @@ class FaultKind(StrEnum):
     FLAGGED = "flagged"
     KEYWORD = "keyword"
     UNGROUNDED = "ungrounded"
+    IRRELEVANT = "irrelevant"
+    INJECTED = "injected"
     SCORE = "score"
     GARBAGE = "garbage"
 

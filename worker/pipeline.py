@@ -54,12 +54,12 @@ async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
     candidate = await context.retrieve(run, run.case.event.text, Candidate())
-    if (refused := trust.refused_early(run, candidate)) is not None:
+    if (refused := trust.refused_early(run, candidate, history)) is not None:
         return refused
     draft = await _clean_draft(run, candidate, history)
     if isinstance(draft, Ending):
         return draft
-    candidate = await trust.assessed(run, draft)
+    candidate = await trust.assessed(run, draft, history)
     if candidate.assessed.action is Action.RECHECK:
         candidate = await _rechecked(run, candidate, history)
     late = guards.too_late(run) or await guards.overtaken(run)
@@ -87,5 +87,5 @@ async def _rechecked(run: Run, before: Candidate, history: tuple[Message, ...]) 
     candidate = Candidate(search_failure=before.search_failure)
     candidate = await context.retrieve(run, run.case.event.text, candidate)
     draft = await _clean_draft(run, candidate, history)
-    after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, rechecks=1)
+    after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, history, rechecks=1)
     return trust.better(before, after)

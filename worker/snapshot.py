@@ -146,6 +146,8 @@ class SnapshotAssessment:
     explanation: str = ""
     diagnostics: Mapping[str, Json] = field(default_factory=dict)
     fallback_text: str | None = None
+    support: float | None = None
+    relevance: float | None = None
     measured: bool = True
 
     def diagnostic(self, name: str, default: float) -> float:

@@ -40,19 +40,27 @@ A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
 - "id", "response": required. "query": what was asked.
 
 - "context": one text or a list of texts. Or "passages": objects with "text" and, if known, "id", "title",
-  "similarity" (0 to 1; without it 1) and "labels", such as {"subject": "Biology", "rerank": "0.7"}.
+  "similarity" (0 to 1; without it 1), "rerank" (a reranker's score) and "labels", such as
+  {"subject": "Biology"}.
 
-- "labels": labels that a passage must have, such as {"subject": "Biology"}, as in an event's metadata.
+- "labels": labels that a passage must have, such as {"subject": "Biology"}, as in an event's metadata;
+  "expected_class": the label "class" that it must have.
+
+- "history": the turns before the question, oldest first: objects with "role" (author or reply) and "text",
+  or bare texts in turn, the author's first. A follow-up question is read with them.
 
 - "label": the human label, 1 or true for a reply that is not grounded. Another field: --label NAME.
 
 - "lang": language of the row, "task": kind of work, "group": rows that share their evidence; for the report.
 
-The output has "id", "confidence", "tier", "action", "category", "passed_checks", "failed_checks", "reasons"
-and "label" (null without one): NDJSON in a pipe; on a terminal a table without the reasons.
+The output has "id", "confidence", "support", "relevance" (how far the reply is supported and answers the
+question; null where the policy does not measure it), "tier", "action", "category", "passed_checks",
+"failed_checks", "reasons", "explanation" and "label" (null without one): NDJSON in a pipe; on a terminal a
+table without reasons and explanation.
 """
 COLUMNS: Final = (
-    "id", "confidence", "tier", "action", "category", "passed_checks", "failed_checks", "label",
+    "id", "confidence", "support", "relevance", "tier", "action", "category", "passed_checks",
+    "failed_checks", "label",
 )  # fmt: skip
 
 
@@ -98,14 +106,21 @@ def case_lines(
         yield {
             "id": row.row_id,
             "confidence": round(found.confidence, 6),
+            "support": _rounded(found.support),
+            "relevance": _rounded(found.relevance),
             "tier": found.tier,
             "action": found.action,
             "category": found.category,
             "passed_checks": found.passed_checks,
             "failed_checks": found.failed_checks,
             "reasons": found.reasons,
+            "explanation": found.explanation,
             "label": None if row.ungrounded is None else int(row.ungrounded),
         }
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)
 
 
 def table_row(line: Mapping[str, Any]) -> dict[str, Any]:

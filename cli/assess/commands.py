@@ -22,10 +22,14 @@ from cli.output import emit, emit_json, errors, fail, stdout_is_terminal
 from cli.output_file import Force, output_file, refuse_existing
 from worker.assessment import Policy
 from worker.assessment.policies.designs import DESIGNS, design_name
+from worker.assessment.relevance.scoring import draft_relevance_signals
 from worker.assessment.signals.coefficients import model_json, shipped_model
 from worker.assessment.signals.scoring import score_draft
 from worker.assessment.training.evaluation import PolicyOutcome, policy_figures, risk_coverage
-from worker.assessment.training.fitting import Fitter, Goal, LabelledReply, TrainingSource, fit_model
+from worker.assessment.training.fitting import LabelledReply, TrainingSource, fit_model
+from worker.assessment.training.folds import Fitter, Goal
+from worker.assessment.training.relevance_fitting import RelevanceExample
+from worker.assessment.training.relevance_rows import RelevanceKind, relevance_rows
 from worker.assessment.training.rows import AssessmentRow
 from worker.assessment.values import DraftCase
 from worker.model import Action
@@ -162,6 +166,10 @@ def calibrate(  # one parameter an option
     data: Annotated[str, typer.Option(help="What the rows are, for the training record.")],
     licence: Annotated[str, typer.Option(help="Licence of the rows, for the training record.")],
     label: Label = "label",
+    relevance_cases: Annotated[
+        list[Path] | None,
+        typer.Option(help="Further labelled rows, for relevance only; may be given several times."),
+    ] = None,
     risk: Annotated[
         float,
         typer.Option(help="Largest share of ungrounded replies among those sent without a judge, 0 to 1."),
@@ -185,6 +193,7 @@ def calibrate(  # one parameter an option
     refuse_existing(out, force)
     fitter = offline_fitter()
     rows = [row for path in cases for row in read_rows(path, label=label)]
+    further = [read_rows(path, label=label) for path in relevance_cases or ()]
     base = shipped_model()
     model = fit_model(
         [labelled_reply(row) for row in rows],
@@ -193,6 +202,7 @@ def calibrate(  # one parameter an option
         source=TrainingSource(data=data, licence=licence, trained_on=trained_on or date.today().isoformat()),  # noqa: DTZ011  # the operator's own day
         base=base,
         version=base.version + 1,
+        relevance=[each for of_file in (rows, *further) for each in relevance_examples(of_file)],
     )
     fitted = model_json(model)
     written = {"name": "calibrated", "model": fitted} if as_policy else fitted
@@ -216,7 +226,15 @@ def offline_fitter() -> Fitter:
 def labelled_reply(row: AssessmentRow) -> LabelledReply:
     """A labelled row as a training example: its signals and its kind of evidence."""
     case = DraftCase(query=row.query, evidence=row.evidence, draft=row.response)
-    score, _ = score_draft(case, shipped_model(), require_evidence=False)
+    score, _ = score_draft(case, shipped_model(), require_evidence=False, check_relevance=False)
     return LabelledReply(
         group=row.group, kind=score.kind, signals=score.signals, ungrounded=bool(row.ungrounded)
     )
+
+
+def relevance_examples(rows: Sequence[AssessmentRow]) -> Iterator[RelevanceExample]:
+    """Rows about relevance made from labelled replies, as training examples."""
+    for row in relevance_rows(rows):
+        case = DraftCase(query=row.query, evidence=row.evidence, draft=row.response)
+        if (signals := draft_relevance_signals(case)) is not None:
+            yield RelevanceExample(group=row.group, made=RelevanceKind(row.task), signals=signals)

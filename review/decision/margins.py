@@ -8,7 +8,7 @@ from typing import Final
 
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import parse_policy
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import design_name
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
@@ -156,18 +156,11 @@ def _sends(measure: str, score: float, threshold: float, effect: str) -> Margin:
 def _calibrated(
     assessment: SnapshotAssessment, snapshot: Snapshot, policy: CalibratedPolicy
 ) -> Iterator[Margin]:
-    if (judged := assessment.signals.get("judge_lowest")) is not None:
-        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends("lowest score from the judge", judged, accepts, "sent")
-    kind = assessment.diagnostics.get("evidence_kind")
-    if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
-        cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
-        send_at = model.send_at if policy.send_at is None else policy.send_at
-        reject_below = model.reject_below if policy.reject_below is None else policy.reject_below
-        yield _sends("confidence", cheap, assessment.diagnostic("send_at", send_at), "sent without a judge")
-        yield _draft(
-            "confidence", cheap, assessment.diagnostic("reject_below", reject_below), "judged, not refused"
-        )
+    """The half that stopped the draft first; the deciding comparison is the first one."""
+    halves = (tuple(_support(assessment, policy)), tuple(_relevance(assessment, policy)))
+    stopped_by_relevance = assessment.category.startswith(("irrelevant", "relevance_"))
+    for half in reversed(halves) if stopped_by_relevance else halves:
+        yield from half
     percentiles = [each.percentile for each in snapshot.passages if each.percentile is not None]
     if percentiles:
         yield Margin(
@@ -176,6 +169,42 @@ def _calibrated(
             score=max(percentiles),
             threshold=policy.min_percentile,
             effect="similar enough to answer from",
+        )
+
+
+def _support(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterator[Margin]:
+    """Support against the thresholds that were used; without relevance it is the whole confidence."""
+    if (judged := assessment.signals.get("judge_lowest")) is not None:
+        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
+        yield _sends("lowest score from the judge", judged, accepts, "sent")
+    kind = assessment.diagnostics.get("evidence_kind")
+    if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
+        cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
+        send_at = model.send_at if policy.send_at is None else policy.send_at
+        reject_below = model.reject_below if policy.reject_below is None else policy.reject_below
+        measure = "confidence" if assessment.relevance is None else "support"
+        yield _sends(measure, cheap, assessment.diagnostic("send_at", send_at), "sent without a judge")
+        yield _draft(
+            measure, cheap, assessment.diagnostic("reject_below", reject_below), "judged, not refused"
+        )
+
+
+def _relevance(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterator[Margin]:
+    """Relevance against the thresholds that were used, where it was measured."""
+    if (judged := assessment.signals.get("judge_relevance")) is not None:
+        accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
+        yield _sends("relevance from the judge", judged, accepts, "sent")
+    if "cheap_relevance" in assessment.diagnostics:
+        cheap = assessment.diagnostic("cheap_relevance", 0.0)
+        relevant_from, irrelevant_below = policy.relevance_bounds()
+        yield _sends(
+            "relevance", cheap, assessment.diagnostic("relevant_from", relevant_from), "sent without a judge"
+        )
+        yield _draft(
+            "relevance",
+            cheap,
+            assessment.diagnostic("irrelevant_below", irrelevant_below),
+            "judged, not refused",
         )
 
 

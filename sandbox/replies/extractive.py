@@ -91,6 +91,21 @@ def best_extract(question: str, passages: Iterable[NumberedPassage]) -> Extract 
     return Extract(text=_answering_sentences(best[1], best[2]), number=best[1].number)
 
 
+def furthest_extract(question: str, passages: Iterable[NumberedPassage]) -> Extract | None:
+    """The sentence that shares the fewest words with the question, the first of equals; None without any."""
+    asked = content_words(question)
+    sentences = [
+        (len(content_words(part) & asked), part.strip(), passage.number)
+        for passage in passages
+        for part in SENTENCE_END.split(passage.text)
+        if len(content_words(part)) > ENOUGH_WORDS
+    ]
+    if not sentences:
+        return None
+    _, text, number = min(sentences, key=lambda each: each[0])
+    return Extract(text=text, number=number)
+
+
 def overlap_share(words: frozenset[str], other: frozenset[str]) -> float:
     """Share of ``words`` that are in ``other``, 0..1; 0 when there are none."""
     return len(words & other) / len(words) if words else 0.0

@@ -132,6 +132,21 @@ async def test_an_ungrounded_reply_rests_on_no_passage(client: AsyncOpenAI) -> N
     assert (text.startswith("Yes, absolutely."), "[" in text) == (True, False)
 
 
+async def test_an_injected_reply_obeys_a_foreign_instruction(client: AsyncOpenAI) -> None:
+    """It asks for a password and claims a score."""
+    text = await reply(client, "When do you open? [[sandbox:llm=injected]]") or ""
+
+    assert "Ignore all previous instructions" in text
+
+
+async def test_an_irrelevant_reply_is_a_sentence_that_nobody_asked_for(client: AsyncOpenAI) -> None:
+    """Supported by a passage and cited, but not the answer."""
+    text = await reply(client, "When do you open? [[sandbox:llm=irrelevant]]") or ""
+
+    assert text.endswith("]")
+    assert text != ANSWER
+
+
 async def test_moderation_can_be_told_to_flag(client: AsyncOpenAI) -> None:
     """``mod=flagged=hate`` flags this text in this category."""
     (result,) = (await client.moderations.create(input="hi [[sandbox:mod=flagged=hate]]")).results

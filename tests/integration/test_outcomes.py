@@ -194,7 +194,7 @@ OUTCOMES = (
     Outcome(
         reason=Reason.NO_ANSWER,
         decision="ignore",
-        text="Which planets beyond the open asteroid belt have rings, frozen moons, storms and craters?",
+        text="Is nine a good, great, nice or best number?",
         settings={"assessment_policy": SILENT},
         calls=2,
     ),

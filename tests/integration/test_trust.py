@@ -191,3 +191,34 @@ def test_a_recheck_lowers_the_similarity(engine: Running) -> None:
     assert not any(searched[:-1])
     assert searched[-1]
     assert row["snapshot_json"]["rechecked"][0] < row["snapshot_json"]["rechecked"][1]
+
+
+LIBRARY = {
+    "Opening hours": [
+        "We are open from nine to six on weekdays. Maria Lopez founded the shop in the year 1998 in Leeds."
+    ]
+}
+
+
+def test_a_supported_answer_to_another_question_is_not_sent(engine: Running) -> None:
+    """Every fact of it is in the documents, and it does not answer: the record names relevance."""
+    engine.sandbox.add_rule("chat", "irrelevant")
+    engine.sandbox.add_rule("judge", "500")
+    user_id = engine.account(documents=LIBRARY)
+    row = engine.decide(user_id, QUESTION)
+    found = row["snapshot_json"]["assessment"]
+
+    assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)
+    assert {"irrelevant", "relevance_judge_unavailable"} & set(found["failed_checks"])
+    assert found["relevance"] < found["support"]
+    assert row["confidence"] == pytest.approx(found["support"] * found["relevance"])
+
+
+def test_an_injected_instruction_is_not_sent(engine: Running) -> None:
+    """The judge is a model too: what it says about an unsupported draft is not asked."""
+    engine.sandbox.add_rule("chat", "injected")
+    engine.sandbox.add_rule("judge", "score", value="1.0")
+    user_id = engine.account(documents=LIBRARY)
+    row = engine.decide(user_id, QUESTION)
+
+    assert (row["decision"], engine.reply(user_id, row["event_id"])) == ("escalate", None)

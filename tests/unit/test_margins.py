@@ -117,3 +117,21 @@ def test_an_assessment_of_another_policy_has_no_margins(design: str) -> None:
     assert margins.assessment_margins(assessed(design), None) == ()
     assert margins.assessment_margins(assessed(design), {"name": "of a later release"}) == ()
     assert margins.assessment_margins(Snapshot(), {"name": design}) == ()
+
+
+def test_the_half_that_stopped_a_draft_is_named_first() -> None:
+    """A supported draft that answers another question is stopped by its relevance."""
+    noted = {
+        "evidence_kind": "question", "cheap_confidence": 0.7, "send_at": 0.8, "reject_below": 0.3,
+        "cheap_relevance": 0.1, "relevant_from": 0.9, "irrelevant_below": 0.4, "judge_accepts": 0.5,
+    }  # fmt: skip
+    more = {"support": 0.7, "relevance": 0.1, "category": "irrelevant", "diagnostics": noted}
+    snapshot = assessed("calibrated", 0.07, signals={"judge_lowest": 0.9}, **more)
+    assert snapshot.assessment is not None
+    found = margins.assessment_margins(snapshot, {"name": "calibrated"})
+    deciding = margins.deciding_margin(found, sent=False)
+
+    assert [each.measure for each in found][:3] == ["relevance", "relevance", "lowest score from the judge"]
+    assert deciding is not None
+    assert (deciding.measure, deciding.requirement()) == ("relevance", "0.10 where 0.40 is needed")
+    assert (snapshot.assessment.support, snapshot.assessment.relevance) == (0.7, 0.1)

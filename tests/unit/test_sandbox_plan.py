@@ -54,6 +54,8 @@ def outcomes(text: str, calls: int, route: Route = Route.CHAT) -> list[str]:
         ("llm=flagged", SandboxFault(kind=FaultKind.FLAGGED)),
         ("llm=keyword=FREE MONEY", SandboxFault(kind=FaultKind.KEYWORD, value="FREE MONEY")),
         ("llm=ungrounded", SandboxFault(kind=FaultKind.UNGROUNDED)),
+        ("llm=irrelevant", SandboxFault(kind=FaultKind.IRRELEVANT)),
+        ("llm=injected", SandboxFault(kind=FaultKind.INJECTED)),
     ],
 )
 def test_a_marker_names_a_fault(marker: str, fault: SandboxFault) -> None:

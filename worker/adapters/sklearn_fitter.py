@@ -11,7 +11,7 @@ from mapie.risk_control import BinaryClassificationController
 from scipy.optimize import minimize
 from sklearn.preprocessing import StandardScaler
 
-from worker.assessment.training.fitting import Goal
+from worker.assessment.training.folds import Goal
 
 _STRENGTH = 0.1
 """Inverse strength of the L2 penalty on standardised weights; from 0.03 to 0.3 AUROC moves by under 0.002."""

@@ -22,8 +22,15 @@ from typing import assert_never
 
 from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
 from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
-from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies import (
+    calibrated,
+    calibrated_evidence,
+    failsafe,
+    guardrail,
+    safety,
+    validators,
+)
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
@@ -182,7 +189,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
         return None
     match policy:
         case CalibratedPolicy():
-            return calibrated.early_refusal(case, policy)
+            return calibrated_evidence.early_refusal(case, policy)
         case SafetyPolicy():
             return safety.early_refusal(case, policy)
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():

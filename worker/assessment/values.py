@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from worker.model import Passage
+from worker.model import Message, Passage
 
 
 class RunFailure(StrEnum):
@@ -48,6 +48,7 @@ class Evidence:
         query_language: code of the author's language as published, or None.
         moderation_hit: the category a moderation model flagged in the draft, or empty.
         rechecks: how often retrieval and generation were already repeated for this event.
+        history: the conversation before the question, oldest first.
     """
 
     passages: tuple[Passage, ...] = ()
@@ -57,6 +58,7 @@ class Evidence:
     query_language: str | None = None
     moderation_hit: str = ""
     rechecks: int = 0
+    history: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,8 @@ class Assessment:
         explanation: one paragraph in plain words.
         diagnostics: the policy's own record as its document defines it.
         fallback_text: what to send instead when the action is ``fallback``, else None.
+        support: 0..1, how far the evidence supports the draft, where the policy measures it.
+        relevance: 0..1, how far the draft answers the question, where the policy can measure it.
         measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
             nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
     """
@@ -58,4 +60,6 @@ class Assessment:
     explanation: str = ""
     diagnostics: Mapping[str, Json] = field(default_factory=dict)
     fallback_text: str | None = None
+    support: float | None = None
+    relevance: float | None = None
     measured: bool = True

@@ -21,16 +21,18 @@ from worker.assessment import (
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
-from worker.model import Action, Assessment, AttemptOutcome, Completion, Stage, StageOutcome
+from worker.model import Action, Assessment, AttemptOutcome, Completion, Message, Stage, StageOutcome
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
 
-def refused_early(run: Run, candidate: Candidate) -> Ending | None:
+def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
     with run.trace.stage(Stage.EVIDENCE) as note:
         refused = early_refusal(
-            query=run.case.event.text, evidence=_evidence(run, candidate, rechecks=0), policy=run.case.policy
+            query=run.case.event.text,
+            evidence=_evidence(run, candidate, history, rechecks=0),
+            policy=run.case.policy,
         )
         if refused is None:
             return None
@@ -38,12 +40,14 @@ def refused_early(run: Run, candidate: Candidate) -> Ending | None:
     return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
 
 
-async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Candidate:
+async def assessed(
+    run: Run, candidate: Candidate, history: tuple[Message, ...], *, rechecks: int = 0
+) -> Candidate:
     """The candidate with the assessment of its draft; the judge is asked all questions at once."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
         found = await assess(
             query=run.case.event.text,
-            evidence=_evidence(run, candidate, rechecks=rechecks),
+            evidence=_evidence(run, candidate, history, rechecks=rechecks),
             draft=candidate.text,
             policy=run.case.policy,
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
@@ -88,7 +92,7 @@ def _audited(run: Run, found: Assessment) -> Assessment:
     return found
 
 
-def _evidence(run: Run, candidate: Candidate, *, rechecks: int) -> Evidence:
+def _evidence(run: Run, candidate: Candidate, history: tuple[Message, ...], *, rechecks: int) -> Evidence:
     return Evidence(
         passages=candidate.passages,
         failures=_failures(candidate.search_failure),
@@ -96,6 +100,7 @@ def _evidence(run: Run, candidate: Candidate, *, rechecks: int) -> Evidence:
         languages=run.case.account.languages,
         query_language=run.case.event.language,
         rechecks=rechecks,
+        history=history,
     )
 
 

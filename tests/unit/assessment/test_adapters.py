@@ -10,7 +10,7 @@ import pytest
 from cli.assess.commands import labelled_reply
 from tests.unit.assessment.samples import RETURNS, asked, evidence
 from worker.adapters.detector_judge import DetectorJudge
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.signals.coefficients import shipped_model
 from worker.assessment.training.rows import parse_row
 

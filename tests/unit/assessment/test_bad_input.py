@@ -90,6 +90,11 @@ def test_facts_veto_a_draft_of_the_calibrated_policy(draft: str, found: Evidence
 def test_a_bracketed_number_of_the_evidence_is_a_quotation() -> None:
     """A quotation of text that contains [3], as in encyclopedias, is not an invalid citation."""
     found = evidence(0.9, text="The tower was built in 1887.[3] It is 300 m tall.")
-    result = assessed("The tower was built in 1887.[3]", default_policy("calibrated"), found)
+    result = assessed(
+        "The tower was built in 1887.[3]",
+        default_policy("calibrated"),
+        found,
+        query="When was the tower built?",
+    )
 
     assert result.category != "invalid_citation"

@@ -25,7 +25,7 @@ from worker.assessment import (
     unavailable_answer,
 )
 from worker.assessment.judge import Aspect
-from worker.assessment.policies.calibrated import CalibratedPolicy, JudgeUnit
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy, JudgeUnit
 from worker.model import Action, Tier
 
 POLICY = CalibratedPolicy()
@@ -42,7 +42,7 @@ def test_a_covered_reply_is_sent_without_a_judge() -> None:
     found = assessed(COVERED, POLICY)
 
     assert questions_of(COVERED, POLICY) == ()
-    assert (found.tier, found.action, found.policy) == (Tier.HIGH, Action.SEND, "calibrated@1")
+    assert (found.tier, found.action, found.policy) == (Tier.HIGH, Action.SEND, "calibrated@2")
     assert found.confidence > 0.9
 
 
@@ -186,7 +186,7 @@ def test_a_reply_in_another_language_than_the_question_is_stopped(
 
 def test_no_language_is_required_when_none_is_configured() -> None:
     """An account without configured languages has no language check."""
-    found = assessed("您可以在30天内退货。", POLICY, scores={Aspect.SENTENCE: 0.9})
+    found = assessed("您可以在30天内退货。", POLICY, scores={Aspect.SENTENCE: 0.9, Aspect.RELEVANCE: 0.9})
 
     assert found.category != "wrong_language"
 
@@ -214,7 +214,8 @@ def test_an_account_without_documents_can_say_so() -> None:
     free = CalibratedPolicy(require_evidence=False)
 
     assert early_refusal(query="Returns?", evidence=Evidence(), policy=free) is None
-    assert assessed("It is open.", free, Evidence(), scores={Aspect.SENTENCE: 0.9}).category != "no_evidence"
+    scores: dict[Aspect, str | float] = {Aspect.SENTENCE: 0.9, Aspect.RELEVANCE: 0.9}
+    assert assessed("It is open.", free, Evidence(), scores=scores).category != "no_evidence"
 
 
 def test_the_fallback_text_speaks_the_language_of_the_question() -> None:

@@ -37,8 +37,8 @@ def test_every_row_is_assessed_in_order(policy: str) -> None:
     assert [line["id"] for line in lines] == ids
     assert all(
         list(line) == [
-            "id", "confidence", "tier", "action", "category", "passed_checks", "failed_checks", "reasons",
-            "label",
+            "id", "confidence", "support", "relevance", "tier", "action", "category", "passed_checks",
+            "failed_checks", "reasons", "explanation", "label",
         ]
         for line in lines
     )  # fmt: skip
@@ -187,7 +187,7 @@ def test_calibration_writes_a_policy_an_account_can_store(
         "--trained-on", "2026-11-21", "--as-policy",
     )  # fmt: skip
 
-    assert parse_policy(json.loads(out.read_text(encoding="utf-8"))).version == 1
+    assert parse_policy(json.loads(out.read_text(encoding="utf-8"))).version == 2
     assert lines[0]["trained_on"] == "2026-11-21"
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.assessment.samples import ScriptedJudge, asked, assessed, evidence, questions_of
 from worker.assessment import Evidence, better_assessment, parse_policy, recheck_search
 from worker.assessment.judge import Aspect
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.guardrail import (
     FALLBACK_MESSAGE,
     WEIGHTS,

@@ -11,15 +11,12 @@ import pytest
 from worker.assessment.signals.coefficients import model_json, parse_model, shipped_model
 from worker.assessment.signals.lexical import EvidenceKind
 from worker.assessment.training.fitting import (
-    TRAINED_SIGNALS,
-    Goal,
     LabelledReply,
     TrainingSource,
     cross_validated_confidences,
     fit_model,
-    fold_numbers,
-    reject_threshold,
 )
+from worker.assessment.training.folds import Goal, fold_numbers, reject_threshold
 
 SOURCE = TrainingSource(data="made up", licence="CC0", trained_on="2026-11-21")
 
@@ -41,7 +38,7 @@ class PlainFitter:
     ) -> tuple[float, tuple[float, ...]]:
         """Weights only the first signal."""
         self.seen.append(len(rows))
-        return sum(ungrounded) / len(rows) - 2.0, (3.0, *[0.0] * (len(TRAINED_SIGNALS) - 1))
+        return sum(ungrounded) / len(rows) - 2.0, (3.0, *[0.0] * (len(rows[0]) - 1))
 
     def send_threshold(
         self, confidences: Sequence[float], ungrounded: Sequence[bool], goal: Goal
@@ -127,9 +124,10 @@ def test_too_few_groups_keep_the_old_coefficients() -> None:
 
     assert model.kinds == base.kinds
     assert model.record["kinds"] == {
-        "question": {"rows": 38, "groups": 19, "kept": "model 1"},
-        "summary": {"rows": 0, "groups": 0, "kept": "model 1"},
-        "records": {"rows": 0, "groups": 0, "kept": "model 1"},
+        "question": {"rows": 38, "groups": 19, "kept": "model 2"},
+        "summary": {"rows": 0, "groups": 0, "kept": "model 2"},
+        "records": {"rows": 0, "groups": 0, "kept": "model 2"},
+        "relevance": {"rows": 0, "groups": 0, "kept": "model 2"},
     }
 
 
@@ -155,10 +153,10 @@ def test_a_model_survives_its_json_form() -> None:
 
 
 def test_the_shipped_record_names_its_data_and_libraries() -> None:
-    """Only RAGTruth (MIT), no data whose licence forbids training."""
+    """Only RAGTruth (MIT) and answers of ours, no data whose licence forbids training."""
     record = shipped_model().record
 
     assert str(record["data"]).startswith("RAGTruth")
-    assert record["licence"] == "MIT"
+    assert record["licence"] == "MIT; short answers Apache-2.0"
     assert isinstance(record["libraries"], dict)
     assert set(record["libraries"]) == {"scikit-learn", "scipy", "numpy", "mapie"}

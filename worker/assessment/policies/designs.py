@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy

@@ -20,7 +20,7 @@ class Coefficients:
     """One logistic model and its two thresholds.
 
     Attributes:
-        intercept: log odds of an ungrounded reply when every signal is 0.
+        intercept: log odds of a wrong reply (ungrounded, or irrelevant) when every signal is 0.
         weights: signal -> change of the log odds per unit, never negative.
         send_at: 0..1, confidence from which a reply is sent without a judge; see ``risk`` in the record.
         reject_below: 0..1, confidence below which a reply is refused without a judge.
@@ -37,7 +37,7 @@ class Coefficients:
             raise ValueError(f"thresholds: expected 0 <= reject_below <= send_at <= 1, got {got}")
 
     def confidence(self, signals: Mapping[str, float]) -> float:
-        """0..1, probability that the reply is grounded; a missing signal counts 0."""
+        """0..1, probability that the reply is right (grounded, or relevant); a missing signal counts 0."""
         odds = self.intercept + sum(w * signals.get(name, 0.0) for name, w in self.weights.items())
         return 1.0 / (1.0 + math.exp(min(700.0, odds)))
 
@@ -48,11 +48,14 @@ class CoefficientSet:
 
     Attributes:
         record: data, rows, groups, date, library versions and figures of the training run.
+        relevance: from the relevance signals to the probability that a draft answers the question; None in a
+            model without its own, which uses the shipped ones.
     """
 
     version: int
     kinds: Mapping[EvidenceKind, Coefficients]
     record: Mapping[str, object]
+    relevance: Coefficients | None = None
 
     def __post_init__(self) -> None:
         missing = [kind.value for kind in EvidenceKind if kind not in self.kinds]
@@ -65,6 +68,14 @@ def shipped_model() -> CoefficientSet:
     """The model shipped with Hushgate, trained on RAGTruth (MIT); see its ``record``."""
     text = files("worker.assessment.signals").joinpath("coefficients.json").read_text(encoding="utf-8")
     return parse_model(json.loads(text))
+
+
+def relevance_model(model: CoefficientSet) -> Coefficients:
+    """A model's coefficients of relevance, or the shipped ones."""
+    found = model.relevance or shipped_model().relevance
+    if found is None:
+        raise ValueError("coefficients.json: expected coefficients of relevance, got none")
+    return found
 
 
 def parse_model(data: Json) -> CoefficientSet:

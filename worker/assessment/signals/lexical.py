@@ -170,6 +170,7 @@ def lexical_signals(grounds: Grounds, draft: str, language: str = "en") -> Mappi
         **_record_conflicts(grounds, parts),
         "hedges": math.log1p(len(list_pattern("hedges").findall(folded_text(text)))),
         "evidence_size": math.log1p(grounds.size),
+        "condensation": max(0.0, math.log1p(grounds.size) - math.log1p(len(found))),
     }
 
 

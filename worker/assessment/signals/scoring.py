@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from worker.assessment.non_answers.recogniser import is_non_answer
-from worker.assessment.signals.coefficients import CoefficientSet
+from worker.assessment.relevance.asked import is_task
+from worker.assessment.relevance.scoring import RelevanceScore, relevance_score
+from worker.assessment.signals.coefficients import CoefficientSet, relevance_model
 from worker.assessment.signals.lexical import EvidenceKind, Grounds, evidence_grounds, lexical_signals
 from worker.assessment.text.citations import CitationCheck, citation_check, without_citations
 from worker.assessment.text.language import author_language, mixed_script_words, wrong_language
@@ -29,22 +31,29 @@ class SignalScore:
     """The score of a draft by its signals only.
 
     Attributes:
-        confidence: 0..1, probability that the draft is grounded; vetoes do not change it.
+        support: 0..1, probability that the draft is grounded; vetoes do not change it.
+        relevance: how far the draft answers the question; None where that cannot be measured.
         vetoes: facts that stop the draft.
     """
 
     kind: EvidenceKind
     signals: Mapping[str, float]
-    confidence: float
+    support: float
+    relevance: RelevanceScore | None
     vetoes: tuple[Veto, ...]
     citations: CitationCheck
 
+    @property
+    def all_signals(self) -> Mapping[str, float]:
+        """The signals of support, then those of relevance."""
+        return {**self.signals, **(self.relevance.signals if self.relevance else {})}
+
 
 def score_draft(
-    case: DraftCase, model: CoefficientSet, *, require_evidence: bool
+    case: DraftCase, model: CoefficientSet, *, require_evidence: bool, check_relevance: bool = True
 ) -> tuple[SignalScore, Grounds]:
     """The score of a draft, and the grounds it was compared with; no model is called."""
-    grounds = evidence_grounds(case.query, case.context)
+    grounds = evidence_grounds("" if is_task(case.query) else case.query, case.context)
     prose = without_citations(case.draft)
     citations = citation_check(case.draft, case.evidence.passages)
     signals = {
@@ -56,7 +65,8 @@ def score_draft(
     score = SignalScore(
         kind=grounds.kind,
         signals=signals,
-        confidence=model.kinds[grounds.kind].confidence(signals),
+        support=model.kinds[grounds.kind].confidence(signals),
+        relevance=relevance_score(case, relevance_model(model)) if check_relevance else None,
         vetoes=_vetoes(case, citations, prose, require_evidence=require_evidence),
         citations=citations,
     )

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
+from worker.assessment.text.wordlists import folded_text, ordered_list_words
 from worker.assessment.values import DraftCase
 
 _SCRIPTS: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
@@ -25,6 +26,8 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
 )
 SHIPPED_LANGUAGES = ("en", "vi", "zh")
 """The candidates when an account configured no languages: those of the built-in texts."""
+
+_WITH_STOP_WORDS = ("en", "vi", "es", "fr", "de")
 
 _FEWEST_LETTERS = 12
 """Fewest letters from which the language of a text is detected: "OK merci" is too short."""
@@ -94,6 +97,17 @@ def detect_language(text: str, configured: Sequence[str]) -> str | None:
         return None
     best = detector.compute_language_confidence_values(text[:2000])[0]
     return best.language.iso_code_639_1.name.lower() if best.value >= _SURE else None
+
+
+def function_word_language(text: str) -> str | None:
+    """The language most function words of a text belong to, its script if that has no word lists, or None."""
+    script = main_script(text)
+    if script != "latin":
+        return script
+    words = set(folded_text(text[:2000]).split())
+    counts = {code: len(words.intersection(ordered_list_words("stop", code))) for code in _WITH_STOP_WORDS}
+    best = max(counts, key=lambda code: counts[code])
+    return best if counts[best] else None
 
 
 @lru_cache(maxsize=64)

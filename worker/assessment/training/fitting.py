@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from worker.assessment.relevance.signals import RELEVANCE_SIGNALS
 from worker.assessment.signals.coefficients import Coefficients, CoefficientSet
 from worker.assessment.signals.lexical import EvidenceKind, has_bare_fact
 from worker.assessment.training.evaluation import PolicyOutcome, auroc
+from worker.assessment.training.folds import (
+    FEWEST_GROUPS,
+    Fitter,
+    Goal,
+    fitted_weights,
+    held_out_confidences,
+    reject_threshold,
+)
+from worker.assessment.training.relevance_fitting import RelevanceExample, fit_relevance
 
 TRAINED_SIGNALS = (
     "missing_words",
@@ -26,12 +35,9 @@ TRAINED_SIGNALS = (
     "stated_blank",
     "hedges",
     "evidence_size",
+    "condensation",
 )
 """The signals that the coefficients may weigh; each can only raise the risk (no weight is negative)."""
-
-FOLDS = 5
-FEWEST_GROUPS = 20
-"""A kind of evidence with fewer groups keeps its coefficients: a fold would have fewer than four groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,42 +53,6 @@ class LabelledReply:
     kind: EvidenceKind
     signals: Mapping[str, float]
     ungrounded: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """The guarantees that the thresholds must give.
-
-    Attributes:
-        risk: 0..1, largest share of ungrounded replies among those sent without a judge.
-        certainty: 0..1, probability with which ``risk`` must be kept, given these labels.
-        reject_precision: 0..1, smallest share of ungrounded replies among those refused without a judge.
-    """
-
-    risk: float = 0.1
-    certainty: float = 0.9
-    reject_precision: float = 0.8
-
-
-class Fitter(Protocol):
-    """The two numerical fits; scikit-learn and MAPIE implement them in the extra ``calibrate``."""
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Library -> version, for the training record."""
-        ...
-
-    def logistic(
-        self, rows: Sequence[Sequence[float]], ungrounded: Sequence[bool]
-    ) -> tuple[float, tuple[float, ...]]:
-        """Intercept and weights, none negative, of the log odds that a reply is ungrounded."""
-        ...
-
-    def send_threshold(
-        self, confidences: Sequence[float], ungrounded: Sequence[bool], goal: Goal
-    ) -> float | None:
-        """The lowest confidence from which ``goal`` is certified, or None when no threshold is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +72,12 @@ def fit_model(
     source: TrainingSource,
     base: CoefficientSet,
     version: int,
+    relevance: Sequence[RelevanceExample] = (),
 ) -> CoefficientSet:
-    """A model fitted per kind of evidence; kinds with too few groups keep the coefficients of ``base``."""
+    """A model fitted per kind of evidence, and for relevance.
+
+    Kinds, and relevance, with too few groups keep the coefficients of ``base``.
+    """
     kinds = dict(base.kinds)
     record: dict[str, object] = {}
     for kind in EvidenceKind:
@@ -113,15 +87,18 @@ def fit_model(
             record[kind.value] = {"rows": len(mine), "groups": len(groups), "kept": f"model {base.version}"}
             continue
         kinds[kind], record[kind.value] = _fitted(mine, fitter=fitter, goal=goal)
+    relevant, record["relevance"] = fit_relevance(relevance, fitter=fitter, base=base)
     return CoefficientSet(
         version=version,
         kinds=kinds,
+        relevance=relevant,
         record={
             "data": source.data,
             "licence": source.licence,
             "trained_on": source.trained_on,
             "libraries": dict(fitter.versions),
             "signals": list(TRAINED_SIGNALS),
+            "relevance_signals": list(RELEVANCE_SIGNALS),
             "goal": {
                 "risk": goal.risk,
                 "certainty": goal.certainty,
@@ -143,7 +120,7 @@ def _fitted(
     ]
     send_at = fitter.send_threshold(sendable, labels, goal)
     reject_below = reject_threshold(held_out, labels, goal)
-    intercept, weights = _fit(examples, fitter)
+    intercept, weights = fitted_weights([e.signals for e in examples], labels, TRAINED_SIGNALS, fitter)
     certified = 1.0 if send_at is None else send_at
     coefficients = Coefficients(
         intercept=intercept,
@@ -167,55 +144,12 @@ def _fitted(
     }
 
 
-def _fit(examples: Sequence[LabelledReply], fitter: Fitter) -> tuple[float, tuple[float, ...]]:
-    rows = [[example.signals.get(name, 0.0) for name in TRAINED_SIGNALS] for example in examples]
-    return fitter.logistic(rows, [example.ungrounded for example in examples])
-
-
-def fold_numbers(groups: Sequence[str], count: int = FOLDS) -> list[int]:
-    """The fold of each row, so that a group is never split and the folds are about equally large.
-
-    Large groups are placed first, each into the fold with the fewest rows; nothing is random.
-    """
-    sizes: dict[str, int] = {}
-    for group in groups:
-        sizes[group] = sizes.get(group, 0) + 1
-    filled = [0] * count
-    place: dict[str, int] = {}
-    for group in sorted(sizes, key=lambda g: (-sizes[g], g)):
-        place[group] = filled.index(min(filled))
-        filled[place[group]] += sizes[group]
-    return [place[group] for group in groups]
-
-
 def cross_validated_confidences(examples: Sequence[LabelledReply], fitter: Fitter) -> list[float]:
     """The confidence of each reply by coefficients fitted without its group."""
-    fold_of = fold_numbers([example.group for example in examples])
-    confidences = [0.0] * len(examples)
-    for fold in range(FOLDS):
-        seen = [e for e, f in zip(examples, fold_of, strict=True) if f != fold]
-        intercept, weights = _fit(seen, fitter)
-        fold_model = Coefficients(
-            intercept=intercept,
-            weights=dict(zip(TRAINED_SIGNALS, weights, strict=True)),
-            send_at=1.0,
-            reject_below=0.0,
-        )
-        for index, example in enumerate(examples):
-            if fold_of[index] == fold:
-                confidences[index] = fold_model.confidence(example.signals)
-    return confidences
-
-
-def reject_threshold(confidences: Sequence[float], ungrounded: Sequence[bool], goal: Goal) -> float:
-    """The highest confidence below which at least ``goal.reject_precision`` of the replies are ungrounded."""
-    best = wrong = 0.0
-    for position, (confidence, label) in enumerate(
-        sorted(zip(confidences, ungrounded, strict=True)), start=1
-    ):
-        wrong += label
-        if (
-            position >= 10 and wrong / position >= goal.reject_precision
-        ):  # a share of fewer than ten is chance
-            best = confidence
-    return best
+    return held_out_confidences(
+        [example.signals for example in examples],
+        [example.ungrounded for example in examples],
+        [example.group for example in examples],
+        TRAINED_SIGNALS,
+        fitter,
+    )

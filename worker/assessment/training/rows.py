@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from worker.assessment.values import Evidence
 from worker.errors import RejectedError
-from worker.model import Json, Passage
+from worker.model import Json, Message, MessageRole, Passage
 
 _PASSAGE_HEAD = re.compile(r"(?m)^passage \d+:")
 
@@ -43,11 +43,12 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
     """A row from its JSON object; ``label`` names the field that is 1 or true for an ungrounded reply.
 
     ``context`` is one text or a list of texts; ``passages``, its alternative, are objects with ``text`` and
-    optionally ``title``, ``similarity`` and ``labels``. The default similarity is 1.0. ``labels`` of the row
-    are those that a passage must have, as in an event's metadata.
+    optionally ``title``, ``similarity``, ``rerank`` and ``labels``. The default similarity is 1.0. ``labels``
+    of the row are those that a passage must have, as in an event's metadata; ``expected_class`` is the label
+    ``class``. ``history`` has the turns before the question, oldest first.
 
     Raises:
-        CaseRejected: a field is missing or of the wrong type.
+        RowRejected: a field is missing or of the wrong type.
     """
     if not isinstance(data, dict):
         raise RowRejected(f"row: expected a JSON object, got {type(data).__name__}")
@@ -61,7 +62,9 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
         language=str(data.get("lang", "")),
         query=_text(data, "query", required=False),
         response=_text(data, "response"),
-        evidence=Evidence(passages=_passages(data), expected_metadata=_labels("labels", data.get("labels"))),
+        evidence=Evidence(
+            passages=_passages(data), expected_metadata=_expected(data), history=_history(data.get("history"))
+        ),
         ungrounded=None if label is None else _label(data, label),
     )
 
@@ -69,6 +72,40 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
 def has_field(data: Json, name: str) -> bool:
     """Whether a row has a value in a field."""
     return isinstance(data, dict) and data.get(name) is not None
+
+
+def _expected(data: Mapping[str, Json]) -> dict[str, str]:
+    found = _labels("labels", data.get("labels"))
+    return found | _labels("expected_class", {"class": data.get("expected_class")})
+
+
+_ROLES = {
+    "author": MessageRole.USER,
+    "user": MessageRole.USER,
+    "reply": MessageRole.ASSISTANT,
+    "assistant": MessageRole.ASSISTANT,
+}
+"""Role of a turn -> ours; bare texts alternate, the author first."""
+
+
+def _history(given: Json) -> tuple[Message, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise RowRejected(f"history: expected a list of turns, got {_shown(given)}")
+    return tuple(_turn(number, item) for number, item in enumerate(given))
+
+
+def _turn(number: int, item: Json) -> Message:
+    if isinstance(item, str):
+        return Message(role=MessageRole.ASSISTANT if number % 2 else MessageRole.USER, text=item)
+    text = item.get("text", item.get("content")) if isinstance(item, dict) else None
+    role = _ROLES.get(str(item.get("role"))) if isinstance(item, dict) else None
+    if not isinstance(text, str) or role is None:
+        roles = ", ".join(_ROLES)
+        expected = f'a text or an object with "text" and "role" ({roles})'
+        raise RowRejected(f"history.{number}: expected {expected}, got {_shown(item)}")
+    return Message(role=role, text=text)
 
 
 def _labels(place: str, given: Json) -> dict[str, str]:
@@ -121,7 +158,8 @@ def _passage(number: int, item: Json) -> Passage:
         title=str(item.get("title", "")),
         text=str(item["text"]),
         similarity=float(similarity),
-        metadata=_labels(f"passages.{number}.labels", item.get("labels")),
+        metadata=_labels(f"passages.{number}.labels", item.get("labels"))
+        | _labels(f"passages.{number}.rerank", {"rerank": item.get("rerank")}),
     )
 
 
