@@ -44,7 +44,9 @@ DESIGNS: Final[Mapping[str, str]] = {
     "validators": "compares the words with the passages, without a judge model",
     "safety": "five checks of passages, citations and overlap; one failed check stops the reply",
 }
-COEFFICIENTS: Final = re.compile(r"model[.](record|kinds[.][^.]+[.](intercept|weights))\b")
+COEFFICIENTS: Final = re.compile(
+    r"model\.(kinds\.[a-z]+\.|relevance\.)?(weights|intercept|record|background)"
+)
 """Coefficients of a trained model, and the record of its training."""
 LINE_END: Final = re.compile(r"\r\n?")
 

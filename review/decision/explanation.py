@@ -118,7 +118,7 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.TOO_LATE: _too_late,
     Reason.FLAGGED_RULE: lambda facts: f"Nothing was sent: the message contains {_rule(facts)}.",
     Reason.MODERATION_FLAGGED: lambda facts: (
-        f"Nothing was sent: the moderation model found {_category(facts, 'moderation')} in the message."
+        f"Nothing was sent: {_moderator(facts)} found {_category(facts, 'moderation')} in the message."
     ),
     Reason.MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation", "message"),
     Reason.MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation", "message"),
@@ -129,7 +129,7 @@ SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
         f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
     ),
     Reason.REPLY_MODERATION_FLAGGED: lambda facts: (
-        "Nothing was sent: the drafted reply was stopped, as the moderation model found"
+        f"Nothing was sent: the drafted reply was stopped, as {_moderator(facts)} found"
         f" {_category(facts, 'moderation_reply')} in it."
     ),
     Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation_reply", "drafted reply"),

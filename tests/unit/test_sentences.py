@@ -11,7 +11,7 @@ from db.audit.settings_snapshot import SettingsVersion
 from review import wording
 from review.decision.explanation import SENTENCES, ExplanationFacts, explain, notices
 from review.decision.margins import Margin
-from worker.model import AttemptOutcome, FailurePolicy
+from worker.model import AttemptOutcome, Combination, FailurePolicy
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod
 from worker.snapshot import Snapshot
@@ -68,6 +68,8 @@ def settings(**values: Any) -> SettingsVersion:
         "changed_at": NOW,
         "moderation_thresholds": {},
         "moderation_failure": FailurePolicy.HOLD,
+        "moderators": (),
+        "moderation_combination": Combination.ANY,
         "hold_max_s": 60.0,
         "reply_max_age_s": 60.0,
         "assessment_policy": {},

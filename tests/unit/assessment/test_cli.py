@@ -148,7 +148,7 @@ def test_the_report_sets_all_five_side_by_side() -> None:
     } <= set(by_policy["calibrated"])  # fmt: skip
     assert max(by_policy, key=lambda name: float(str(by_policy[name]["auroc"]))) == "calibrated"
     assert "at most" in str(by_policy["calibrated"]["audited"])
-    assert "No judge was asked" in said
+    assert "No judge was called" in said
 
 
 def test_the_report_draws_risk_against_coverage(tmp_path: Path) -> None:
