@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from worker import contract
 from worker.assessment import initial_search, recheck_search
@@ -13,6 +14,9 @@ from worker.reasons import Reason
 from worker.steps import context, drafting, guards, trust
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
+
+REMEMBERED: Final = (Reason.OWNED_BY_PEOPLE, Reason.BURST_MERGED, Reason.TAKEN_OVER)
+"""Ends before the model is asked, with a message that the next prompt of the conversation must contain."""
 
 
 async def decide(case: EventCase, ports: Ports) -> Decision:
@@ -29,7 +33,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy))
     blocked = await _blocked(run)
     if blocked is not None:
-        return trace.decision(blocked, remember=blocked.reason_code is Reason.OWNED_BY_PEOPLE)
+        return trace.decision(blocked, remember=blocked.reason_code in REMEMBERED)
     ending = contract.edited_ending(case.event) or await _answer(run)
     return trace.decision(ending, remember=not ending.quarantine and case.event.type is EventType.MESSAGE)
 
@@ -42,7 +46,7 @@ async def _blocked(run: Run) -> Ending | None:
         or guards.rule_hit(run, text, MESSAGE)
         or contract.owned_ending(run.case.event, run.case.conversation)
         or await guards.moderation_hit(run, text, MESSAGE)
-        or (None if edited else guards.too_late(run))
+        or (None if edited else await guards.merged(run) or guards.too_late(run))
     )
 
 

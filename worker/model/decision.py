@@ -43,6 +43,7 @@ class Decision:
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         confidence_log: one entry per draft that the policy of Guardrail assessed, as its document defines it.
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
+        answered_event: event id of the author's next message, which is answered together with this one.
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
@@ -76,6 +77,7 @@ class Decision:
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
     prompt_hash: str | None = None
+    answered_event: str | None = None
     changes: int = 0
     people_until: datetime | None = None
     retract_reply: bool = False
