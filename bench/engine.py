@@ -190,9 +190,9 @@ def pipeline(redis: Redis, stack: Stack) -> BenchResult:
     migrate.upgrade(stack.database_url)
     with psycopg.connect(stack.database_url, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO ai_rules"
-            " (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords, stale_reply)"
-            " VALUES ('u', true, true, ARRAY['spam'], 'send')"
+            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
+            " stale_reply, flagged_keywords)"
+            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
         )
     asyncio.run(_add_document(stack.database_url))
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))

@@ -229,8 +229,8 @@ def main(
         migrate.upgrade(stack.database_url)
         with psycopg.connect(stack.database_url, autocommit=True) as connection:
             connection.execute(
-                "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats)"
-                " VALUES ('u', true, true)"
+                "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s)"
+                " VALUES ('u', true, true, 0)"
             )
         sandbox.set_latency(moderations={"low_s": CALL_S, "high_s": CALL_S})
         for ttl_s in ttl:

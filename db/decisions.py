@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -124,6 +125,9 @@ KNOWN: Final = """
     LEFT JOIN conversations c
         ON c.user_id = %(user_id)s AND c.conversation_id = %(conversation_id)s
 """
+DECIDED: Final = """
+    SELECT event_id FROM event_keys WHERE user_id = %s AND event_id = ANY(%s) AND decision_id IS NOT NULL
+"""
 DUPLICATE: Final = """
     INSERT INTO duplicates (entry_id, user_id, event_id, created_at) VALUES (%s, %s, %s, %s)
     ON CONFLICT DO NOTHING
@@ -211,6 +215,17 @@ async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
             await connection.execute(DUPLICATE, noted)
             outcome = Recorded.DUPLICATE
         return StoredEvent(outcome=outcome, conversation=conversation_state(people_until, changes, now))
+
+
+async def decided_events(source: Pool, user_id: str, event_ids: Sequence[str]) -> frozenset[str]:
+    """Those of an account's events that have a decision.
+
+    Raises:
+        StorageUnavailable: it could not be read.
+    """
+    async with checkout(source) as connection:
+        cursor = await connection.execute(DECIDED, (user_id, list(event_ids)))
+        return frozenset(row[0] for row in await cursor.fetchall())
 
 
 async def find_outcome(source: Pool, event: Event) -> Recorded | None:

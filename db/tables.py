@@ -77,6 +77,12 @@ ai_rules: Final = table(
         comment="ISO 3166, lower case; their national phone formats are masked",
     ),
     required("stale_reply", sa.Text, server_default="discard", comment="discard or send"),
+    required(
+        "burst_window_s",
+        DOUBLE_PRECISION,
+        server_default=sa.text("1.5"),
+        comment="how long a message waits for the author's next one; 0: not at all",
+    ),
     required("retract_deleted", sa.Boolean, server_default=FALSE),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
@@ -93,6 +99,7 @@ ai_rules: Final = table(
     ),
     sa.CheckConstraint("stale_reply IN ('discard', 'send')", name="stale_reply_known"),
     sa.CheckConstraint("people_idle_s >= 0", name="people_idle_not_negative"),
+    sa.CheckConstraint("burst_window_s BETWEEN 0 AND 30", name="burst_window_bounded"),
     sa.CheckConstraint("hold_max_s >= 0 AND reply_max_age_s >= 0", name="ages_not_negative"),
     sa.CheckConstraint(
         "num_nulls(array_position(flagged_keywords, NULL), array_position(flagged_phrases, NULL),"

@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from worker.model import DecisionKind
+from worker.model import DecisionKind, EventType
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod
 
@@ -27,6 +27,13 @@ MATCH_METHODS: Final[Mapping[MatchMethod, str]] = {
     MatchMethod.TYPO: "one letter differs or two are exchanged",
     MatchMethod.REGEX: "regular expression",
 }
+EVENT_TYPES: Final[Mapping[str, str]] = {
+    EventType.MESSAGE: "message of an author",
+    EventType.AGENT_MESSAGE: "message of the team",
+    EventType.MESSAGE_EDITED: "edit of a message",
+    EventType.MESSAGE_DELETED: "deletion of a message",
+}
+"""Total; snapshots and files keep the codes."""
 OWNER_CAUSES: Final[Mapping[str, str]] = {
     "escalation": "escalation",
     "agent_message": "message of a person",
@@ -166,6 +173,11 @@ def amount(number: float | None) -> str:
     if number is None:
         return "–"
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def event_type_wording(name: str) -> str:
+    """What happened, in words; a type of another release unchanged."""
+    return EVENT_TYPES.get(name, name)
 
 
 def owner_cause(cause: str) -> str:

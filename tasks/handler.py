@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final, TypeVar
 
 import structlog
@@ -20,7 +19,7 @@ from tasks.stream import EntryGrant
 from worker import contract
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import Decision, Event, StageOutcome
-from worker.payload import EARLIEST, Arrival, parse, received_at
+from worker.payload import arrival_of, parse
 from worker.pipeline import decide
 from worker.ports import Ports
 from worker.reasons import Reason
@@ -37,7 +36,6 @@ LONGEST_OWN_FAILURE_S: Final = 3600.0
 """How long an entry is retried while only its own calls fail; the default of ``hold_max_s``."""
 
 LONGEST_STORAGE_PAUSE_S: Final = 30.0
-CLOCK_SKEW: Final = timedelta(minutes=1)
 
 Value = TypeVar("Value")
 
@@ -151,10 +149,7 @@ class EntryHandler:
         return await decide(case, self._ports)
 
     def _event(self, grant: EntryGrant) -> Event:
-        received, now = received_at(grant.entry_id), self._ports.clock.now()
-        if not EARLIEST <= received <= now + CLOCK_SKEW:  # a publisher chose the id; it holds no time
-            received = now
-        arrival = Arrival(entry_id=grant.entry_id, size_bytes=grant.size_bytes, received_at=received)
+        arrival = arrival_of(grant.entry_id, grant.size_bytes, self._ports.clock.now())
         return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
 
     def _log_seen(self, event: Event, outcome: Recorded) -> None:

@@ -61,6 +61,15 @@ class ReadResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewerEntry:
+    """An entry that waits behind another one; ``payload`` is cut where ``size_bytes`` is larger."""
+
+    entry_id: str
+    size_bytes: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinishRequest:
     """One entry that has its row in Postgres; ``keep`` asks for the lane's next entry."""
 
@@ -150,12 +159,13 @@ class Lanes:
             agents=tuple(_agent(row) for row in agents),
         )
 
-    async def newer(self, entry_id: str, lane: str) -> tuple[tuple[str, str], ...]:
-        """Type and message id of the entries that wait behind one in its lane, oldest first."""
+    async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
+        """The entries that wait behind one in its lane, oldest first; fewer when they are large."""
         args: list[str | int] = [GROUP, self.worker, entry_id, lane, MOST_NEWER, self.keep_bytes]
         rows = await self._newer(keys=[self.stream], args=args)
         return tuple(
-            (kind.decode(errors="replace"), message.decode(errors="replace")) for kind, message in rows
+            NewerEntry(entry_id=entry.decode(), size_bytes=int(size), payload=data)
+            for entry, size, data in rows
         )
 
     async def wait_for_entries(self, last_id: str, block_ms: int) -> None:

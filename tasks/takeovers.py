@@ -5,22 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
 
 import structlog
-from redis.exceptions import RedisError
 
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import Pool
 from tasks.accounts import Rulebooks
-from tasks.stream import AgentEntry, Lanes, lane_of
+from tasks.stream import AgentEntry
 from worker.contract import idle_end
 from worker.errors import StorageUnavailable
-from worker.model import Event, EventType, NewerEvent
 
 log = structlog.get_logger(__name__)
-
-TYPES: Final = frozenset(each.value for each in EventType)
 
 
 class EarlyTakeovers:
@@ -63,21 +58,3 @@ class EarlyTakeovers:
             await take_conversation(self._pool, takeover, now)
         except StorageUnavailable as error:
             log.warning("takeover_postponed", entry_id=entry.entry_id, error=error.kind)
-
-
-class LaneArrivals:
-    """``worker.ports.Arrivals`` over the lanes."""
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
-        """The events that wait behind this one; none while Redis is away, as nothing can then be read."""
-        try:
-            rows = await self._lanes.newer(event.entry_id, lane_of(event.user_id, event.conversation_id))
-        except (RedisError, OSError) as error:
-            log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
-            return ()
-        return tuple(
-            NewerEvent(type=EventType(kind), message_id=message) for kind, message in rows if kind in TYPES
-        )

@@ -22,13 +22,14 @@ from db.pool import Pool, create_pool
 from db.probe import probe
 from tasks import telemetry
 from tasks.accounts import Rulebooks
+from tasks.arrivals import LaneArrivals
 from tasks.engine import Engine, EngineLimits
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
-from tasks.takeovers import EarlyTakeovers, LaneArrivals
+from tasks.takeovers import EarlyTakeovers
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
@@ -166,10 +167,11 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
     )
     relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now)
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
+    arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
-        ports=replace(build_ports(settings, endpoints, pool, clock), arrivals=LaneArrivals(lanes)),
+        ports=replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals),
         gate=gate,
         replied=relay.nudge,
         max_starts=settings.max_starts,

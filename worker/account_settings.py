@@ -312,6 +312,16 @@ class AccountSettings(BaseModel):
             ),
         ),
     ]
+    burst_window_s: Annotated[
+        float,
+        Field(ge=0, le=30, allow_inf_nan=False),
+        Setting(
+            title="Wait for further messages, seconds",
+            section=Section.PEOPLE,
+            help="Messages that an author writes in a row are answered once: each waits so long for the"
+            " author's next one, and the last one is answered with all of them; 0: no wait.",
+        ),
+    ]
     retract_deleted: Annotated[
         bool,
         Setting(

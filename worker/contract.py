@@ -58,16 +58,53 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
     A person's message and the deletion of the answered message always discard the reply; an author's
     further message does when the account wants that.
     """
-    types = {each.type for each in newer}
-    if EventType.AGENT_MESSAGE in types:
+    if (ending := _forestalled_ending(event, newer)) is not None:
+        return ending
+    if _messages(newer) and account.stale_reply is StaleReply.DISCARD:
+        return endings.silent_ending(Reason.SUPERSEDED, "a newer message came while the reply was made")
+    return None
+
+
+def burst_wait_s(event: Event, account: Account, now: datetime) -> float:
+    """Seconds that a message still waits for its author's next one; 0 when it is older than the window."""
+    age_s = (now - event.received_at).total_seconds()
+    return min(max(account.burst_window_s - age_s, 0.0), account.burst_window_s)
+
+
+def merged_ending(event: Event, newer: Collection[NewerEvent], account: Account) -> Ending | None:
+    """The ending of a message when its author's next one came within the window, else None.
+
+    The arrival of the next one counts, not the worker's time, so a backlog is merged as live messages are.
+    """
+    if (ending := _forestalled_ending(event, newer)) is not None:
+        return ending
+    following = next((each for each in _messages(newer) if each.author_id == event.author_id), None)
+    window = timedelta(seconds=account.burst_window_s)
+    if following is None or following.received_at - event.received_at > window:
+        return None
+    sentence = f"answered with the author's next message, {following.message_id}"
+    return replace(endings.silent_ending(Reason.BURST_MERGED, sentence), answered_event=following.event_id)
+
+
+def _forestalled_ending(event: Event, newer: Collection[NewerEvent]) -> Ending | None:
+    """The ending of an event that must not be answered any more, whatever the account wants, else None."""
+    if any(each.type is EventType.AGENT_MESSAGE for each in newer):
         return taken_over()
-    if any(each.type is EventType.MESSAGE_DELETED and each.message_id == event.message_id for each in newer):
+    if event.message_id in _deleted(newer):
         return endings.silent_ending(
             Reason.MESSAGE_WITHDRAWN, "the author deleted it while the reply was made"
         )
-    if EventType.MESSAGE in types and account.stale_reply is StaleReply.DISCARD:
-        return endings.silent_ending(Reason.SUPERSEDED, "a newer message came while the reply was made")
     return None
+
+
+def _messages(newer: Collection[NewerEvent]) -> tuple[NewerEvent, ...]:
+    """The messages that may be answered; those deleted meanwhile will not be."""
+    deleted = _deleted(newer)
+    return tuple(each for each in newer if each.type is EventType.MESSAGE and each.message_id not in deleted)
+
+
+def _deleted(newer: Collection[NewerEvent]) -> frozenset[str]:
+    return frozenset(each.message_id for each in newer if each.type is EventType.MESSAGE_DELETED)
 
 
 def taken_over() -> Ending:

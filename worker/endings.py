@@ -92,6 +92,7 @@ class Ending:
             confidence for a reply, 0.0 when moderation or the model failed.
         reply: the text to send, without citation marks: the candidate's or a fallback.
         quarantine: True when the exchange leaves the stored history and is sealed.
+        answered_event: the event that is answered instead of this one, if there is one.
     """
 
     reason_code: Reason
@@ -102,6 +103,7 @@ class Ending:
     degraded: bool = False
     quarantine: bool = False
     candidate: Candidate = Candidate()
+    answered_event: str | None = None
 
 
 RULE_CONFIDENCE: Final = 0.95

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from worker import contract
 from worker.assessment import initial_search, recheck_search
@@ -14,6 +15,9 @@ from worker.reasons import Reason
 from worker.steps import context, drafting, guards, trust
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
+
+REMEMBERED: Final = (Reason.OWNED_BY_PEOPLE, Reason.BURST_MERGED, Reason.TAKEN_OVER)
+"""Ends before the model is asked, with a message that the next prompt of the conversation must contain."""
 
 
 async def decide(case: EventCase, ports: Ports) -> Decision:
@@ -31,8 +35,8 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     run = Run(case=case, ports=ports, trace=trace, search=initial_search(case.policy), masker=masker)
     blocked = await _blocked(run)
     if blocked is not None:
-        owned = blocked.reason_code is Reason.OWNED_BY_PEOPLE
-        return trace.decision(blocked, masked=masker.counts, remember=owned)
+        remember = blocked.reason_code in REMEMBERED
+        return trace.decision(blocked, masked=masker.counts, remember=remember)
     ending = contract.edited_ending(case.event) or await _answer(run)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)
@@ -46,7 +50,7 @@ async def _blocked(run: Run) -> Ending | None:
         or guards.rule_hit(run, text, MESSAGE)
         or contract.owned_ending(run.case.event, run.case.conversation)
         or await guards.moderation_hit(run, text, MESSAGE)
-        or (None if edited else guards.too_late(run))
+        or (None if edited else await guards.merged(run) or guards.too_late(run))
     )
 
 

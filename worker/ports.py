@@ -172,7 +172,10 @@ class Arrivals(Protocol):
     """
 
     async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
-        """The events that wait behind this one in its conversation, oldest first, at most 100."""
+        """The events that wait behind this one in its conversation, oldest first, at most 100.
+
+        Without those that were decided before, such as repetitions.
+        """
         ...
 
 

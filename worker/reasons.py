@@ -360,6 +360,17 @@ class Reason(StrEnum):
             " conversation since.",
         ),
     )
+    BURST_MERGED = (
+        "BURST_MERGED",
+        ReasonSpec(
+            family=ReasonFamily.CONVERSATION,
+            label="Answered with the next message",
+            when="the author wrote again within `burst_window_s`; the later message is answered with both in"
+            " the prompt, and the reason names its `message_id`",
+            explanation="Nothing was sent: the author wrote again at once, and the later message is answered"
+            " with both in the prompt.",
+        ),
+    )
     SUPERSEDED = (
         "SUPERSEDED",
         ReasonSpec(

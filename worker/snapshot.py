@@ -171,6 +171,7 @@ class Snapshot:
 
     Attributes:
         received_at: None only where the stored value is missing or unreadable; ``created_at`` likewise.
+        type: of the event; earlier releases knew messages only and stored none.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
         masked: number of different values by kind that vendors got placeholders for.
         screened: passages that were found and not shown to the model.
@@ -183,6 +184,9 @@ class Snapshot:
     language: str | None = None
     attachments: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    type: str = "message"
+    parent_id: str | None = None
+    answered_event: str | None = None
     rules_version: int = 0
     error_class: str | None = None
     stages: tuple[SnapshotStage, ...] = ()
@@ -218,6 +222,9 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         language=event.language,
         attachments=event.attachments,
         metadata=event.metadata,
+        type=event.type,
+        parent_id=event.parent_id,
+        answered_event=decision.answered_event,
         rules_version=decision.rules_version,
         error_class=Reason(decision.reason_code).spec.error_class,
         stages=decision.stages,

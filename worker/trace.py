@@ -135,6 +135,7 @@ class EventTrace:
             tokens=self.tokens,
             models=dict(self.models),
             prompt_hash=candidate.prompt_hash,
+            answered_event=ending.answered_event,
             changes=self.conversation.changes,
             retract_reply=self.account.retract_deleted,
             people_until=contract.people_until(

@@ -44,6 +44,8 @@ def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
     )
     names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
     facts = [(name, row[name]) for name in names]
+    facts += [("event type", snapshot.type)]
+    facts += [("answers message", snapshot.parent_id)] if snapshot.parent_id else []
     confidence = row["confidence"] if row["assessed"] else "–"
     facts += [("confidence", confidence), ("rule", row["matched_rule"]), ("reply", row["reply_text"])]
     if row["reply_draft"] not in (None, row["reply_text"]):

@@ -14,7 +14,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.SIGN_IN_REFUSED: "Was refused at sign-in",
     LoggedAction.SIGN_OUT: "Signed out",
     LoggedAction.REFUSED: "Was refused a page",
-    LoggedAction.LIST: "Listed decisions",
+    LoggedAction.LIST: "Listed decisions or conversations",
     LoggedAction.SEARCH: "Searched texts",
     LoggedAction.READ: "Read a decision or its texts",
     LoggedAction.REVEAL: "Uncovered a text",

@@ -32,7 +32,7 @@ async def list_decisions(visit: Visit) -> Response:
             f"{each.field}: expected {each.expected}, got {each.got}" for each in query.problems
         )
         raise Refused(400, "A filter cannot be used", problems)
-    limit, cursor = _limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("cursor") or None
+    limit, cursor = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("cursor") or None
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
         try:
@@ -67,7 +67,8 @@ def _row_dict(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in row.items()}  # SQLAlchemy's names are a subclass of str
 
 
-def _limit(text: str) -> int:
+def parse_limit(text: str) -> int:
+    """The number of rows that a parameter asks for."""
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_LIMIT:
         return int(text)
     raise Refused(400, "The limit cannot be used", f"limit: expected 1 to {MAX_LIMIT}, got {text[:20]!r}")

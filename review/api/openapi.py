@@ -48,7 +48,7 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
         "info": {"title": "Hushgate review", "version": __version__, "description": ABOUT},
         "servers": [{"url": url.rstrip("/")}],
         "security": [{"key": []}],
-        "paths": {page.path: {"get": _operation(page)} for page in api},
+        "paths": {described_path(page): {"get": _operation(page)} for page in api},
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API token, such as hg_..."}
@@ -56,6 +56,11 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
             "schemas": definitions["$defs"],
         },
     }
+
+
+def described_path(page: PageRoute) -> str:
+    """The path without the converters of its parameters."""
+    return PARAMETER.sub(r"{\1}", page.path)
 
 
 def _operation(page: PageRoute) -> dict[str, Any]:

@@ -66,6 +66,30 @@ class WholeDecision(DecisionLine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOwner:
+    """Who may answer in a conversation, ``ai`` or ``people``; null where people never had it.
+
+    ``people_until`` is when the conversation returns, or returned, to the AI; ``cause`` is ``escalation``,
+    ``agent_message``, ``command`` or ``release``.
+    """
+
+    user_id: str
+    conversation_id: str
+    owner: str
+    people_until: datetime | None
+    cause: str | None
+    changed_by: str | None
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedConversations:
+    """Conversations that people own, latest takeover first."""
+
+    conversations: tuple[ConversationOwner, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLogLine:
     """A line of the access log."""
 

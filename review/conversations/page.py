@@ -12,7 +12,7 @@ from db.conversation_owners import ConversationIds, OwnerCause, Takeover
 from review.access import Right
 from review.http.visit import Refused, Visit
 from worker.contract import idle_end
-from worker.payload import ID_CHARS
+from worker.payload import ID_CHARS, is_account_name
 
 MOST: Final = 500
 
@@ -22,6 +22,7 @@ async def list_conversations(visit: Visit) -> Response:
     found = await conversation_owners.list_with_people(
         visit.store.pool, visit.accounts(Right.VIEW), now=visit.now, limit=MOST
     )
+    await visit.log(LoggedAction.LIST, detail={"conversations": len(found)})
     return visit.render("conversations.html", conversations=found, most=MOST)
 
 
@@ -61,9 +62,11 @@ async def release(visit: Visit) -> Response:
 
 def _ids(visit: Visit) -> ConversationIds:
     ids = ConversationIds(user_id=visit.field("account"), conversation_id=visit.field("conversation"))
-    visit.require(Right.REVIEW, ids.user_id)
+    if not is_account_name(ids.user_id):
+        raise Refused(400, "Which conversation?", "account: expected the name of an account.")
     if not 0 < len(ids.conversation_id) <= ID_CHARS or "\x00" in ids.conversation_id:
         raise Refused(400, "Which conversation?", "conversation: expected the id of a conversation.")
+    visit.require(Right.REVIEW, ids.user_id)
     return ids
 
 

@@ -9,9 +9,11 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from db import conversation_owners
 from db.access_log import LoggedAction
 from db.audit import decision_context, decision_list, erased, settings_snapshot, similar
 from db.audit.decision_context import DecisionRow, Sealed
+from db.conversation_owners import ConversationIds, OwnerRecord
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from review.access import Right
@@ -99,7 +101,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         record = await _load_record(visit, connection, row, panel)
         position = await _list_position(visit, connection, row)
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
-    record = replace(record, revealed=action is LoggedAction.REVEAL)
+    record = replace(record, revealed=action is LoggedAction.REVEAL, owner=await _owner(visit, record))
     return {"record": record, "panel": panel, "view": build_view(record), "position": position}
 
 
@@ -146,6 +148,14 @@ async def _load_record(
         hidden_decisions=await queue_items.hidden_decisions(connection, visit.person.person_id),
     )
     return without_reviews(record) if panel.hidden else record
+
+
+async def _owner(visit: Visit, record: DecisionRecord) -> OwnerRecord | None:
+    """The stored owner of the conversation; hidden from blind readers, as colleagues may have changed it."""
+    if record.blind:
+        return None
+    ids = ConversationIds(user_id=record.row["user_id"], conversation_id=record.row["conversation_id"])
+    return await conversation_owners.load_owner(visit.store.pool, ids)
 
 
 async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:

@@ -19,6 +19,7 @@ from db.audit.decision_context import (
     StoredPassage,
 )
 from db.audit.settings_snapshot import SettingsSnapshot
+from db.conversation_owners import OwnerRecord
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain, notices
@@ -26,8 +27,10 @@ from review.decision.highlights import MatchLine, finding_spans, highlighted_htm
 from review.decision.margins import Margin
 from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
+from worker.reasons import ReasonFamily, reasons_of
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotStage
 
+CONVERSATION_REASONS: Final = frozenset(reasons_of(ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION))
 STORED_CHARS: Final = 500
 """Characters of a message that the audit stores (Silent Guardrails)."""
 SHOWN_ELSEWHERE: Final = frozenset({"highest", "moderators"})
@@ -43,6 +46,7 @@ class DecisionRecord:
         may_read_sealed: the person may read the lines in quarantine.
         hidden_decisions: decisions whose reviews the person must not see yet.
         revealed: the person requested the covered texts.
+        owner: the stored owner of the conversation; None when people never had it, and while blind.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
 
@@ -58,6 +62,7 @@ class DecisionRecord:
     hidden_decisions: frozenset[UUID] = frozenset()
     revealed: bool = False
     blind: bool = False
+    owner: OwnerRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +116,7 @@ class DecisionView:
         texts: None while they are covered.
         not_in_history: the stored history holds nothing of this exchange.
         waited_ms: before its turn.
+        of_conversation: another event of the conversation, or its owner, caused the ending.
         worked_ms: all stages together.
     """
 
@@ -126,6 +132,7 @@ class DecisionView:
     worked_ms: float
     moderation: tuple[Margin, ...]
     confidence: tuple[Margin, ...]
+    of_conversation: bool
 
 
 def without_reviews(record: DecisionRecord) -> DecisionRecord:
@@ -172,6 +179,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
         worked_ms=worked_ms,
         moderation=margins.moderation_margins(snapshot),
         confidence=facts.margins,
+        of_conversation=row["reason_code"] in CONVERSATION_REASONS,
     )
 
 

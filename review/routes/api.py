@@ -7,7 +7,7 @@ from typing import Final
 from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
-from review.api import access_log, decisions, figures, openapi, shapes
+from review.api import access_log, conversations, decisions, figures, openapi, shapes
 from review.dashboard import agreement_page, ranges
 from review.dashboard.agreement_view import SORTS
 from review.http.page_routes import PageRoute, Parameter
@@ -18,6 +18,10 @@ CURSOR: Final = Parameter(name="cursor", text="From an earlier page: where this 
 DECISION_FILTERS: Final = (
     *(Parameter(name=each.name, text=each.description) for each in FIELDS),
     CURSOR,
+    Parameter(name="limit", text="1 to 500, default 50"),
+)
+CONVERSATION_FILTERS: Final = (
+    Parameter(name="account", text="One account"),
     Parameter(name="limit", text="1 to 500, default 50"),
 )
 LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
@@ -62,6 +66,25 @@ API: Final = (
         api=True,
         summary="One decision with its snapshot",
         response=shapes.WholeDecision,
+    ),
+    PageRoute(
+        path="/api/v1/conversations",
+        name="api_conversations",
+        handler=conversations.list_conversations,
+        right=Right.VIEW,
+        api=True,
+        summary="Conversations that people own, latest takeover first",
+        query=CONVERSATION_FILTERS,
+        response=shapes.OwnedConversations,
+    ),
+    PageRoute(
+        path="/api/v1/accounts/{account:path}/conversations/{conversation:path}",
+        name="api_conversation",
+        handler=conversations.show_owner,
+        right=Right.VIEW,
+        api=True,
+        summary="Who may answer in one conversation",
+        response=shapes.ConversationOwner,
     ),
     PageRoute(
         path="/api/v1/access-log",

@@ -232,9 +232,9 @@ def seed_account(database_url: str) -> None:
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO ai_rules"
-            " (user_id, ai_control_enabled, ai_enabled_for_chats, flagged_keywords, stale_reply)"
-            " VALUES ('u', true, true, ARRAY['spam'], 'send')"
+            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
+            " stale_reply, flagged_keywords)"
+            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
         )
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
     seed_document(database_url, "u", "Hours", paragraphs)

@@ -9,12 +9,10 @@ from typing import Any, cast
 import pytest
 
 from sandbox.server import SandboxHandle
+from tests.support.conversing import GREETING, HOURS, QUESTION, SUNDAY, agent, ask
 from tests.support.running import Running, eventually, running
 from worker.reasons import Reason
 
-HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
-QUESTION = "When are you open on weekdays?"
-SUNDAY = "Is the shop open on Sunday?"
 HUMAN = "I want to speak to a human"
 
 
@@ -23,13 +21,6 @@ def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterato
     """A fresh engine."""
     with running(database_url, redis_url, sandbox) as each:
         yield each
-
-
-def agent(engine: Running, user_id: str, text: str = "I am Ann, I will help you.", **more: Any) -> str:
-    """Publish a message of a person of the team in the conversation ``talk``."""
-    return engine.publish(
-        user_id, text, type="agent_message", conversation_id="talk", author_id="ann", **more
-    )
 
 
 def prompt(engine: Running) -> list[dict[str, str]]:
@@ -58,7 +49,7 @@ def test_people_who_write_own_the_conversation(engine: Running) -> None:
 
     assert (wrote["reason_code"], asked["reason_code"]) == (Reason.AGENT_MESSAGE, Reason.OWNED_BY_PEOPLE)
     assert engine.sandbox.calls("chat") == engine.sandbox.calls("moderations") == 0
-    assert history(engine, user_id) == [("agent", "I am Ann, I will help you."), ("user", QUESTION)]
+    assert history(engine, user_id) == [("agent", GREETING), ("user", QUESTION)]
 
 
 def test_a_rule_stops_a_message_also_while_people_answer(engine: Running) -> None:
@@ -91,7 +82,7 @@ def test_an_idle_conversation_returns_to_the_ai(engine: Running) -> None:
     asked = engine.decide(user_id, QUESTION, conversation_id="talk")
 
     assert asked["decision"] == "respond"
-    assert {"role": "assistant", "content": "I am Ann, I will help you."} in prompt(engine)
+    assert {"role": "assistant", "content": GREETING} in prompt(engine)
 
 
 def test_a_person_who_writes_while_a_reply_is_made_stops_it(engine: Running) -> None:
@@ -111,7 +102,7 @@ def test_a_person_who_writes_while_a_reply_is_made_stops_it(engine: Running) -> 
 
     assert row["reason_code"] == Reason.TAKEN_OVER
     assert engine.reply(user_id, event_id) is None
-    assert history(engine, user_id) == [("user", QUESTION), ("agent", "I am Ann, I will help you.")]
+    assert history(engine, user_id) == [("user", QUESTION), ("agent", GREETING)]
     assert owner == {"changes": 1}  # early and at its turn: one takeover
     assert after_s < 0.9
 
@@ -132,6 +123,28 @@ def test_a_newer_message_supersedes_a_reply_that_is_being_made(
     assert newer["reason_code"] == Reason.REPLIED
     assert QUESTION in texts
     assert SUNDAY in texts[-1]
+
+
+def test_a_repetition_of_an_event_does_not_supersede_it(engine: Running) -> None:
+    """Publishers deliver at least once: the second entry is a duplicate, and the first is answered."""
+    user_id = engine.account(documents=HOURS)
+    event_id = ask(engine, user_id)
+    engine.publish(user_id, QUESTION, conversation_id="talk", event_id=event_id)
+    asked = engine.decided(user_id, event_id)
+    eventually(lambda: engine.row("SELECT 1 FROM duplicates WHERE event_id = %s", event_id), "the duplicate")
+
+    assert asked["reason_code"] == Reason.REPLIED
+
+
+def test_an_event_decided_before_or_unusable_does_not_supersede_another(engine: Running) -> None:
+    """A replay and a payload that becomes a dead letter are never answered in its place."""
+    user_id = engine.account(documents=HOURS)
+    earlier = engine.decide(user_id, SUNDAY, conversation_id="talk")
+    event_id = ask(engine, user_id)
+    engine.publish(user_id, SUNDAY, conversation_id="talk", event_id=earlier["event_id"])
+    engine.publish(user_id, "", conversation_id="talk")
+
+    assert engine.decided(user_id, event_id)["reason_code"] == Reason.REPLIED
 
 
 def test_a_message_deleted_while_its_reply_is_made_gets_none(engine: Running) -> None:

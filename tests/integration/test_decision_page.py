@@ -14,8 +14,10 @@ import pytest
 from db.people.records import Role
 from sandbox.server import SandboxHandle
 from tests.integration.test_outcomes import HOURS, OUTCOMES, QUESTION, Outcome
+from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running, running
+from worker.reasons import Reason
 
 TAGS = re.compile(r"<[^>]*>")
 HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
@@ -75,6 +77,19 @@ def test_every_ending_has_a_page_that_says_why(engine: Running, outcome: Outcome
     )
     assert outcome.text in read(page)
     assert page.count('class="waterfall"') == len(row["snapshot_json"]["stages"])
+
+
+@pytest.mark.parametrize("reason", SCENARIOS)
+def test_the_page_of_an_ending_leads_to_the_conversation_that_caused_it(
+    engine: Running, reason: Reason
+) -> None:
+    """The sentence is followed by a link to all decisions of the conversation."""
+    row = conversation_ending(engine, reason)
+    page = visited(engine.url, row)
+    shown_list = f"account={row['user_id']}&amp;conversation={row['conversation_id']}&amp;since=all"
+
+    assert headline(page).startswith("Nothing was sent: ")
+    assert f'href="/decisions?{shown_list}">See the conversation' in page
 
 
 KILL = "I will kill you when you are open"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,9 +13,12 @@ import jsonschema
 import pytest
 from starlette.testclient import TestClient
 
+from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.people import api_tokens, changes
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash
+from db.pool import create_pool
+from review.api.openapi import described_path
 from review.routes import PAGES
 from tests.support.review_world import SAMPLES, World
 from tests.support.reviewing import add_person, site, stored
@@ -63,7 +67,7 @@ def test_the_document_is_openapi(face: tuple[World, TestClient, str]) -> None:
     document = read(client, "/api/v1/openapi.json", key).json()
 
     assert document["openapi"].startswith("3.1.")
-    assert set(document["paths"]) == {page.path for page in PAGES if page.api}
+    assert set(document["paths"]) == {described_path(page) for page in PAGES if page.api}
     names = [each["get"]["operationId"] for each in document["paths"].values()]
     assert len(set(names)) == len(names)
     for path, each in document["paths"].items():
@@ -120,7 +124,9 @@ def test_each_path_answers_as_it_is_described(face: tuple[World, TestClient, str
     document = read(client, "/api/v1/openapi.json", key).json()
     path = PARAMETER.sub(lambda found: str(SAMPLES[found[1]](world, world.person())), page.path)
     answer = read(client, path, key)
-    schema = document["paths"][page.path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    schema = document["paths"][described_path(page)]["get"]["responses"]["200"]["content"][
+        "application/json"
+    ]["schema"]
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     jsonschema.validate(answer.json(), schema | {"components": document["components"]})
@@ -162,6 +168,53 @@ def test_a_key_has_its_owners_rights_and_no_more(face: tuple[World, TestClient, 
     assert read(client, decision, elsewhere).status_code == 404
     assert read(client, "/api/v1/decisions", elsewhere).json()["decisions"] == []
     assert read(client, "/api/v1/access-log", elsewhere).status_code == 403
+
+
+def test_the_owner_of_a_conversation_is_told_to_who_may_see_its_account(
+    face: tuple[World, TestClient, str],
+) -> None:
+    """The AI's until people take it; then it is in the list, for its own account only."""
+    world, client, key = face
+    elsewhere = key_for(world, Role.VIEWER, account="another-shop")
+    with World(world.url, "owned-shop") as own:
+        conversation = own.decision.event.conversation_id
+    path = f"/api/v1/accounts/owned-shop/conversations/{conversation}"
+    before = read(client, path, key).json()
+    taken = Takeover(
+        user_id="owned-shop",
+        conversation_id=conversation,
+        people_until=datetime.now(UTC) + timedelta(hours=1),
+        changed_by="ann",
+        cause=OwnerCause.COMMAND,
+    )
+    asyncio.run(take(world.url, taken))
+    after = read(client, path, key).json()
+    lists = [
+        [
+            each["user_id"]
+            for each in read(client, f"/api/v1/conversations{query}", who).json()["conversations"]
+        ]
+        for query, who in (
+            ("?limit=1", key),
+            ("?account=owned-shop", key),
+            ("?account=another-shop", key),
+            ("", elsewhere),
+        )
+    ]
+
+    assert (before["owner"], before["cause"]) == ("ai", None)
+    assert (after["owner"], after["cause"], after["changed_by"]) == ("people", "command", "ann")
+    assert lists == [["owned-shop"], ["owned-shop"], [], []]
+    assert read(client, path, elsewhere).status_code == 404
+    assert read(client, "/api/v1/conversations?account=acme", elsewhere).status_code == 404
+    assert read(client, f"{path} never seen", key).status_code == 404
+    assert read(client, "/api/v1/conversations?limit=0", key).status_code == 400
+
+
+async def take(url: str, takeover: Takeover) -> None:
+    """Store a takeover."""
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        await take_conversation(source, takeover, datetime.now(UTC))
 
 
 def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:

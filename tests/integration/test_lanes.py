@@ -20,6 +20,7 @@ from tasks import stream
 from tasks.publish import append
 from tasks.stream import (
     GROUP,
+    AgentEntry,
     EntryGrant,
     FinishRequest,
     Lanes,
@@ -817,3 +818,66 @@ async def test_a_batch_is_published_in_order(redis: Redis, redis_url: str) -> No
         stored = client.xrange(STREAM)
 
     assert [text(entry_id) for entry_id, _ in cast("list[tuple[bytes, object]]", stored)] == list(ids)
+
+
+async def test_newer_entries_are_those_behind_one_in_its_lane(redis: Redis, worker: NewWorker) -> None:
+    """Oldest first, of this conversation only, and reading them changes nothing."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event("c", number) for number in range(3)), event("another"))
+    (grant, other) = (await lanes.read(10)).grants
+    found = await lanes.newer(grant.entry_id, grant.lane)
+    again = await lanes.newer(grant.entry_id, grant.lane)
+
+    assert [each.entry_id for each in found] == ids[1:3]
+    assert [json.loads(each.payload)["message_id"] for each in found] == ["m1", "m2"]
+    assert all(each.size_bytes == len(each.payload) for each in found)
+    assert again == found
+    assert await lanes.newer(other.entry_id, other.lane) == ()
+    assert await lanes.newer(ids[2], grant.lane) == ()
+    following = await finish(lanes, grant)
+    assert following is not None
+    assert following.entry_id == ids[1]
+
+
+async def test_newer_entries_are_bounded_in_number_and_size(redis: Redis, worker: NewWorker) -> None:
+    """One long conversation does not fill the worker's memory; at least one entry is always returned."""
+    lanes = await worker("a")
+    half = event("c", text="x" * (KEEP_BYTES // 2))
+    ids = await publish(redis, event("c"), *(half for _ in range(3)), event("d"), *[event("d")] * 150)
+    grants = {grant.entry_id: grant for grant in (await lanes.read(500)).grants}
+    large, many = [await lanes.newer(entry_id, grants[entry_id].lane) for entry_id in (ids[0], ids[4])]
+
+    assert [each.entry_id for each in large] == ids[1:2]
+    assert len(many) == 100
+
+
+async def test_a_newer_entry_that_another_client_deleted_is_left_out(redis: Redis, worker: NewWorker) -> None:
+    """As is one without a payload."""
+    lanes = await worker("a")
+    ids = await publish(redis, *(event("c", number) for number in range(3)))
+    (grant,) = (await lanes.read(10)).grants
+    await redis.xdel(STREAM, ids[1])
+
+    assert [each.entry_id for each in await lanes.newer(grant.entry_id, grant.lane)] == ids[2:]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"type": "agent_message"}, {"role": "agent"}, {"type": "message", "role": "agent"}],
+    ids=json.dumps,
+)
+@pytest.mark.parametrize("enveloped", [False, True])
+async def test_read_names_messages_of_people_that_wait(
+    redis: Redis, worker: NewWorker, body: dict[str, str], enveloped: bool
+) -> None:
+    """A takeover must not wait for the turn of its message; one that runs at once needs no notice."""
+    lanes = await worker("a")
+    said = event("c", 2, author_id="ann", **body)
+    if enveloped:
+        said = {"specversion": "1.0", "id": "1", "source": "/s", "type": "message", "data": said}
+    await publish(redis, event("c", 1), event("c", 3, type="message_edited"))
+    (agent_id,) = await publish(redis, said)
+    await publish(redis, event("alone", 1, **body))
+    agents = (await lanes.read(10)).agents
+
+    assert agents == (AgentEntry(entry_id=agent_id, user_id="account", conversation_id="c", author_id="ann"),)

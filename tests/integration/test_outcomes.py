@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.server import SandboxHandle
+from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.running import Running, eventually, running
 from worker.reasons import Reason
 
@@ -227,8 +228,8 @@ OUTCOMES = (
 
 
 def test_the_table_names_every_reason() -> None:
-    """No ending is without a test; an unknown account has a test of its own below."""
-    tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT}
+    """No ending is without a test; an unknown account and the endings of a conversation have their own."""
+    tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT} | SCENARIOS.keys()
 
     assert set(Reason) == tested
 
@@ -253,6 +254,15 @@ def test_an_event_ends_as_the_table_says(engine: Running, wanted: Outcome) -> No
         assert reply["decision_id"] == str(row["id"])
     else:
         assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
+
+
+@pytest.mark.parametrize("reason", SCENARIOS)
+def test_an_event_ends_because_of_others_of_its_conversation(engine: Running, reason: Reason) -> None:
+    """The event itself is never answered then."""
+    row = conversation_ending(engine, reason)
+
+    assert (row["decision"], row["reason_code"], row["confidence"]) == ("ignore", reason, 1.0)
+    assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", row["id"]) is None
 
 
 def test_an_unknown_account_is_ignored_and_audited(engine: Running) -> None:

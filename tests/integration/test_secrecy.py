@@ -254,7 +254,7 @@ def prepare(owner: psycopg.Connection[Any]) -> None:
     """An account, a login that is only the worker's role, and the breakages of a bad day."""
     owner.execute(
         "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, ai_enabled_for_comments,"
-        " flagged_keywords) VALUES (%s, true, true, true, ARRAY['spam', 'giraffe'])",
+        " burst_window_s, flagged_keywords) VALUES (%s, true, true, true, 0, ARRAY['spam', 'giraffe'])",
         (ACCOUNT,),
     )
     owner.execute(f"CREATE ROLE secrecy LOGIN PASSWORD '{DATABASE_PASSWORD}' IN ROLE hushgate_worker")

@@ -13,7 +13,7 @@ from uuid import UUID
 from tests.support.samples import NOW
 from worker.assessment import JudgeQuestion
 from worker.classifiers.prompts import ClassifierQuestion
-from worker.model import Completion, Message, ModerationScores, Passage, Prompt, Retrieved
+from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Passage, Prompt, Retrieved
 
 Value = TypeVar("Value")
 CLEAN = ModerationScores(scores={"violence": 0.01}, flagged=frozenset(), model="fake")
@@ -135,6 +135,19 @@ class FakeConversations:
         if self.error is not None:
             raise self.error
         return self.lines[-limit:]
+
+
+@dataclass(slots=True)
+class FakeArrivals:
+    """What waits behind the event, by its script."""
+
+    script: list[tuple[NewerEvent, ...] | Exception]
+    asked: list[str] = field(default_factory=list)
+
+    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
+        """The script's next events."""
+        self.asked.append(event.event_id)
+        return next_of(self.script)
 
 
 @dataclass(slots=True)

@@ -80,7 +80,14 @@ class World:
     def add(self, table: str, **values: Any) -> Any:
         """Insert one row; its ``id`` where it has one."""
         columns, marks = ", ".join(values), ", ".join(f"%({name})s" for name in values)
-        has_id = table not in {"sessions", "person_roles", "review_states", "job_parts", "golden_items"}
+        has_id = table not in {
+            "sessions",
+            "person_roles",
+            "review_states",
+            "job_parts",
+            "golden_items",
+            "conversations",
+        }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
             has_id = False
@@ -105,6 +112,7 @@ class World:
                 conversation_id=text("conversation_id"),
                 message_id=text("message_id"),
                 author_id=text("author_id"),
+                parent_id=text("parent_id"),
                 text=text("message_text"),
                 metadata={text("metadata key"): text("metadata")},
                 created_at=at,
@@ -251,6 +259,23 @@ def review(world: World, person_id: UUID) -> UUID:
     return made
 
 
+def conversation(world: World, _: UUID) -> str:
+    """The decision's conversation, which a person has taken."""
+    conversation_id, now = world.decision.event.conversation_id, datetime.now(UTC)
+    if world.one("SELECT 1 FROM conversations WHERE conversation_id = %s", conversation_id) is None:
+        world.add(
+            "conversations",
+            user_id=world.account,
+            conversation_id=conversation_id,
+            people_until=now + timedelta(hours=1),
+            changed_at=now,
+            changed_by=world.text("changed_by"),
+            cause="command",
+            changes=1,
+        )
+    return conversation_id
+
+
 def document(world: World, _: UUID) -> int:
     """A document of the account."""
     made: int = world.add(
@@ -338,6 +363,7 @@ def _about(world: World) -> dict[str, Any]:
 Sample: TypeAlias = Callable[[World, UUID], object]
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
+    "conversation": conversation,
     "decision_id": lambda world, _: world.decision.decision_id,
     "document": document,
     "invitation_id": invitation,

@@ -28,7 +28,13 @@ from worker.settings import Settings
 
 PATIENCE_S = 30.0
 NUMBERS = count(1)
-OPEN = {"ai_control_enabled": True, "ai_enabled_for_chats": True, "ai_enabled_for_comments": True}
+OPEN = {
+    "ai_control_enabled": True,
+    "ai_enabled_for_chats": True,
+    "ai_enabled_for_comments": True,
+    "burst_window_s": 0.0,
+}
+"""An account that answers everywhere, without a wait for further messages."""
 
 
 def eventually(look: Callable[[], Any], what: str) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from worker.errors import PayloadRejected
-from worker.model import Event, Scope
+from worker.model import Event, EventType, Scope
 from worker.payload import Arrival, EventPayload, parse, received_at
 
 ARRIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -135,6 +135,17 @@ def test_ten_megabytes_are_refused_by_their_true_size() -> None:
 BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"user_id": ...}, "user_id", "a value, the field is required", "nothing"),
     ({"text": ...}, "text", "a value, the field is required", "nothing"),
+    ({"text": ""}, "text", "a String to have at least 1 character", '""'),
+    ({"text": "", "type": "agent_message"}, "text", "a String to have at least 1 character", '""'),
+    ({"text": ..., "type": "message_edited"}, "text", "a value, the field is required", "nothing"),
+    ({"type": "reaction"}, "type", "'message', 'agent_message', 'message_edited'", '"reaction"'),
+    ({"type": None}, "type", "'message', 'agent_message', 'message_edited'", "null"),
+    ({"type": 7}, "type", "'message', 'agent_message', 'message_edited'", "7"),
+    ({"role": "assistant"}, "role", "'user' or 'agent'", '"assistant"'),
+    ({"role": None}, "role", "'user' or 'agent'", "null"),
+    ({"parent_id": ""}, "parent_id", "a String to have at least 1 character", '""'),
+    ({"parent_id": "x" * 256}, "parent_id", "at most 255", "256 characters"),
+    ({"parent_id": 7}, "parent_id", "a valid string", "7"),
     ({"user_id": 7}, "user_id", "a valid string", "7"),
     ({"user_id": None}, "user_id", "a valid string", "null"),
     ({"user_id": ""}, "user_id", "a String to have at least 1 character", '""'),
@@ -148,7 +159,6 @@ BAD_FIELDS: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({"conversation_id": "c" * 1_000}, "conversation_id", "at most 255 characters", "1000 characters"),
     ({"conversation_id": "c\x00"}, "conversation_id", "match pattern", r'"c\u0000"'),
     ({"event_id": "e\x00"}, "event_id", "match pattern", r'"e\u0000"'),
-    ({"text": ""}, "text", "at least 1 character", '""'),
     ({"text": "a\x00b"}, "text", "match pattern", r'"a\u0000b"'),
     ({"text": "x" * 20_001}, "text", "at most 20000 characters", "20001 characters"),
     ({"text": ["a"]}, "text", "a valid string", '["a"]'),
@@ -185,6 +195,41 @@ def test_a_bad_field_is_named_with_what_came(
     assert (why.code, why.field) == ("invalid", field)
     assert expected in why.expected
     assert why.got.startswith(got)
+
+
+TYPES: tuple[tuple[dict[str, Any], EventType], ...] = (
+    ({}, EventType.MESSAGE),
+    ({"type": "message", "role": "user"}, EventType.MESSAGE),
+    ({"type": "agent_message"}, EventType.AGENT_MESSAGE),
+    ({"role": "agent"}, EventType.AGENT_MESSAGE),
+    ({"role": "agent", "type": "message"}, EventType.AGENT_MESSAGE),
+    ({"role": "user", "type": "agent_message"}, EventType.AGENT_MESSAGE),
+    ({"role": "agent", "type": "message_edited"}, EventType.MESSAGE_EDITED),
+    ({"type": "message_edited"}, EventType.MESSAGE_EDITED),
+    ({"type": "message_deleted"}, EventType.MESSAGE_DELETED),
+    ({"type": "message_deleted", "text": ""}, EventType.MESSAGE_DELETED),
+    ({"type": "message_deleted", "text": ...}, EventType.MESSAGE_DELETED),
+)
+
+
+@pytest.mark.parametrize(("changes", "wanted"), TYPES)
+def test_type_and_role_together_say_what_happened(changes: dict[str, Any], wanted: EventType) -> None:
+    """A publisher that knows roles only needs no type; only a deletion needs no text."""
+    assert read(body(**changes)).type is wanted
+    assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(**changes)))
+
+
+@pytest.mark.parametrize(("changes", "wanted"), TYPES)
+def test_an_event_in_an_envelope_has_its_own_type(changes: dict[str, Any], wanted: EventType) -> None:
+    """The type of a CloudEvents envelope is the publisher's and says nothing here."""
+    assert read(cloud({"type": "message_deleted"}, **changes)).type is wanted
+
+
+@pytest.mark.parametrize(("parent", "wanted"), [("m0", "m0"), (None, None), (..., None)])
+def test_the_message_that_is_answered_is_kept(parent: object, wanted: str | None) -> None:
+    """Comments name the comment above them."""
+    assert read(body(parent_id=parent)).parent_id == wanted
+    assert Draft202012Validator(SCHEMA).is_valid(json.loads(body(parent_id=parent)))
 
 
 @pytest.mark.parametrize("number", [b"1e999", b"-1e999"])
@@ -287,7 +332,8 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = st.sampled_from([*EVENT, "language", "attachments", "metadata", "specversion", "data", "unknown"])
+OPTIONAL = ("type", "role", "parent_id", "language", "attachments", "metadata")
+FIELDS = st.sampled_from([*EVENT, *OPTIONAL, "specversion", "data", "unknown"])
 
 
 def outcome(payload: bytes, arrival: Arrival) -> Event | PayloadRejected:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.fakes import (
     CLEAN,
+    FakeArrivals,
     FakeClock,
     FakeConversations,
     FakeJudge,
@@ -34,8 +35,10 @@ from worker.model import (
     Completion,
     Decision,
     Event,
+    EventType,
     FailurePolicy,
     Message,
+    NewerEvent,
     Source,
     Tokens,
     ToolCall,
@@ -75,6 +78,7 @@ class World:
         found: list[Any] | None = None,
         judge: list[Any] | None = None,
         history: tuple[Message, ...] = (),
+        newer: list[tuple[NewerEvent, ...] | Exception] | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.moderator = FakeModerator(moderation or [CLEAN])
@@ -82,6 +86,7 @@ class World:
         self.retriever = FakeRetriever(found or [(passage(),)])
         self.conversations = FakeConversations(history)
         self.judge = FakeJudge(judge) if judge else None
+        self.arrivals = FakeArrivals(newer) if newer else None
 
     async def decide(
         self, asked: Event | None = None, owner: Account | None = None, **limits: Any
@@ -101,6 +106,7 @@ class World:
             retriever=self.retriever,
             conversations=self.conversations,
             judge=self.judge,
+            arrivals=self.arrivals,
             limits=ModelLimits(**limits),
         )
         return await decide(case, ports)
@@ -668,3 +674,60 @@ async def test_a_draft_that_only_admits_not_to_know_is_not_sent(
     decision = await world.decide(owner=owner)
 
     assert (decision.reason_code, decision.reply, decision.confidence) == (reason, reply, 0.0)
+
+
+NEXT = NewerEvent(event_id="e2", type=EventType.MESSAGE, message_id="m2", author_id="a1", received_at=NOW)
+BURST = {"burst_window_s": 1.5}
+
+
+async def test_a_message_is_merged_without_a_wait_when_the_next_one_is_there() -> None:
+    """Moderated before, as the next prompt contains it; no model, no search."""
+    world = World(newer=[(NEXT,)])
+    decision = await world.decide(owner=account(**BURST))
+
+    assert (decision.reason_code, decision.answered_event) == (Reason.BURST_MERGED, "e2")
+    assert (decision.remember, decision.reply, decision.confidence) == (True, None, 1.0)
+    assert (world.calls, world.clock.slept) == ((1, 0, 0, 0), [])
+
+
+async def test_a_message_waits_once_for_the_next_one() -> None:
+    """Then it is answered, and what came meanwhile is looked at once more before the reply is stored."""
+    world = World(newer=[()])
+    decision = await world.decide(owner=account(**BURST))
+
+    assert decision.reason_code == Reason.REPLIED
+    assert world.clock.slept == [1.5]
+    assert world.arrivals is not None
+    assert len(world.arrivals.asked) == 3
+
+
+async def test_a_message_that_came_during_the_wait_takes_over() -> None:
+    """The model is not called for the first one."""
+    world = World(newer=[(), (NEXT,)])
+    decision = await world.decide(owner=account(**BURST))
+
+    assert decision.reason_code == Reason.BURST_MERGED
+    assert world.clock.slept == [1.5]
+    assert len(world.model.asked) == 0
+
+
+@pytest.mark.parametrize("window_s", [0.0, 1.5])
+async def test_who_does_not_wait(window_s: float) -> None:
+    """An account without a window, and a message that is older than the window."""
+    old = event(received_at=NOW - timedelta(seconds=5))
+    world = World(newer=[()])
+    decision = await world.decide(old if window_s else None, owner=account(burst_window_s=window_s))
+
+    assert decision.reason_code == Reason.REPLIED
+    assert world.clock.slept == []
+
+
+@pytest.mark.parametrize("text", ["buy spam", "fine"])
+async def test_a_stopped_message_is_never_merged(text: str) -> None:
+    """Rules and moderation come first, so that no stopped text enters a prompt."""
+    flagged = scores(("violence",), violence=0.9)
+    world = World(newer=[(NEXT,)], moderation=[flagged])
+    decision = await world.decide(event(text=text), owner=account(flagged_keywords=("spam",), **BURST))
+
+    assert decision.reason_code in {Reason.FLAGGED_RULE, Reason.MODERATION_FLAGGED}
+    assert (decision.remember, decision.quarantine) == (False, True)

@@ -20,6 +20,7 @@ from worker.model import (
     Attempt,
     AttemptOutcome,
     Completion,
+    EventType,
     Finding,
     Json,
     ScreenedPassage,
@@ -82,6 +83,9 @@ SNAPSHOTS = st.builds(
     language=st.none() | TEXTS,
     attachments=st.lists(TEXTS, max_size=3).map(tuple),
     metadata=OBJECTS,
+    type=TEXTS,
+    parent_id=st.none() | TEXTS,
+    answered_event=st.none() | TEXTS,
     rules_version=st.integers(0, 2**31),
     error_class=st.none() | TEXTS,
     stages=several(SnapshotStage, stage=TEXTS, outcome=TEXTS, duration_ms=NUMBERS, detail=OBJECTS),
@@ -145,6 +149,8 @@ def stored() -> dict[str, Any]:
         event=event(
             language="en",
             attachments=("https://example.org/a.png",),
+            type=EventType.MESSAGE_EDITED,
+            parent_id="m0",
             metadata={"labels": {"grade": "9"}},
             received_at=datetime.now(UTC),
             created_at=datetime.now(UTC) - timedelta(hours=1),
@@ -166,7 +172,7 @@ def stored() -> dict[str, Any]:
     run.confidence_log.append({"score": 0.4})
     ending = endings.blocked_ending(Reason.FLAGGED_RULE, FINDING)
     run.screened.append(SCREENED)
-    decision = run.decision(replace(ending, candidate=candidate), masked={"email": 2})
+    decision = run.decision(replace(ending, candidate=candidate, answered_event="e2"), masked={"email": 2})
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept
 

@@ -79,6 +79,8 @@ class Account:
         people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
             seconds; 0: only by release.
         stale_reply: what happens to a reply when a newer message came while it was made.
+        burst_window_s: a message is answered together with the author's next one when that arrives within
+            this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
     """
 
@@ -107,4 +109,5 @@ class Account:
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
     people_idle_s: float = 3600.0
     stale_reply: StaleReply = StaleReply.DISCARD
+    burst_window_s: float = 1.5
     retract_deleted: bool = False

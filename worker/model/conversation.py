@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -25,10 +26,13 @@ class StaleReply(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerEvent:
-    """An event that waits behind another one of its conversation; ``message_id`` is empty when unreadable."""
+    """An event that waits behind another one of its conversation."""
 
+    event_id: str
     type: EventType
     message_id: str
+    author_id: str
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ class Decision:
         rejected_draft: the draft a post-check flagged; sealed in quarantine, else None.
         masked: how many values of each kind vendors got placeholders for; never the values.
         screened: passages that were found and not shown to the model.
+        answered_event: event id of the author's next message, which is answered together with this one.
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
@@ -80,6 +81,7 @@ class Decision:
     prompt_hash: str | None = None
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[ScreenedPassage, ...] = ()
+    answered_event: str | None = None
     changes: int = 0
     people_until: datetime | None = None
     retract_reply: bool = False

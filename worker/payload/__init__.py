@@ -1,6 +1,6 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
-from worker.payload.parse import EARLIEST, PAYLOAD_BYTES, Arrival, parse, received_at
+from worker.payload.parse import EARLIEST, PAYLOAD_BYTES, Arrival, arrival_of, parse, received_at
 from worker.payload.schema import ID_CHARS, EventPayload, is_account_name
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "PAYLOAD_BYTES",
     "Arrival",
     "EventPayload",
+    "arrival_of",
     "is_account_name",
     "parse",
     "received_at",

@@ -19,6 +19,7 @@ PAYLOAD_BYTES: Final = 262_144
 """Largest payload unless HUSHGATE_PAYLOAD_BYTES names another size."""
 EARLIEST: Final = datetime(2005, 1, 1, tzinfo=UTC)
 FUTURE_SKEW: Final = timedelta(days=1)
+CLOCK_SKEW: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,14 @@ def received_at(entry_id: str) -> datetime:
     """When Redis took the entry: the milliseconds before the dash; 1970 when a publisher chose its own id."""
     milliseconds = min(int(entry_id.partition("-")[0]), 253_402_300_799_000)
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def arrival_of(entry_id: str, size_bytes: int, now: datetime) -> Arrival:
+    """The arrival of an entry; it is ``now`` when a publisher chose the id, which then holds no time."""
+    received = received_at(entry_id)
+    if not EARLIEST <= received <= now + CLOCK_SKEW:
+        received = now
+    return Arrival(entry_id=entry_id, size_bytes=size_bytes, received_at=received)
 
 
 def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def _check_text(payload: EventPayload) -> None:
     if payload.text or payload.type is EventType.MESSAGE_DELETED:
         return
     if "text" in payload.model_fields_set:
-        raise rejected("invalid", "a string to have at least 1 character", '""', field="text")
+        raise rejected("invalid", "a String to have at least 1 character", '""', field="text")
     raise rejected("invalid", "a value, the field is required", "nothing", field="text")
 
 

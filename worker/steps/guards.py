@@ -48,6 +48,22 @@ async def overtaken(run: Run) -> Ending | None:
     return contract.overtaken_ending(run.case.event, newer, run.case.account)
 
 
+async def merged(run: Run) -> Ending | None:
+    """The ending of a message whose author wrote again within the account's window; waits for that.
+
+    A message that is older than the window, as in a backlog, does not wait.
+    """
+    event, account, clock = run.case.event, run.case.account, run.ports.clock
+    if run.ports.arrivals is None or not account.burst_window_s:
+        return None
+    ending = contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
+    wait_s = contract.burst_wait_s(event, account, clock.now())
+    if ending is not None or not wait_s:
+        return ending
+    await clock.sleep(wait_s)
+    return contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
+
+
 def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
     """The ending when one of the account's rules matches."""
     if subject is REPLY and not run.case.account.rules_on_reply:

@@ -17,6 +17,7 @@ from review.content_covers import CATEGORIES
 from sandbox.server import SandboxHandle
 from tasks.publish import append
 from tests.integration.test_outcomes import HOURS, OUTCOMES
+from tests.support.conversing import SCENARIOS, conversation_ending
 from tests.support.reviewing import add_person
 from tests.support.running import Running, eventually, running
 from worker.account_settings import changed
@@ -122,6 +123,8 @@ def _endings(engine: Running) -> dict[str, str]:
         account = engine.account(documents=HOURS, **wanted.settings)
         endings[wanted.reason.value] = str(engine.decide(account, wanted.text, **wanted.event)["id"])
     engine.sandbox.reset()
+    for reason in SCENARIOS:
+        endings[reason.value] = str(conversation_ending(engine, reason)["id"])
     return endings
 
 

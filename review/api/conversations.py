@@ -1,0 +1,75 @@
+"""Who may answer in conversations, as JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from db import conversation_owners
+from db.access_log import LoggedAction
+from db.conversation_owners import ConversationIds, OwnerRecord
+from review.access import Right
+from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.http.visit import Refused, Visit
+from worker.model import Owner
+
+
+async def list_conversations(visit: Visit) -> Response:
+    """``{"conversations": [...]}``: those that people own, latest takeover first.
+
+    Parameters are ``account`` and ``limit`` (1 to 500, default 50).
+    """
+    parameters = visit.request.query_params
+    account, limit = parameters.get("account"), parse_limit(parameters.get("limit", str(DEFAULT_LIMIT)))
+    accounts = visit.accounts(Right.VIEW)
+    if account:
+        visit.require(Right.VIEW, account)
+        accounts = (account,)
+    found = await conversation_owners.list_with_people(visit.store.pool, accounts, now=visit.now, limit=limit)
+    detail = {"conversations": len(found), "api": True}
+    await visit.log(LoggedAction.LIST, user_id=account or None, detail=detail)
+    return _json({"conversations": [_owned(each, visit.now) for each in found]})
+
+
+async def show_owner(visit: Visit) -> Response:
+    """Who owns one conversation now."""
+    path = visit.request.path_params
+    ids = ConversationIds(user_id=path["account"], conversation_id=path["conversation"])
+    visit.require(Right.VIEW, ids.user_id)
+    if not await conversation_owners.is_known(visit.store.pool, ids):
+        raise Refused(404, "Not found", "No event of this conversation is stored.")
+    found = await conversation_owners.load_owner(visit.store.pool, ids)
+    detail = {"conversation": ids.conversation_id, "api": True}
+    await visit.log(LoggedAction.LIST, user_id=ids.user_id, detail=detail)
+    return _json(_owned(found, visit.now) if found else _never_owned(ids))
+
+
+def _owned(record: OwnerRecord, now: datetime) -> dict[str, Any]:
+    return {
+        "user_id": record.user_id,
+        "conversation_id": record.conversation_id,
+        "owner": record.owner(now).value,
+        "people_until": record.people_until,
+        "cause": record.cause,
+        "changed_by": record.changed_by,
+        "changed_at": record.changed_at,
+    }
+
+
+def _never_owned(ids: ConversationIds) -> dict[str, Any]:
+    return {
+        "user_id": ids.user_id,
+        "conversation_id": ids.conversation_id,
+        "owner": Owner.AI.value,
+        "people_until": None,
+        "cause": None,
+        "changed_by": None,
+        "changed_at": None,
+    }
+
+
+def _json(body: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), media_type="application/json")

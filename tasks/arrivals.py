@@ -1,0 +1,68 @@
+"""The events that came after one of a conversation, read from its lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+from redis.exceptions import RedisError
+
+from db import decisions
+from db.pool import Pool
+from tasks.stream import Lanes, NewerEntry, lane_of
+from worker.errors import PayloadRejected
+from worker.model import Event, NewerEvent
+from worker.payload import arrival_of, parse
+
+log = structlog.get_logger(__name__)
+
+
+class LaneArrivals:
+    """``worker.ports.Arrivals`` over the lanes.
+
+    Repetitions of an event and payloads that cannot become an event are left out: they are never answered,
+    so nothing may wait for them.
+
+    Args:
+        now: the wall clock.
+        payload_bytes: largest payload that may become an event.
+    """
+
+    def __init__(self, lanes: Lanes, pool: Pool, *, now: Callable[[], datetime], payload_bytes: int) -> None:
+        self._lanes = lanes
+        self._pool = pool
+        self._now = now
+        self._payload_bytes = payload_bytes
+
+    async def newer(self, event: Event) -> tuple[NewerEvent, ...]:
+        """The events that wait behind this one; none while Redis is away, as nothing can then be read.
+
+        Raises:
+            StorageUnavailable: whether they were decided before could not be read; safe to repeat.
+        """
+        try:
+            rows = await self._lanes.newer(event.entry_id, lane_of(event.user_id, event.conversation_id))
+        except (RedisError, OSError) as error:
+            log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
+            return ()
+        found = [each for each in map(self._newer, rows) if each and each.event_id != event.event_id]
+        if not found:
+            return ()
+        ids = [each.event_id for each in found]
+        decided = await decisions.decided_events(self._pool, event.user_id, ids)
+        return tuple(each for each in found if each.event_id not in decided)
+
+    def _newer(self, entry: NewerEntry) -> NewerEvent | None:
+        arrival = arrival_of(entry.entry_id, entry.size_bytes, self._now())
+        try:
+            event = parse(entry.payload, arrival, most_bytes=self._payload_bytes)
+        except PayloadRejected:
+            return None
+        return NewerEvent(
+            event_id=event.event_id,
+            type=event.type,
+            message_id=event.message_id,
+            author_id=event.author_id,
+            received_at=event.received_at,
+        )
