@@ -13,6 +13,7 @@ from db.audit.filters import ASSESSED, Filters, account_conditions, filter_condi
 from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
+from worker.model import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +29,13 @@ async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tu
     """One row a policy: Guardrail's four figures, for ``validators`` also Validation's seven.
 
     Rates are shares 0..1; ``improvement_rate`` is of the rechecks, the others are of the assessed replies.
+    ``test_mode_held`` counts replies that were sent in test mode and would not be sent at once without it.
     """
     filters = Filters(since=span.since, until=span.until, user_id=span.user_id)
     kept = ai_decisions.c.snapshot_json
     found = kept["assessment"]
     record, rechecked = found["diagnostics"], kept["rechecked"]
+    intended = found["intended_action"].astext
     policy = sa.func.split_part(found["policy"].astext, "@", 1).label("policy")
     improved = rechecked[1].astext.cast(sa.Float) > rechecked[0].astext.cast(sa.Float)
     query = (
@@ -46,6 +49,8 @@ async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tu
             _count(ai_decisions.c.decision == "escalate").label("escalated"),
             _count(sa.func.jsonb_typeof(rechecked) == "array").label("rechecks"),
             _count(improved).label("improved"),
+            _count(intended.is_not(None)).label("test_mode"),
+            _count(intended != Action.SEND.value).label("test_mode_held"),
         )
         .where(ASSESSED, *account_conditions(filters), *filter_conditions(filters))
         .group_by(policy)
@@ -69,5 +74,7 @@ def _figures(row: dict[str, Any]) -> dict[str, Any]:
         "recheck_rate": rechecks / replies,
         "improvement_rate": row["improved"] / rechecks if rechecks else None,
         "escalation_rate": row["escalated"] / replies,
+        "test_mode_replies": row["test_mode"],
+        "test_mode_held": row["test_mode_held"],
         **seven,
     }

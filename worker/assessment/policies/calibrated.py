@@ -70,6 +70,7 @@ class CalibratedPolicy:
 
     version: int = 1
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = True
     require_evidence: bool = True
     require_citations: bool = False

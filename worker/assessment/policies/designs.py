@@ -38,6 +38,7 @@ PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "enableRecheck": "enable_recheck",
             "enableEscalation": "enable_escalation",
             "fallbackMessage": "fallback_message",
+            "testMode": "test_mode",
         },
         "failsafe": {"failsafe_enabled": "enabled"},
         "validators": {"ENABLE_VALIDATORS": "enabled", "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold"},

@@ -95,6 +95,7 @@ class FailsafePolicy:
 
     version: int = 1
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = False
     confidence_threshold: float = 0.7
     judge_below: float = 0.8

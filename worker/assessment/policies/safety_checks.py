@@ -57,6 +57,7 @@ class SafetyPolicy:
 
     version: int = 1
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = False
     min_retrieval_confidence: float = 0.6
     min_similarity_score: float = 0.5
