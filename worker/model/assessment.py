@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from worker.model.event import Json
 
@@ -25,6 +26,10 @@ class Action(StrEnum):
     FALLBACK = "fallback"
     ESCALATE = "escalate"
     SILENCE = "silence"
+
+
+LOW_CONFIDENCE: Final = "low_confidence"
+"""The reason of a rejection without a category."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +66,9 @@ class Assessment:
     fallback_text: str | None = None
     measured: bool = True
     intended_action: Action | None = None
+
+    @property
+    def rejection_reason(self) -> str | None:
+        """Why the draft was rejected, or would be without test mode: the category or ``low_confidence``."""
+        action = self.intended_action or self.action
+        return None if action in (Action.SEND, Action.RECHECK) else self.category or LOW_CONFIDENCE
