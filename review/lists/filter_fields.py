@@ -10,7 +10,7 @@ from db.figures.statements import RunEvent
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import Parser
-from worker.assessment.policies.failsafe import ErrorKind
+from worker.assessment.policies.failsafe_policy import ErrorKind
 from worker.assessment.policies.safety_checks import RejectionReason
 from worker.assessment.policies.validators import ValidatorFault
 from worker.assessment.values import ReplyKind, UnusableReason

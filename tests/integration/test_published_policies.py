@@ -282,3 +282,15 @@ def test_test_mode_sends_and_counts_what_it_would_reject(engine: Running, tmp_pa
     assert (metrics["escalation_rate"], metrics["avg_confidence_score"]) == (0.0, row["confidence"])
     assert re.search(r"intended action\s+escalate", shown)
     assert "without test mode the action would be: escalate" in " ".join(shown.split())
+
+
+def test_triggers_of_the_failsafe_are_counted_by_category(engine: Running, tmp_path: Path) -> None:
+    """FailsafeNode: "Regularly check failsafe trigger frequency"; passes are not counted."""
+    policy = {"name": "failsafe", "category_keywords": {"AMBIGUOUS_QUERY": ["weekdays"]}}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    triggered = engine.decide(user_id, QUESTION)
+    shell = terminal(engine, tmp_path)
+    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+
+    assert triggered["rejection_reason"] == "AMBIGUOUS_QUERY"
+    assert row["rejections_by_reason"] == {"AMBIGUOUS_QUERY": {"count": 1, "share": 1.0}}

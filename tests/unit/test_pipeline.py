@@ -708,3 +708,25 @@ async def test_outside_test_mode_nothing_says_so() -> None:
 
     assert snapshot_json(decision)["assessment"]["intended_action"] is None
     assert snapshot_json(off)["assessment"]["intended_action"] is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reply"),
+    [
+        ({"profile": "expert"}, "Timeout of the search."),
+        ({"profile": "child"}, "Please ask again."),
+        ({"profile": ["expert"]}, "Please ask again."),
+        ({}, "Please ask again."),
+    ],
+)
+async def test_the_author_s_profile_chooses_the_text(metadata: dict[str, Any], reply: str) -> None:
+    """FailsafeNode: responses by user profile, from the event's metadata; else the account's own."""
+    policy = {
+        "name": "failsafe",
+        "responses": {"TIMEOUT": "Please ask again."},
+        "profile_responses": {"expert": {"TIMEOUT": "Timeout of the search."}},
+    }
+    world = World(found=[RetrievalUnavailable("away", kind="timeout")])
+    decision = await world.decide(event(metadata=metadata), account(assessment_policy=policy))
+
+    assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, reply)

@@ -25,7 +25,7 @@ from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answ
 from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
 from worker.assessment.policies.calibrated import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
     disabled_assessment,

@@ -98,6 +98,7 @@ def _evidence(run: Run, candidate: Candidate, *, rechecks: int) -> Evidence:
         expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
+        event_metadata=run.case.event.metadata,
         rechecks=rechecks,
     )
 

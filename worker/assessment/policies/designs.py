@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from worker.assessment.policies.calibrated import CalibratedPolicy
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy
