@@ -45,10 +45,12 @@ COMMIT: Final = """
 WITH key AS ({key}), decision AS (
     INSERT INTO ai_decisions (
         created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope, decision,
-        confidence, reason_code, reason, matched_rule, message_text, snapshot_json, degraded)
+        confidence, reason_code, reason, matched_rule, message_text, snapshot_json, degraded,
+        rejection_reason)
     SELECT %(created_at)s, %(id)s, key.user_id, %(event_id)s, %(message_id)s, %(conversation_id)s,
         %(author_id)s, %(scope)s, %(decision)s, %(confidence)s, %(reason_code)s, %(reason)s,
-        %(matched_rule)s, %(message_text)s, %(snapshot)s::jsonb, %(degraded)s
+        %(matched_rule)s, %(message_text)s, %(snapshot)s::jsonb, %(degraded)s,
+        %(rejection_reason)s
     FROM key
 ), removed AS (
     DELETE FROM messages m USING key
@@ -307,6 +309,7 @@ def _values(decision: Decision) -> dict[str, Any]:
         "message_text": event.text[:MESSAGE_TEXT_CHARS],
         "snapshot": orjson.dumps(snapshot_json(decision), option=orjson.OPT_NON_STR_KEYS).decode(),
         "degraded": decision.degraded,
+        "rejection_reason": decision.rejection_reason,
         "quarantine": decision.quarantine,
         "rejected_draft": decision.rejected_draft,
         "remember": decision.remember,

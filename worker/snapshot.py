@@ -149,6 +149,7 @@ class SnapshotAssessment:
     support: float | None = None
     relevance: float | None = None
     measured: bool = True
+    intended_action: str | None = None
 
     def diagnostic(self, name: str, default: float) -> float:
         """A number of the policy's own record."""

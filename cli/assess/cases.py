@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
   {"subject": "Biology"}.
 
 - "labels": labels that a passage must have, such as {"subject": "Biology"}, as in an event's metadata;
-  "expected_class": the label "class" that it must have.
+  "expected_class": the label "class" that it must have. For rows without any: --required-label subject=Biology.
 
 - "history": the turns before the question, oldest first: objects with "role" (author or reply) and "text",
   or bare texts in turn, the author's first. A follow-up question is read with them.
@@ -95,6 +96,23 @@ def assess_row(
     return assessment_from_answers(
         result, [certainty if q.aspect is Aspect.CERTAINTY else answer for q in result.questions]
     ), True
+
+
+def with_required_labels(rows: Sequence[AssessmentRow], given: Sequence[str]) -> tuple[AssessmentRow, ...]:
+    """The rows; those without labels of their own require the given ones, each ``NAME=VALUE``."""
+    labels: dict[str, str] = {}
+    for each in given:
+        name, sign, value = (part.strip() for part in each.partition("="))
+        if not (name and sign and value):
+            raise fail(f"--required-label: expected NAME=VALUE, such as class=10, got {each!r}")
+        if labels.setdefault(name, value) != value:
+            raise fail(f"--required-label: expected one value of {name}, got {labels[name]!r} and {value!r}")
+    return tuple(
+        row
+        if row.evidence.expected_metadata
+        else replace(row, evidence=replace(row.evidence, expected_metadata=labels))
+        for row in rows
+    )
 
 
 def case_lines(

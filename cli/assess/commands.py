@@ -14,7 +14,15 @@ import typer
 from rich.progress import track
 
 from cli.assess import metrics
-from cli.assess.cases import COLUMNS, HELP, assess_row, case_lines, read_policy, table_row
+from cli.assess.cases import (
+    COLUMNS,
+    HELP,
+    assess_row,
+    case_lines,
+    read_policy,
+    table_row,
+    with_required_labels,
+)
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.rows import read_cases, read_rows, read_scores
 from cli.exit_codes import ExitCode
@@ -58,6 +66,13 @@ def assess_cases(
         str, typer.Option(help="A design's name, or a file with a policy as JSON.")
     ] = "calibrated",
     label: Annotated[str, typer.Option(help="The field of the human label, where a row has one.")] = "label",
+    required_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A label that a passage must have, such as class=10; for rows without labels of their own.",
+        ),
+    ] = None,
     judge_scores: Scores = None,
 ) -> None:
     """Assess every row of a file."""
@@ -67,7 +82,8 @@ def assess_cases(
         raise fail("--cases: expected a file of rows, got nothing (or a command: report, calibrate)")
     chosen = read_policy(policy)
     scores = read_scores(judge_scores) if judge_scores else None
-    lines = case_lines(read_cases(cases, label=label), chosen, scores)
+    rows = with_required_labels(read_cases(cases, label=label), required_label or ())
+    lines = case_lines(rows, chosen, scores)
     emit(map(table_row, lines) if stdout_is_terminal() else lines, COLUMNS)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,9 @@ def metrics(
     ] = None,
     until: Annotated[str | None, typer.Option(help="Before this time or age; default: now.")] = None,
 ) -> None:
-    """Print figures of each policy from the audit: confidence, rechecks, escalations; seven for `validators`.
+    """Print figures of each policy from the audit: confidence, rechecks, escalations, rejections by reason.
+
+    Seven more for `validators`. A rejection by reason has its count and its share of the rejections.
 
     For example:
 
@@ -30,7 +33,15 @@ def metrics(
     if not stdout_is_terminal():
         emit(rows, ())
         return
+    rows = tuple(map(_with_reason_lines, rows))
     names = dict.fromkeys(name for row in rows for name in row if name != "policy")
     policies = [row["policy"] for row in rows]
     shown = [{"metric": name, **{row["policy"]: row.get(name) for row in rows}} for name in names]
     emit(shown, ["metric", *policies])
+
+
+def _with_reason_lines(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures with a line for each reason of rejections."""
+    figures = {name: value for name, value in row.items() if name != "rejections_by_reason"}
+    reasons = row["rejections_by_reason"].items()
+    return figures | {f"rejected: {name}": f"{each['count']} ({each['share']:.0%})" for name, each in reasons}

@@ -105,7 +105,17 @@ def _assessment(found: SnapshotAssessment, rechecked: tuple[float, float | None]
     """How far the draft can be trusted: result, failed checks and the policy's own record."""
     shown = Table.grid(padding=(0, 2))
     shown.title, shown.title_justify = "assessment", "left"
-    names = ("policy", "confidence", "support", "relevance", "tier", "action", "category", "explanation")
+    names = (
+        "policy",
+        "confidence",
+        "support",
+        "relevance",
+        "tier",
+        "action",
+        "intended_action",
+        "category",
+        "explanation",
+    )
     facts = [(name, getattr(found, name)) for name in names]
     facts += [(name, "\n".join(getattr(found, name))) for name in ("failed_checks", "reasons")]
     facts += [("before and after recheck", json_text(rechecked) if rechecked else "")]

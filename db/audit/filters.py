@@ -76,6 +76,7 @@ class Filters:
     least_confidence: float | None = None
     most_confidence: float | None = None
     tier: Tier | None = None
+    rejection_reason: str | None = None
     stage_outcome: str | None = None
     ran: RunEvent | None = None
     review: ReviewFilter | None = None
@@ -159,7 +160,15 @@ def _within(column: sa.ColumnElement[datetime], filters: Filters) -> Iterator[Co
 
 
 def _columns(filters: Filters) -> Iterator[Condition]:
-    names = ("decision", "scope", "conversation_id", "author_id", "event_id", "message_id")
+    names = (
+        "decision",
+        "scope",
+        "conversation_id",
+        "author_id",
+        "event_id",
+        "message_id",
+        "rejection_reason",
+    )
     for name in names:
         if (value := getattr(filters, name)) is not None:
             yield ai_decisions.c[name] == value

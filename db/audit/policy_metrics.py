@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,6 +15,7 @@ from db.audit.filters import ASSESSED, Filters, account_conditions, filter_condi
 from db.rows import all_rows
 from db.tables import ai_decisions
 from worker.assessment.policies.validator_metrics import ValidatorCounts, metrics_from_counts
+from worker.model import Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,50 +27,83 @@ class MetricsFilter:
     until: datetime | None
 
 
-async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tuple[dict[str, Any], ...]:
-    """One row a policy: Guardrail's four figures, for ``validators`` also Validation's seven.
+_KEPT: Final = ai_decisions.c.snapshot_json
+_ASSESSMENT: Final = _KEPT["assessment"]
+_POLICY: Final = sa.func.split_part(_ASSESSMENT["policy"].astext, "@", 1).label("policy")
+_REJECTION: Final = ai_decisions.c.rejection_reason
 
-    Rates are shares 0..1; ``improvement_rate`` is of the rechecks, the others are of the assessed replies.
+
+async def policy_metrics(connection: AsyncConnection, span: MetricsFilter) -> tuple[dict[str, Any], ...]:
+    """One row a policy: Guardrail's four figures, its rejections, for ``validators`` also Validation's seven.
+
+    Rates are shares 0..1; ``improvement_rate`` is of the rechecks, ``rejection_rate`` of assessments, with
+    early refusals and drafts without an answer, the others are of the assessed replies. ``test_mode_held``
+    counts replies that were sent in test mode and would not be sent at once without it.
     """
     filters = Filters(since=span.since, until=span.until, user_id=span.user_id)
-    kept = ai_decisions.c.snapshot_json
-    found = kept["assessment"]
-    record, rechecked = found["diagnostics"], kept["rechecked"]
-    policy = sa.func.split_part(found["policy"].astext, "@", 1).label("policy")
-    improved = rechecked[1].astext.cast(sa.Float) > rechecked[0].astext.cast(sa.Float)
-    query = (
-        sa.select(
-            policy,
-            sa.func.count().label("replies"),
-            sa.func.avg(found["confidence"].astext.cast(sa.Float)).label("confidence"),
-            _count(ai_decisions.c.reason_code == "FALLBACK_SENT").label("fallbacks"),
-            _count(record["passed"].astext == "false").label("failed"),
-            _count(record["uncertainty_expressed"].astext == "true").label("doubts"),
-            _count(ai_decisions.c.decision == "escalate").label("escalated"),
-            _count(sa.func.jsonb_typeof(rechecked) == "array").label("rechecks"),
-            _count(improved).label("improved"),
-        )
-        .where(ASSESSED, *account_conditions(filters), *filter_conditions(filters))
-        .group_by(policy)
-        .order_by(policy)
+    conditions = [
+        sa.func.jsonb_typeof(_ASSESSMENT) == "object",
+        *account_conditions(filters),
+        *filter_conditions(filters),
+    ]
+    figures = sa.select(_POLICY, *_counts()).where(*conditions).group_by(_POLICY).order_by(_POLICY)
+    number = sa.func.count().label("number")
+    reasons = (
+        sa.select(_POLICY, _REJECTION, number)
+        .where(*conditions, _REJECTION.is_not(None))
+        .group_by(_POLICY, _REJECTION)
+        .order_by(_POLICY, number.desc(), _REJECTION)
     )
-    return tuple(_figures(row) for row in await all_rows(connection, query))
+    rejections: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in await all_rows(connection, reasons):
+        rejections[row["policy"]][row["rejection_reason"]] = row["number"]
+    rows = await all_rows(connection, figures)
+    return tuple(_figures(row, rejections[row["policy"]]) for row in rows)
+
+
+def _counts() -> tuple[sa.ColumnElement[Any], ...]:
+    record, rechecked = _ASSESSMENT["diagnostics"], _KEPT["rechecked"]
+    intended = _ASSESSMENT["intended_action"].astext
+    improved = rechecked[1].astext.cast(sa.Float) > rechecked[0].astext.cast(sa.Float)
+    confidence = sa.func.avg(_ASSESSMENT["confidence"].astext.cast(sa.Float))
+    return (
+        sa.func.count().label("assessments"),
+        _count(sa.true()).label("replies"),
+        confidence.filter(ASSESSED).label("confidence"),
+        _count(ai_decisions.c.reason_code == "FALLBACK_SENT").label("fallbacks"),
+        _count(record["passed"].astext == "false").label("failed"),
+        _count(record["uncertainty_expressed"].astext == "true").label("doubts"),
+        _count(ai_decisions.c.decision == "escalate").label("escalated"),
+        _count(sa.func.jsonb_typeof(rechecked) == "array").label("rechecks"),
+        _count(improved).label("improved"),
+        _count(intended.is_not(None)).label("test_mode"),
+        _count(intended != Action.SEND.value).label("test_mode_held"),
+    )
 
 
 def _count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    return sa.func.count().filter(condition)
+    return sa.func.count().filter(ASSESSED, condition)
 
 
-def _figures(row: dict[str, Any]) -> dict[str, Any]:
+def _figures(row: dict[str, Any], rejections: Mapping[str, int]) -> dict[str, Any]:
     rechecks, replies = row["rechecks"], row["replies"]
     counts = ValidatorCounts(**{name: row[name] for name in ValidatorCounts.__slots__})
-    seven = asdict(metrics_from_counts(counts)) if row["policy"] == "validators" else {}
+    seven = asdict(metrics_from_counts(counts)) if row["policy"] == "validators" and replies else {}
+    rejected = sum(rejections.values())
     return {
         "policy": row["policy"],
         "replies": replies,
         "avg_confidence_score": row["confidence"],
-        "recheck_rate": rechecks / replies,
+        "recheck_rate": rechecks / replies if replies else None,
         "improvement_rate": row["improved"] / rechecks if rechecks else None,
-        "escalation_rate": row["escalated"] / replies,
+        "escalation_rate": row["escalated"] / replies if replies else None,
+        "test_mode_replies": row["test_mode"],
+        "test_mode_held": row["test_mode_held"],
+        "assessments": row["assessments"],
+        "rejections": rejected,
+        "rejection_rate": rejected / row["assessments"],
+        "rejections_by_reason": {
+            reason: {"count": number, "share": number / rejected} for reason, number in rejections.items()
+        },
         **seven,
     }

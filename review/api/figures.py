@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
 from db.figures.histograms import SpreadKind
+from db.figures.rejections import rejection_counts
 from review.dashboard import agreement_page, dashboard_page
 from review.dashboard.agreement_view import AgreementLine
 from review.dashboard.measures import Kappa
@@ -28,6 +29,8 @@ async def show_figures(visit: Visit) -> Response:
     except BadRange as bad:
         raise Refused(400, "Not a range", str(bad)) from bad
     found = await dashboard_page.load_figures(visit, figures)
+    async with visit.store.reading() as connection:
+        rejections = await rejection_counts(connection, figures)
     await visit.log(
         LoggedAction.FIGURES, user_id=figures.account, detail=dashboard_page.range_log_detail(chosen)
     )
@@ -40,6 +43,7 @@ async def show_figures(visit: Visit) -> Response:
             "scope": figures.scope,
             "uncounted_hours": found.missing,
             "totals": _numbers(summarise(found.counts)),
+            "rejections": [asdict(each) for each in rejections],
             "times_ms": {
                 kind: time_percentiles(found.spreads, kind)
                 for kind in (SpreadKind.TOTAL, SpreadKind.WORK, SpreadKind.WAITING)

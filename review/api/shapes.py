@@ -113,7 +113,11 @@ class AccessLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiguresBody:
-    """The figures of the dashboard: times in ms, shares 0..1; ``before`` is the period before."""
+    """The figures of the dashboard: times in ms, shares 0..1; ``before`` is the period before.
+
+    ``rejections`` has ``rejection_reason``, ``decisions`` and ``share`` of each reason why policies rejected
+    drafts.
+    """
 
     since: datetime
     until: datetime
@@ -122,6 +126,7 @@ class FiguresBody:
     scope: str | None
     uncounted_hours: int
     totals: Mapping[str, Any]
+    rejections: tuple[Mapping[str, Any], ...]
     times_ms: Mapping[str, Any]
     steps: tuple[Mapping[str, Any], ...]
     before: Mapping[str, Any]

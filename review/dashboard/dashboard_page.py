@@ -10,6 +10,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.figures import dashboard
 from db.figures.dashboard import DashboardFigures, FigureFilter
+from db.figures.rejections import rejection_counts
 from review.access import Right
 from review.dashboard import figure_counter, ranges
 from review.dashboard.dashboard_view import build_view
@@ -33,6 +34,7 @@ async def show_dashboard(visit: Visit) -> Response:
         accounts = suggestions = await dashboard.busiest_accounts(connection, figures)
         if figures.account is not None:
             suggestions = await dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
+        rejections = await rejection_counts(connection, figures)
         queues = await load_open_queues(visit, connection)
     filters = {"account": figures.account or "", "scope": figures.scope or ""}
     query = chosen.query | {name: value for name, value in filters.items() if value}
@@ -49,6 +51,7 @@ async def show_dashboard(visit: Visit) -> Response:
         found=found,
         accounts=accounts,
         queues=queues,
+        rejections=rejections,
         suggestions=suggestions,
         account_link=lambda account: "?" + urlencode(query | {"account": account}),
         decisions=lambda **more: ranges.range_link(chosen, **(filters | more)),

@@ -13,7 +13,7 @@ from review.content_covers import CATEGORIES, MODERATION
 from review.decision.highlights import DIRECTION_CONTROLS, span_place
 from review.decision.margins import Margin, trust_wording
 from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
-from worker.model import AttemptOutcome, FailurePolicy, Stage
+from worker.model import Action, AttemptOutcome, FailurePolicy, Stage
 from worker.reasons import Reason
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotFinding, SnapshotStage
@@ -105,12 +105,26 @@ def _replied(facts: ExplanationFacts) -> str:
     category = facts.assessment.category
     if category == "disabled":
         return "A reply was sent: the account has switched the check of drafts off, so nothing was checked."
+    if (intended := facts.assessment.intended_action) is not None:
+        return f"A reply was sent: {_test_mode(intended)}; {_trust(facts)}."
     if "gate" in facts.assessment.passed_checks:
         kind = category.replace("_", " ")
         return f"A reply was sent: it is a {kind}, which states no fact that would need a check."
     return f"A reply was sent: the draft was trusted; {_trust(facts)}."
 
 
+def _test_mode(intended: str) -> str:
+    action = TEST_MODE_ACTIONS.get(intended, intended)
+    return f"the account's policy is in test mode and changes nothing. Without test mode {action}"
+
+
+TEST_MODE_ACTIONS: Final[Mapping[str, str]] = {
+    Action.SEND: "it would be sent too",
+    Action.RECHECK: "it would be drafted once more from more passages",
+    Action.FALLBACK: "a prepared text would be sent instead",
+    Action.ESCALATE: "it would be handed to a person",
+    Action.SILENCE: "nothing would be sent",
+}
 SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.UNKNOWN_ACCOUNT: lambda facts: (
         f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
@@ -236,7 +250,8 @@ def _missing_evidence(facts: ExplanationFacts) -> str:
 
 def _trust(facts: ExplanationFacts) -> str:
     """The comparison that decided about a draft, and the checks that stopped it."""
-    sent = facts.row["reason_code"] == Reason.REPLIED
+    held = facts.assessment.intended_action not in (None, Action.SEND)
+    sent = facts.row["reason_code"] == Reason.REPLIED and not held
     return trust_wording(facts.assessment, facts.margins, sent=sent) or (
         f"its confidence is {facts.row['confidence']:.2f}"
     )

@@ -10,7 +10,7 @@ from review.wording import DRAFT_PROBLEMS
 from worker.assessment import parse_policy
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import design_name
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy

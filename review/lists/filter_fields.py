@@ -10,6 +10,10 @@ from db.figures.statements import RunEvent
 from review import reason_labels
 from review.lists import filter_parsers
 from review.lists.filter_parsers import Parser
+from worker.assessment.policies.failsafe_policy import ErrorKind
+from worker.assessment.policies.safety_checks import RejectionReason
+from worker.assessment.policies.validators import ValidatorFault
+from worker.assessment.values import ReplyKind, UnusableReason
 from worker.model import DecisionKind, Scope, Tier
 
 
@@ -68,6 +72,8 @@ STAGE_OUTCOMES: Final = (
     "*:failed", "moderation:failed", "moderation_reply:failed", "generation:failed", "retrieval:failed",
     "evidence:flagged", "assessment:flagged",
 )  # fmt: skip
+REJECTIONS: Final = (*RejectionReason, *ErrorKind, *ValidatorFault, *UnusableReason, ReplyKind.REFUSAL)
+"""The published reasons of the policies; filters take any other as well."""
 FIELDS: Final = (
     _filter(
         "since",
@@ -105,6 +111,14 @@ FIELDS: Final = (
         target="rules_version",
     ),
     _choice("tier", "Confidence tier", "This tier of the assessment.", *Tier),
+    _filter(
+        "rejection",
+        "Rejection reason",
+        "The policy rejected the draft for this reason, such as off_topic or UNCERTAINTY.",
+        target="rejection_reason",
+        suggestions=REJECTIONS,
+        example="off_topic",
+    ),
     _filter(
         "confidence_from",
         "Confidence from",

@@ -45,9 +45,15 @@ def url(stack: Stack, template: str) -> str:
             },
         ),
         decided(NOW - 2 * HOUR, user_id="acme", reason_code="FLAGGED_RULE", matched_rule=RULE),
-        decided(NOW - 3 * HOUR, user_id="other", decision="escalate", reason_code="MODEL_ESCALATED"),
+        decided(
+            NOW - 3 * HOUR,
+            user_id="other",
+            decision="escalate",
+            reason_code="MODEL_ESCALATED",
+            rejection_reason="off_topic",
+        ),
         decided(NOW - 3 * HOUR, user_id="other", reason_code="LLM_ERROR", confidence=0.0),
-        decided(NOW - 4 * HOUR, user_id=HOSTILE),
+        decided(NOW - 4 * HOUR, user_id=HOSTILE, rejection_reason="low_grounding"),
         decided(
             NOW - 27 * HOUR,
             user_id="acme",
@@ -125,6 +131,28 @@ def test_figures_lead_to_their_decisions(lead: Visitor) -> None:
     assert (query["account"], query["scope"], query["decision"]) == (["acme"], ["chat"], ["respond"])
     assert listed.status_code == 200
     assert "REPLIED" in listed.text
+
+
+REJECTION = re.compile(
+    r'<tr>\s*<th scope="row"><code>(\w+)</code></th>\s*<td class="number"><a href="([^"]+)">(\d+)</a></td>'
+    r'\s*<td class="number">([^<]+)</td>'
+)
+
+
+def test_rejected_drafts_are_counted_by_reason(lead: Visitor) -> None:
+    """Count, share of the rejections, and a link to as many decisions (Safety Mechanism's analysis)."""
+    found = REJECTION.findall(lead.get("/dashboard").text)
+    linked = [rows_of(lead.get(unescape(href))) for _, href, _, _ in found]
+    other = REJECTION.findall(lead.get("/dashboard?account=other&scope=chat").text)
+
+    assert [(reason, count, share) for reason, _, count, share in found] == [
+        ("low_grounding", "1", "50 %"),
+        ("off_topic", "1", "50 %"),
+    ]
+    assert linked == [1, 1]
+    assert [reason for reason, *_ in other] == ["off_topic"]
+    assert "Rejected drafts" not in lead.get("/dashboard?account=acme").text
+    assert "Rejected drafts" not in lead.get("/dashboard?scope=comment").text
 
 
 TILE = re.compile(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from db import accounts
 from db.pool import create_pool
@@ -229,3 +231,66 @@ def test_what_confidence_guardrail_monitors_can_be_asked_for(engine: Running, tm
     assert (row["replies"], row["recheck_rate"], row["improvement_rate"]) == (2, 0.5, 1.0)
     assert row["escalation_rate"] == 0.5
     assert "fallback_usage_count" not in row
+
+
+def test_rejections_are_analysed_by_reason(engine: Running, tmp_path: Path) -> None:
+    """Safety Mechanism's rejection analysis: count and share of each reason, early refusals included."""
+    user_id = engine.account(documents=HOURS, assessment_policy=LENIENT)
+    engine.decide(user_id, QUESTION)
+    engine.decide(user_id, "Which planets have rings?")
+    with capture_logs() as lines:
+        row = engine.decide(user_id, "Which planets have moons?")
+        (line,) = eventually(
+            lambda: [each for each in lines if row["event_id"] == each.get("event_id") and "policy" in each],
+            "the canonical line",
+        )
+    engine.decide(user_id, QUESTION, metadata={"labels": {"subject": "Mathematics"}})
+    shell = terminal(engine, tmp_path)
+    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    listed = shell.spawn("decisions", "list", "--account", user_id, "--rejection", "off_topic").rows
+    shown = shell.on_terminal("assess", "metrics", "--account", user_id, columns=80).out
+
+    logged = [line[name] for name in ("event", "policy", "category", "rejection_reason", "test_mode")]
+
+    assert logged == [
+        "event_decided", "safety@1", "insufficient_context", "insufficient_context", False,
+    ]  # fmt: skip
+    assert row["rejections_by_reason"] == {
+        "insufficient_context": {"count": 2, "share": 2 / 3},
+        "off_topic": {"count": 1, "share": 1 / 3},
+    }
+    assert (row["assessments"], row["rejections"], row["rejection_rate"]) == (4, 3, 0.75)
+    assert (row["replies"], row["escalation_rate"]) == (1, 0.0)
+    assert len(listed) == 1
+    assert "rejected: insufficient_context" in shown
+    assert "2 (67%)" in shown
+
+
+def test_test_mode_sends_and_counts_what_it_would_reject(engine: Running, tmp_path: Path) -> None:
+    """Confidence Guardrail, "Test Mode": by account; the figures say what escalation would change."""
+    policy = {"name": "guardrail", "testMode": True, "initial_similarity": 0.0}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    engine.sandbox.add_rule("judge", "score", value="0.0")
+    row = engine.decide(user_id, QUESTION)
+    shell = terminal(engine, tmp_path)
+    (metrics,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+    shown = shell.on_terminal("decisions", "show", str(row["id"]), columns=120).out
+
+    assert (row["reason_code"], row["rejection_reason"]) == (Reason.REPLIED, "low_confidence")
+    assert row["confidence"] == row["snapshot_json"]["assessment"]["confidence"] < 0.5
+    assert (metrics["test_mode_replies"], metrics["test_mode_held"]) == (1, 1)
+    assert (metrics["escalation_rate"], metrics["avg_confidence_score"]) == (0.0, row["confidence"])
+    assert re.search(r"intended action\s+escalate", shown)
+    assert "without test mode the action would be: escalate" in " ".join(shown.split())
+
+
+def test_triggers_of_the_failsafe_are_counted_by_category(engine: Running, tmp_path: Path) -> None:
+    """FailsafeNode: "Regularly check failsafe trigger frequency"; passes are not counted."""
+    policy = {"name": "failsafe", "category_keywords": {"AMBIGUOUS_QUERY": ["weekdays"]}}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    triggered = engine.decide(user_id, QUESTION)
+    shell = terminal(engine, tmp_path)
+    (row,) = shell.spawn("assess", "metrics", "--account", user_id).rows
+
+    assert triggered["rejection_reason"] == "AMBIGUOUS_QUERY"
+    assert row["rejections_by_reason"] == {"AMBIGUOUS_QUERY": {"count": 1, "share": 1.0}}

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 NUMBERS = count(1)
 COLUMNS = (
     "created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope, decision, confidence,"
-    " reason_code, reason, matched_rule, message_text, snapshot_json, degraded"
+    " reason_code, reason, matched_rule, message_text, snapshot_json, degraded, rejection_reason"
 )
 
 
@@ -50,6 +50,7 @@ def decided(at: datetime, **changes: Any) -> dict[str, Any]:
             "matched_rule": None,
             "message_text": "When are you open?",
             "degraded": False,
+            "rejection_reason": None,
         }
         | {"snapshot_json": Jsonb(snapshot | kept)}
         | changes

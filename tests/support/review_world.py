@@ -19,6 +19,7 @@ from db.people.sessions import token_hash
 from db.pool import create_pool
 from tests.support.samples import assessment, event, passage
 from worker.model import (
+    Action,
     Attempt,
     AttemptOutcome,
     Decision,
@@ -168,7 +169,9 @@ class World:
                 ),
             ),
             passages=(passage(title=text("passage title"), text=text("passage text")),),
-            assessment=assessment(explanation=text("explanation")),
+            assessment=assessment(
+                explanation=text("explanation"), category=text("category"), action=Action.SILENCE
+            ),
             models={"answer": text("model")},
             prompt_hash="0" * 64,
             masked={text("masked kind"): 1},

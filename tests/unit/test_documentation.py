@@ -22,7 +22,7 @@ SECTIONS: Final = ["Question", "Answer", "Why", "Cost", "When to reconsider"]
 LONGEST: Final = 32
 """Lines of a record, of at most 112 characters outside tables."""
 
-OF_EVERY_POLICY: Final = {"version", "gate", "low_action", "enabled"}
+OF_EVERY_POLICY: Final = {"version", "gate", "test_mode", "low_action", "enabled"}
 """Fields that are not of one design; docs/confidence.md explains them."""
 
 SKIPPED: Final = {".git", ".venv", "out", "vendor", "node_modules"}

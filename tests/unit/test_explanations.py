@@ -12,7 +12,7 @@ from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain
 from tests.unit.assessment.samples import assessed, evidence, passage
 from tests.unit.test_sentences import row, stage
-from worker.assessment import Evidence, early_refusal, parse_policy
+from worker.assessment import Evidence, early_refusal, in_test_mode, parse_policy
 from worker.assessment.judge import Aspect
 from worker.model import Action, Assessment, Json, Tier
 from worker.snapshot import Snapshot
@@ -163,3 +163,22 @@ def test_a_veto_is_explained_without_a_figure_that_did_not_decide() -> None:
     text = explained("LOW_CONFIDENCE", found, {}, "generation")
 
     assert text.endswith("not trusted; it is in the wrong language.")
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        (SCORES, "handed to a person; its confidence is 0.27 where 0.50 is needed"),
+        ({Aspect.GROUNDING: 1.0, Aspect.CERTAINTY: 1.0}, "it would be sent too; its confidence is 0.97"),
+    ],
+)
+def test_test_mode_is_explained_with_the_action_it_held_back(
+    scores: dict[Aspect, str | float], expected: str
+) -> None:
+    """A reply sent in test mode is not called trusted."""
+    settings: dict[str, Any] = {"name": "guardrail", "test_mode": True}
+    found = in_test_mode(assessed(GROUNDED, parse_policy(settings), scores=scores))
+    text = explained("REPLIED", found, settings, "generation")
+
+    assert "the account's policy is in test mode and changes nothing" in text
+    assert expected in text

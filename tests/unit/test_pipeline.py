@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -731,3 +732,64 @@ async def test_a_stopped_message_is_never_merged(text: str) -> None:
 
     assert decision.reason_code in {Reason.FLAGGED_RULE, Reason.MODERATION_FLAGGED}
     assert (decision.remember, decision.quarantine) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "world", "intended"),
+    [
+        ({"name": "guardrail", "testMode": True}, {"judge": [0.0]}, "escalate"),
+        ({"name": "guardrail", "test_mode": True}, {"judge": [0.5, 0.9]}, "recheck"),
+        ({"name": "guardrail", "test_mode": True}, {"judge": [1.0]}, "send"),
+        ({"name": "failsafe", "test_mode": True, "confidence_threshold": 1.0}, {"judge": [0.0]}, "fallback"),
+        ({"name": "calibrated", "test_mode": True}, {"found": [()]}, "escalate"),
+        ({"name": "validators", "test_mode": True}, {"found": [()]}, "fallback"),
+        ({"name": "safety", "test_mode": True}, {"found": [()]}, "fallback"),
+    ],
+)
+async def test_in_test_mode_scores_are_stored_and_change_nothing(
+    policy: dict[str, Any], world: dict[str, Any], intended: str
+) -> None:
+    """The draft is sent at any score (Confidence Guardrail, "Test Mode"); the audit has both actions."""
+    made = World(**world)
+    text = SENT if policy["name"] != "failsafe" else "We are possibly open."
+    made.model = FakeModel([replace(ANSWER, text=text)])
+    decision = await made.decide(owner=account(assessment_policy=policy))
+    kept = snapshot_json(decision)["assessment"]
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, text)
+    assert (kept["action"], kept["intended_action"]) == ("send", intended)
+    assert (decision.rechecked, len(made.retriever.asked)) == (None, 1)
+    assert decision.confidence == kept["confidence"]
+    assert "Test mode" in decision.reason
+
+
+async def test_outside_test_mode_nothing_says_so() -> None:
+    """Only an assessment made in test mode has an intended action."""
+    decision = await World().decide(owner=account(assessment_policy={"name": "safety"}))
+    disabled = {"name": "safety", "enabled": False, "test_mode": True}
+    off = await World().decide(owner=account(assessment_policy=disabled))
+
+    assert snapshot_json(decision)["assessment"]["intended_action"] is None
+    assert snapshot_json(off)["assessment"]["intended_action"] is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reply"),
+    [
+        ({"profile": "expert"}, "Timeout of the search."),
+        ({"profile": "child"}, "Please ask again."),
+        ({"profile": ["expert"]}, "Please ask again."),
+        ({}, "Please ask again."),
+    ],
+)
+async def test_the_author_s_profile_chooses_the_text(metadata: dict[str, Any], reply: str) -> None:
+    """FailsafeNode: responses by user profile, from the event's metadata; else the account's own."""
+    policy = {
+        "name": "failsafe",
+        "responses": {"TIMEOUT": "Please ask again."},
+        "profile_responses": {"expert": {"TIMEOUT": "Timeout of the search."}},
+    }
+    world = World(found=[RetrievalUnavailable("away", kind="timeout")])
+    decision = await world.decide(event(metadata=metadata), account(assessment_policy=policy))
+
+    assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, reply)

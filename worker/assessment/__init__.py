@@ -32,10 +32,11 @@ from worker.assessment.policies import (
 )
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
     disabled_assessment,
+    in_test_mode,
     unchecked_assessment,
     unusable_assessment,
     with_timestamp,
@@ -72,6 +73,7 @@ __all__ = [
     "default_policy",
     "delivered_text",
     "early_refusal",
+    "in_test_mode",
     "initial_search",
     "parse_policy",
     "query_language",
@@ -180,10 +182,10 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
 
     A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
     a gate the reply would be refused after its generation was paid for. Only ``calibrated`` and ``safety``
-    refuse before generation.
+    refuse before generation, and neither in test mode.
     """
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
-    if not policy.enabled:
+    if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
         return None
     if policy.gate and reply_kind(case.query) in (ReplyKind.GREETING, ReplyKind.THANKS):
         return None

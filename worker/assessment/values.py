@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from worker.model import Message, Passage
+from worker.model import Json, Message, Passage
 
 
 class RunFailure(StrEnum):
@@ -47,6 +47,7 @@ class Evidence:
         languages: BCP 47 language codes the account answers in, or empty for any.
         query_language: code of the author's language as published, or None.
         moderation_hit: the category a moderation model flagged in the draft, or empty.
+        event_metadata: the event's metadata (FailsafeNode: a profile of the author chooses among texts).
         rechecks: how often retrieval and generation were already repeated for this event.
         history: the conversation before the question, oldest first.
     """
@@ -57,6 +58,7 @@ class Evidence:
     languages: tuple[str, ...] = ()
     query_language: str | None = None
     moderation_hit: str = ""
+    event_metadata: Mapping[str, Json] = field(default_factory=dict)
     rechecks: int = 0
     history: tuple[Message, ...] = ()
 

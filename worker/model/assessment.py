@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from worker.model.event import Json
 
@@ -27,6 +28,10 @@ class Action(StrEnum):
     SILENCE = "silence"
 
 
+LOW_CONFIDENCE: Final = "low_confidence"
+"""The reason of a rejection without a category."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """How far a draft can be trusted, and the action that follows.
@@ -46,6 +51,7 @@ class Assessment:
         relevance: 0..1, how far the draft answers the question, where the policy can measure it.
         measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
             nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
+        intended_action: in test mode the action without it, else None.
     """
 
     policy: str
@@ -63,3 +69,10 @@ class Assessment:
     support: float | None = None
     relevance: float | None = None
     measured: bool = True
+    intended_action: Action | None = None
+
+    @property
+    def rejection_reason(self) -> str | None:
+        """Why the draft was rejected, or would be without test mode: the category or ``low_confidence``."""
+        action = self.intended_action or self.action
+        return None if action in (Action.SEND, Action.RECHECK) else self.category or LOW_CONFIDENCE

@@ -85,3 +85,8 @@ class Decision:
     changes: int = 0
     people_until: datetime | None = None
     retract_reply: bool = False
+
+    @property
+    def rejection_reason(self) -> str | None:
+        """Why the policy rejected the draft; None when it did not, or none was assessed."""
+        return self.assessment.rejection_reason if self.assessment else None

@@ -14,6 +14,7 @@ from worker.assessment import (
     better_assessment,
     confidence_log_entry,
     early_refusal,
+    in_test_mode,
     query_language,
     with_recheck,
     with_timestamp,
@@ -53,11 +54,14 @@ async def assessed(
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
         )
         look = found.assessment
+        if run.case.policy.test_mode and run.case.policy.enabled:
+            look = in_test_mode(look)
         if found.answers:
             note.detail["judged"] = [answer.outcome.value for answer in found.answers]
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
-        note.outcome = StageOutcome.PASSED if look.action is Action.SEND else StageOutcome.FLAGGED
+        intended = look.intended_action or look.action
+        note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
     return replace(candidate, assessment=_audited(run, look))
 
 
@@ -99,6 +103,7 @@ def _evidence(run: Run, candidate: Candidate, history: tuple[Message, ...], *, r
         expected_metadata=expected_labels(run.case.event),
         languages=run.case.account.languages,
         query_language=run.case.event.language,
+        event_metadata=run.case.event.metadata,
         rechecks=rechecks,
         history=history,
     )

@@ -9,7 +9,8 @@ import pytest
 from tests.unit.assessment.samples import assessed, evidence, questions_of
 from worker.assessment import Evidence, RunFailure, parse_policy
 from worker.assessment.judge import Aspect
-from worker.assessment.policies.failsafe import (
+from worker.assessment.policies.failsafe import rule_score
+from worker.assessment.policies.failsafe_policy import (
     CATEGORY_KEYWORDS,
     ERROR_KEYWORDS,
     PARTIAL_INDICATORS,
@@ -17,10 +18,10 @@ from worker.assessment.policies.failsafe import (
     UNCERTAINTY_INDICATORS,
     ErrorKind,
     FailsafePolicy,
-    rule_score,
 )
 from worker.assessment.policies.outcomes import with_timestamp
-from worker.model import Action
+from worker.errors import PolicyRejected
+from worker.model import Action, Json
 
 POLICY = FailsafePolicy()
 LONG = " The parcel left the warehouse in Hamburg on Monday morning."
@@ -45,7 +46,7 @@ LONG = " The parcel left the warehouse in Hamburg on Monday morning."
 )
 def test_penalties_are_those_of_failsafe_node(draft: str, penalties: tuple[float, ...]) -> None:
     """FailsafeNode: -0.1 each to -0.5, -0.1 each to -0.3, -0.2 under 50 characters, -0.15 each to -0.4."""
-    found = rule_score(draft)
+    found = rule_score(draft, POLICY)
 
     assert (found.uncertainty, found.partial, found.length, found.errors) == pytest.approx(penalties)
 
@@ -55,18 +56,18 @@ def test_the_published_lists_are_complete() -> None:
     sizes = (len(UNCERTAINTY_INDICATORS), len(PARTIAL_INDICATORS), len(ERROR_KEYWORDS), len(ErrorKind))
 
     assert sizes == (18, 8, 5, 6)
-    assert all(rule_score(each + LONG).uncertainty >= 0.1 for each in UNCERTAINTY_INDICATORS)
-    assert all(rule_score(each + LONG).partial >= 0.1 for each in PARTIAL_INDICATORS)
-    assert all(rule_score(each + LONG).errors >= 0.15 for each in ERROR_KEYWORDS)
+    assert all(rule_score(each + LONG, POLICY).uncertainty >= 0.1 for each in UNCERTAINTY_INDICATORS)
+    assert all(rule_score(each + LONG, POLICY).partial >= 0.1 for each in PARTIAL_INDICATORS)
+    assert all(rule_score(each + LONG, POLICY).errors >= 0.15 for each in ERROR_KEYWORDS)
 
 
 def test_the_score_starts_at_one_and_never_leaves_0_to_1() -> None:
     """FailsafeNode: max(0, min(1, 1.0 - penalties))."""
     worst = "I'm not sure, maybe; uncertain, unclear, ambiguous; partial, limited, incomplete; failed, unable"
 
-    assert rule_score("A complete and certain answer" + LONG).score == 1.0
-    assert rule_score(worst).score == 0.0
-    assert rule_score("maybe").score == pytest.approx(0.7)
+    assert rule_score("A complete and certain answer" + LONG, POLICY).score == 1.0
+    assert rule_score(worst, POLICY).score == 0.0
+    assert rule_score("maybe", POLICY).score == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(("draft", "asked"), [("Maybe." + LONG, 0), ("Maybe, possibly, I think." + LONG, 1)])
@@ -212,3 +213,74 @@ def test_a_failsafe_may_escalate_or_stay_silent_instead() -> None:
     )
 
     assert (found.action, found.fallback_text) == (Action.ESCALATE, None)
+
+
+def test_word_lists_can_be_the_accounts_own() -> None:
+    """FailsafeNode: "Keyword Expansion", per account; long and short forms count as the published do."""
+    policy = parse_policy(
+        {
+            "name": "failsafe",
+            "uncertainty_indicators": ["I do not have a clue", "keine Ahnung"],
+            "partial_indicators": [],
+            "error_keywords": ["Störung"],
+            "category_keywords": {"TIMEOUT": ["zu lange gedauert"], "UNCERTAINTY": []},
+        }
+    )
+    assert isinstance(policy, FailsafePolicy)
+    found = rule_score("I don't have a clue. Keine Ahnung, eine Störung." + LONG, policy)
+    timeout = assessed("Das hat leider zu lange gedauert." + LONG, policy)
+    published = assessed("The request timed out, it is partial and maybe incomplete." + LONG, policy)
+    other = assessed("An error occurred." + LONG, policy)
+
+    assert (found.uncertainty, found.partial, found.errors) == pytest.approx((0.2, 0.0, 0.15))
+    assert timeout.category == "TIMEOUT"
+    assert (published.category, published.confidence) == ("", 1.0)
+    assert other.category == "TOOL_FAILURE"
+
+
+def test_deductions_can_be_the_accounts_own() -> None:
+    """Each deduction and each limit by its own field; reasons name the account's length."""
+    policy = FailsafePolicy(
+        uncertainty_penalty=0.2,
+        most_uncertainty_penalty=0.3,
+        partial_penalty=0.05,
+        most_partial_penalty=0.05,
+        error_penalty=0.01,
+        most_error_penalty=0.02,
+        length_penalty=0.1,
+        short_chars=200,
+    )
+    draft = "Maybe, possibly, I think; partial, incomplete; error, failed, exception."
+    found = rule_score(draft, policy)
+
+    assert (found.uncertainty, found.partial, found.errors, found.length) == pytest.approx(
+        (0.3, 0.05, 0.02, 0.1)
+    )
+    assert rule_score("Maybe." + LONG, FailsafePolicy(uncertainty_penalty=0.2)).uncertainty == 0.2
+    shown = assessed(draft, policy, scores={Aspect.CONFIDENCE: 1.0}).reasons
+
+    assert "fewer than 200 characters: -0.10" in shown
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("uncertainty_penalty", 1.5, "uncertainty_penalty: expected a number from 0 to 1, got 1.5"),
+        ("most_error_penalty", -1, "most_error_penalty: expected a number from 0 to 1, got -1.0"),
+        ("short_chars", -1, "short_chars: expected a number from 0 to 10000, got -1"),
+        ("error_keywords", [" "], "error_keywords: expected words or phrases, got an empty one"),
+        ("error_keywords", ["x" * 101], "error_keywords: expected at most 100 characters, got 101"),
+        ("partial_indicators", ["x"] * 501, "partial_indicators: expected at most 500 words or phrases"),
+        ("category_keywords", {"TIMEOUT": [""]}, "category_keywords.TIMEOUT: expected words or phrases"),
+        ("category_keywords", {"LATE": ["x"]}, "category_keywords: expected categories of TOOL_FAILURE"),
+        ("profile_responses", {"vip": {"X": "y"}}, "profile_responses.vip: expected categories of TOOL_"),
+        ("profile_key", " ", "profile_key: expected the name of a metadata key, got ' '"),
+        ("error_keywords", "error", "error_keywords: expected a valid array, got 'error'"),
+    ],
+)
+def test_a_wrong_field_is_named(field: str, value: Json, problem: str) -> None:
+    """With what is expected and what came."""
+    with pytest.raises(PolicyRejected) as refused:
+        parse_policy({"name": "failsafe", field: value})
+
+    assert refused.value.problems[0].startswith(problem)

@@ -8,7 +8,7 @@ from tests.unit.assessment.samples import assessed
 from worker.assessment import Evidence, default_policy, early_refusal
 from worker.assessment.gate import reply_kind
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.model import Action
 

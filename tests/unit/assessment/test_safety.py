@@ -135,6 +135,16 @@ def test_trigger_4_is_a_citation_that_maps_to_no_chunk() -> None:
     assert reason(draft, evidence(0.9)) == "invalid_citations"
 
 
+def test_sentences_that_only_cite_invalid_numbers_are_not_missing_citations() -> None:
+    """``invalid_citations`` is the only reason; an uncited sentence beside it is another."""
+    invalid = "Refunds take 5 working days to arrive on your card [7]."
+    uncited = "Opened software cannot be returned."
+
+    assert reason(invalid, evidence(0.9)) == "invalid_citations"
+    assert reason(f"{invalid} {uncited}", evidence(0.9)) == "multiple_issues"
+    assert reason(uncited, evidence(0.9)) == "missing_citations"
+
+
 def test_citations_need_not_be_required() -> None:
     """Safety Mechanism: require_citations."""
     free = SafetyPolicy(require_citations=False)

@@ -63,6 +63,7 @@ class CalibratedPolicy:
 
     version: int = 2
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = True
     require_evidence: bool = True
     require_citations: bool = False

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.failsafe import FailsafePolicy
+from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy
@@ -38,6 +38,7 @@ PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "enableRecheck": "enable_recheck",
             "enableEscalation": "enable_escalation",
             "fallbackMessage": "fallback_message",
+            "testMode": "test_mode",
         },
         "failsafe": {"failsafe_enabled": "enabled"},
         "validators": {"ENABLE_VALIDATORS": "enabled", "VALIDATOR_EVIDENCE_THRESHOLD": "evidence_threshold"},

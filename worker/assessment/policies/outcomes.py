@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
@@ -20,6 +21,8 @@ class CommonPolicy(Protocol):
     Attributes:
         version: increases with every change of a default.
         enabled: False sends every draft without an assessment.
+        test_mode: True stores and shows every assessment and sends every draft (Confidence Guardrail, "Test
+            Mode").
         gate: whether small talk, clarifying questions and hand-offs pass without a fact check.
         low_action: the action for a draft of low confidence.
     """
@@ -28,6 +31,8 @@ class CommonPolicy(Protocol):
     def version(self) -> int: ...  # noqa: D102  # described by the class
     @property
     def enabled(self) -> bool: ...  # noqa: D102
+    @property
+    def test_mode(self) -> bool: ...  # noqa: D102
     @property
     def gate(self) -> bool: ...  # noqa: D102
     @property
@@ -84,6 +89,17 @@ def disabled_assessment(design: str, policy: CommonPolicy) -> Assessment:
         category="disabled",
         explanation="Assessment is switched off for this account; nothing was checked.",
         measured=False,
+    )
+
+
+def in_test_mode(found: Assessment) -> Assessment:
+    """The assessment in test mode: the draft is sent, ``intended_action`` is the action it would have had."""
+    note = f"Test mode: the draft is sent; without test mode the action would be: {found.action}."
+    return replace(
+        found,
+        action=Action.SEND,
+        intended_action=found.action,
+        explanation=f"{found.explanation} {note}".strip(),
     )
 
 

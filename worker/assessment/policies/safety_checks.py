@@ -57,6 +57,7 @@ class SafetyPolicy:
 
     version: int = 1
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = False
     min_retrieval_confidence: float = 0.6
     min_similarity_score: float = 0.5
@@ -194,11 +195,14 @@ def topic_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
 
 
 def citations_check(case: DraftCase, policy: SafetyPolicy) -> SafetyCheck:
-    """Check 4: does every sentence cite a passage that exists?"""
+    """Check 4: does every sentence cite a passage that exists?
+
+    A sentence whose only citation names no passage has an invalid citation, and none is missing.
+    """
     check = citation_check(case.draft, case.evidence.passages)
-    figures = _figures("share of sentences cited", check.coverage, policy.min_citation_coverage)
+    figures = _figures("share of sentences cited", check.marked, policy.min_citation_coverage)
     found: list[tuple[RejectionReason, str]] = []
-    if round(check.coverage, 10) < policy.min_citation_coverage:
+    if round(check.marked, 10) < policy.min_citation_coverage:
         found.append((RejectionReason.MISSING_CITATIONS, figures))
     if check.invalid:
         cited = ", ".join(str(number) for number in check.invalid)

@@ -92,6 +92,7 @@ class ValidatorsPolicy:
 
     version: int = 1
     enabled: bool = True
+    test_mode: bool = False
     gate: bool = False
     evidence_threshold: float = 0.01
     require_uncertainty_when_no_context: bool = True

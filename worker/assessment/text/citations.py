@@ -24,17 +24,24 @@ class CitationCheck:
         invalid: numbers that name no passage, sorted.
         sentences: number of sentences with a letter or digit.
         uncited: the sentences without a valid citation.
+        unmarked: the sentences without any citation, valid or not.
     """
 
     cited: tuple[int, ...]
     invalid: tuple[int, ...]
     sentences: int
     uncited: tuple[str, ...]
+    unmarked: tuple[str, ...]
 
     @property
     def coverage(self) -> float:
         """0..1, share of sentences with a valid citation; 1 when there are none."""
         return 1.0 if not self.sentences else 1.0 - len(self.uncited) / self.sentences
+
+    @property
+    def marked(self) -> float:
+        """0..1, share of sentences with a citation, valid or not; 1 when there are none."""
+        return 1.0 if not self.sentences else 1.0 - len(self.unmarked) / self.sentences
 
 
 def cited_numbers(text: str) -> tuple[int, ...]:
@@ -68,12 +75,14 @@ def citation_check(draft: str, passages: Sequence[Passage], language: str = "en"
     quoted = {number for passage in passages for number in cited_numbers(passage.text)}
     cited = set(cited_numbers(draft))
     valid = {number for number in cited if 1 <= number <= len(passages)}
+    invalid = cited - valid - quoted
     parts = _sentences_with_citations(draft, language)
     return CitationCheck(
         cited=tuple(sorted(cited)),
-        invalid=tuple(sorted(cited - valid - quoted)),
+        invalid=tuple(sorted(invalid)),
         sentences=len(parts),
         uncited=tuple(part for part in parts if valid.isdisjoint(cited_numbers(part))),
+        unmarked=tuple(part for part in parts if (valid | invalid).isdisjoint(cited_numbers(part))),
     )
 
 
