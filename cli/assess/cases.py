@@ -45,7 +45,8 @@ A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
   {"subject": "Biology"}.
 
 - "labels": labels that a passage must have, such as {"subject": "Biology"}, as in an event's metadata;
-  "expected_class": the label "class" that it must have. For rows without any: --required-label subject=Biology.
+  "expected_class": the label "class" that it must have. For rows without any:
+  --required-label subject=Biology.
 
 - "history": the turns before the question, oldest first: objects with "role" (author or reply) and "text",
   or bare texts in turn, the author's first. A follow-up question is read with them.
