@@ -99,4 +99,5 @@ def without_reply(decision: Decision) -> Decision:
         reply=None,
         draft=None,
         sources=(),
+        disclosure=None,
     )

@@ -18,6 +18,7 @@ class Section(StrEnum):
     MODERATION = "Moderation"
     REPLY = "The reply"
     FALLBACKS = "Fallback texts"
+    DISCLOSURE = "AI disclosure"
     PEOPLE = "People in the conversation"
 
 

@@ -478,6 +478,7 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         prompt="Be kind.",
         assessment_policy={"name": "guardrail"},
         fallback_texts={"en": "Soon."},
+        disclosure_texts={"en": "An AI answers."},
         hold_max_s=1.5,
     )
 
@@ -508,6 +509,7 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         ("moderation_thresholds", """'{"hate": 1.01}'"""),
         ("moderation_thresholds", "'[]'"),
         ("fallback_texts", """'{"en": 5}'"""),
+        ("disclosure_texts", """'{"en": 5}'"""),
         ("assessment_policy", "'[]'"),
         ("moderation_failure", "'pray'"),
         ("hold_max_s", "-1"),

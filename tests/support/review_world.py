@@ -260,6 +260,7 @@ def version(world: World, _: UUID) -> int:
         allowed=[world.text("allowed")],
         prompt=world.text("prompt"),
         fallback_texts=Jsonb({"en": world.text("fallback")}),
+        disclosure_texts=Jsonb({"en": world.text("disclosure")}),
         changed_by=world.text("changed by"),
     )
     return int(found) + 1
