@@ -101,8 +101,9 @@ bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JS
 	@$(BIN)/python -m bench.rules
 
 .PHONY: schema
-schema: $(READY) ## generate docs/event.schema.json, docs/reasons.md, docs/settings.md and .env.example
-	@$(BIN)/hushgate schema event > docs/event.schema.json
+schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md and .env.example
+	@for name in event reply retraction; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
+	@$(BIN)/hushgate schema asyncapi > docs/asyncapi.json
 	@$(BIN)/hushgate schema reasons > docs/reasons.md
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md

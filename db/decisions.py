@@ -14,6 +14,7 @@ import psycopg
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
+from worker.assessment.policies.reply_metadata import reply_metadata
 from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
 from worker.reasons import Reason
 from worker.snapshot import snapshot_json
@@ -77,10 +78,10 @@ WITH key AS ({key}), decision AS (
 ), reply AS (
     INSERT INTO outbox (
         user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-        draft, sources, send_before, changes)
+        draft, sources, send_before, changes, metadata, disclosure)
     SELECT key.user_id, %(event_id)s, %(id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
         %(reply)s::text, %(created_at)s, %(draft)s::text, %(sources)s::jsonb, %(send_before)s::timestamptz,
-        %(changes)s
+        %(changes)s, %(metadata)s::jsonb, %(disclosure)s::text
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
 ){change}
@@ -316,6 +317,8 @@ def _values(decision: Decision) -> dict[str, Any]:
         "reply": decision.reply,
         "draft": decision.draft,
         "sources": orjson.dumps([source.shape() for source in decision.sources]).decode(),
+        "metadata": orjson.dumps(reply_metadata(decision)).decode(),
+        "disclosure": decision.disclosure,
         "send_before": decision.send_before,
         "changes": decision.changes,
         "role": (MessageRole.AGENT if is_agent else MessageRole.USER).value,

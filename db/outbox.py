@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -63,12 +63,21 @@ WAITING: Final = f"""
 """A reply that became too late, or that people forestalled, is cancelled."""
 STILL_WAITING: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-           sources
+           sources, metadata, draft IS NOT NULL AS ai_generated,
+           CASE WHEN row_number() OVER (
+                    PARTITION BY user_id, conversation_id, disclosure IS NULL ORDER BY id) = 1
+                AND NOT EXISTS (
+                    SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
+                        AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
+                THEN disclosure END AS disclosure
     FROM outbox o
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
     ORDER BY id
 """
-"""Read once more under the locks: a takeover may have been stored after the first look."""
+"""Read once more under the locks: a takeover may have been stored after the first look.
+
+The first reply that is delivered in a conversation has the disclosure; relays deliver one after the other.
+"""
 CANCEL_OF_CONVERSATION: Final = f"""
     WITH cancelled AS (
         UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
@@ -87,6 +96,9 @@ class WaitingReply:
 
     Attributes:
         sources: its cited passages in the form of ``worker.model.Source.shape``.
+        metadata: as ``reply_metadata`` made it; empty in rows of releases before 0026.
+        disclosure: the text to send before the reply, or None when the conversation had one.
+        ai_generated: whether a model wrote ``text``; False for a fallback text.
     """
 
     row_id: int
@@ -99,6 +111,9 @@ class WaitingReply:
     text: str
     created_at: datetime
     sources: list[dict[str, int | str]]
+    metadata: dict[str, Any]
+    disclosure: str | None
+    ai_generated: bool
 
 
 class LockedBatch(Generic[Row]):

@@ -64,6 +64,12 @@ ai_rules: Final = table(
     required("assessment_policy", JSONB, server_default=EMPTY_OBJECT),
     required("fallback_texts", JSONB, server_default=EMPTY_OBJECT, comment="language -> text"),
     required(
+        "disclosure_texts",
+        JSONB,
+        server_default=EMPTY_OBJECT,
+        comment="language -> text before the first reply of a conversation; empty: none",
+    ),
+    required(
         "people_idle_s",
         DOUBLE_PRECISION,
         server_default=sa.text("3600"),
@@ -115,6 +121,11 @@ ai_rules: Final = table(
         "jsonb_typeof(fallback_texts) = 'object' AND NOT jsonb_path_exists(fallback_texts,"
         " '$.* ? (@.type() <> \"string\")')",
         name="fallback_texts_are_text",
+    ),
+    sa.CheckConstraint(
+        "jsonb_typeof(disclosure_texts) = 'object' AND NOT jsonb_path_exists(disclosure_texts,"
+        " '$.* ? (@.type() <> \"string\")')",
+        name="disclosure_texts_are_text",
     ),
     sa.CheckConstraint("jsonb_typeof(assessment_policy) = 'object'", name="assessment_policy_is_object"),
 )
@@ -276,6 +287,10 @@ outbox: Final = table(
         "sources", JSONB, server_default=sa.text("'[]'::jsonb"), comment="the passages that the draft cites"
     ),
     sa.Column("send_before", Timestamp, comment="not sent after this"),
+    required(
+        "metadata", JSONB, server_default=EMPTY_OBJECT, comment="model and assessment, as they are sent"
+    ),
+    sa.Column("disclosure", sa.Text, comment="sent before the text, if none was sent in the conversation"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL"),

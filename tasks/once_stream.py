@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
@@ -33,15 +33,19 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 SEND: Final = """
 -- KEYS[1] stream, KEYS[2] lease, KEYS[3..] marks of the entries; ARGV[1] token, ARGV[2] seconds a mark lives,
--- ARGV[3..] key and data of each entry. Redis checks its memory at the start only: it adds all or none.
+-- ARGV[3..] for each entry the count of its names and values, then these.
+-- Redis checks its memory at the start only: it adds all or none.
 -- A relay whose lease has ended read its entries too long ago: it sends nothing.
 -- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+local at = 3
 for i = 3, #KEYS do
+  local last = at + tonumber(ARGV[at])
   if redis.call('EXISTS', KEYS[i]) == 0 then
-    redis.call('XADD', KEYS[1], '*', 'key', ARGV[2 * i - 3], 'data', ARGV[2 * i - 2])
+    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))
     redis.call('SET', KEYS[i], '1', 'EX', ARGV[2])
   end
+  at = last + 1
 end
 return #KEYS - 2
 """
@@ -54,11 +58,19 @@ class Outgoing:
     Attributes:
         mark: unique id of the entry within its stream.
         key: deduplication key for readers.
+        attributes: further fields of the entry, beside ``key`` and ``data``.
     """
 
     mark: str
     key: str
     body: Mapping[str, object]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def fields(self) -> tuple[str | bytes, ...]:
+        """Names and values of the entry's fields, by turns."""
+        data = orjson.dumps(dict(self.body))
+        fields: dict[str, str | bytes] = {"key": self.key, "data": data, **self.attributes}
+        return tuple(part for item in fields.items() for part in item)
 
 
 class OnceStream:
@@ -133,8 +145,8 @@ class Lease:
         name = self._stream.name
         keys = [name, self._stream.lease_key, *(f"{{{name}}}:sent:{entry.mark}" for entry in entries)]
         args: list[str | bytes | int] = [self._token, MARK_TTL_S]
-        for entry in entries:
-            args += [entry.key, orjson.dumps(dict(entry.body))]
+        for fields in (entry.fields() for entry in entries):
+            args += [len(fields), *fields]
         try:
             return int(await self._stream.send(keys=keys, args=args))
         except OutOfMemoryError:

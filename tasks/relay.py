@@ -17,7 +17,9 @@ from db.outbox import LockedBatch, WaitingReply
 from db.pool import Pool
 from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
+from tasks.outgoing import REPLY, ReplyEntry
 from worker.errors import StorageUnavailable, StreamFull
+from worker.model import Scope
 
 log = structlog.get_logger(__name__)
 
@@ -98,15 +100,18 @@ async def send_waiting(
 
 
 def _outgoing(reply: WaitingReply) -> Outgoing:
-    body = {
-        "event_id": reply.event_id,
-        "user_id": reply.user_id,
-        "decision_id": str(reply.decision_id),
-        "conversation_id": reply.conversation_id,
-        "message_id": reply.message_id,
-        "scope": reply.scope,
-        "text": reply.text,
-        "sources": reply.sources,
-        "created_at": reply.created_at.isoformat(),
-    }
-    return Outgoing(mark=str(reply.decision_id), key=f"{reply.user_id}/{reply.event_id}", body=body)
+    entry = ReplyEntry(
+        event_id=reply.event_id,
+        user_id=reply.user_id,
+        decision_id=str(reply.decision_id),
+        conversation_id=reply.conversation_id,
+        message_id=reply.message_id,
+        scope=Scope(reply.scope),
+        text=f"{reply.disclosure}\n\n{reply.text}" if reply.disclosure else reply.text,
+        disclosure=reply.disclosure,
+        ai_generated=reply.ai_generated,
+        sources=reply.sources,
+        created_at=reply.created_at.isoformat(),
+        **reply.metadata,
+    )
+    return REPLY.outgoing(entry, mark=entry.decision_id, at=entry.created_at)

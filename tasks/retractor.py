@@ -15,8 +15,10 @@ from db.pool import Pool
 from db.reviews import retractions
 from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
+from tasks.outgoing import RETRACTION, RetractionEntry
 from tasks.relay import send_waiting
 from worker.errors import StorageUnavailable, StreamFull
+from worker.model import Scope
 
 log = structlog.get_logger(__name__)
 
@@ -57,15 +59,14 @@ class Retractor:
 
 
 def _outgoing(retraction: Retraction) -> Outgoing:
-    body = {
-        "event_id": retraction.event_id,
-        "user_id": retraction.user_id,
-        "decision_id": str(retraction.decision_id),
-        "review_id": str(retraction.review_id),
-        "conversation_id": retraction.conversation_id,
-        "message_id": retraction.message_id,
-        "scope": retraction.scope,
-        "retracted_at": retraction.created_at.isoformat(),
-    }
-    key = f"{retraction.user_id}/{retraction.event_id}"
-    return Outgoing(mark=str(retraction.review_id), key=key, body=body)
+    entry = RetractionEntry(
+        event_id=retraction.event_id,
+        user_id=retraction.user_id,
+        decision_id=str(retraction.decision_id),
+        review_id=str(retraction.review_id),
+        conversation_id=retraction.conversation_id,
+        message_id=retraction.message_id,
+        scope=Scope(retraction.scope),
+        retracted_at=retraction.created_at.isoformat(),
+    )
+    return RETRACTION.outgoing(entry, mark=entry.review_id, at=entry.retracted_at)

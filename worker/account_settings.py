@@ -288,6 +288,15 @@ class AccountSettings(BaseModel):
             help="By language, the text sent in place of a draft with low confidence.",
         ),
     ]
+    disclosure_texts: Annotated[
+        dict[Language, Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]],
+        Setting(
+            title="AI disclosure",
+            section=Section.DISCLOSURE,
+            help="By language, a text that says that an AI answers. It is sent before the first reply of a"
+            " conversation; empty: none.",
+        ),
+    ]
     people_idle_s: Annotated[
         Seconds,
         Setting(

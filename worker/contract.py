@@ -136,4 +136,5 @@ def without_reply(decision: Decision) -> Decision:
         reply=None,
         draft=None,
         sources=(),
+        disclosure=None,
     )

@@ -91,6 +91,7 @@ class Ending:
         confidence: 1.0 for a fact, 0.95 for a rule (Guardrails), the score for moderation, the assessment's
             confidence for a reply, 0.0 when moderation or the model failed.
         reply: the text to send, without citation marks: the candidate's or a fallback.
+        disclosure: the account's text on AI in the author's language, or None.
         quarantine: True when the exchange leaves the stored history and is sealed.
         answered_event: the event that is answered instead of this one, if there is one.
     """
@@ -100,6 +101,7 @@ class Ending:
     confidence: float
     matched_rule: str | None = None
     reply: str | None = None
+    disclosure: str | None = None
     degraded: bool = False
     quarantine: bool = False
     candidate: Candidate = Candidate()
@@ -136,11 +138,12 @@ def assessed_ending(candidate: Candidate, account: Account, *, language: str | N
     A fallback is the account's text in the author's ``language``; without one, the policy's text.
     """
     assessment, own = candidate.assessed, text_in_language(account.fallback_texts, language)
+    disclosure = text_in_language(account.disclosure_texts, language)
     match assessment.action:
         case Action.SEND | Action.RECHECK:
-            return _replied(Reason.REPLIED, candidate, candidate.reply)
+            return replace(_replied(Reason.REPLIED, candidate, candidate.reply), disclosure=disclosure)
         case Action.FALLBACK if text := own or assessment.fallback_text:
-            return _replied(Reason.FALLBACK_SENT, candidate, text)
+            return replace(_replied(Reason.FALLBACK_SENT, candidate, text), disclosure=disclosure)
         case Action.ESCALATE:
             code = Reason.LOW_CONFIDENCE_ESCALATED
         case Action.FALLBACK | Action.SILENCE:

@@ -19,6 +19,7 @@ class Section(StrEnum):
     REPLY = "The reply"
     PRIVACY = "Personal data"
     FALLBACKS = "Fallback texts"
+    DISCLOSURE = "AI disclosure"
     PEOPLE = "People in the conversation"
 
 

@@ -120,6 +120,7 @@ class EventTrace:
             reply=ending.reply,
             draft=candidate.text if replied else None,
             sources=cited_sources(candidate.text, candidate.passages) if replied else (),
+            disclosure=ending.disclosure,
             send_before=scope.last_moment(self.event, self.account),
             degraded=ending.degraded or self.degraded,
             remember=remember,

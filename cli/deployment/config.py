@@ -1,9 +1,9 @@
-"""``hushgate config`` and ``hushgate schema``: the variables, the event schema, the table of reasons."""
+"""``hushgate config`` and ``hushgate schema``: variables, schemas of streams, reason codes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import orjson
@@ -14,8 +14,9 @@ from pydantic.fields import FieldInfo
 
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
+from tasks.asyncapi import asyncapi_document, event_schema
+from tasks.outgoing import OUTGOING
 from worker.errors import ConfigurationError
-from worker.payload import EventPayload
 from worker.reasons import reasons_table
 from worker.settings import FIELDS, SECRETS, Settings, load
 
@@ -28,6 +29,14 @@ REASONS_HEAD: Final = (
     "# Reason codes\n\nMade by `hushgate schema reasons` from [worker/reasons.py](../worker/reasons.py)."
     " `reason_code` in `ai_decisions` holds one of them; no code is ever renamed.\n\n"
 )
+
+REASONS: Final = "reasons"
+DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
+    "event": event_schema,
+    **{each.name: each.schema for each in OUTGOING},
+    "asyncapi": asyncapi_document,
+}
+"""What ``hushgate schema`` prints as JSON, by name."""
 
 
 @app.command()
@@ -58,20 +67,22 @@ def example() -> None:
         typer.echo(f"{'' if field.is_required() else '#'}{field.alias or name}={default}")
 
 
-def schema(what: Annotated[str, typer.Argument(help="event or reasons.")] = "event") -> None:
-    """Print the JSON Schema (draft 2020-12) of an event, or the table of reasons, both from the code.
+def schema(
+    what: Annotated[str, typer.Argument(help=f"{', '.join((*DOCUMENTS, REASONS))}.")] = "event",
+) -> None:
+    """Print a document that is made from the code.
 
-    For example:
+    `event`, `reply` and `retraction`: the JSON Schema (draft 2020-12) of the field `data` of a stream entry;
+    `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
 
         hushgate schema event > event.schema.json
     """
-    if what == "reasons":
+    if what == REASONS:
         typer.echo(REASONS_HEAD + reasons_table())
         return
-    if what != "event":
-        raise fail(f"schema: expected event or reasons, got {what!r}")
-    body = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | EventPayload.model_json_schema()
-    typer.echo(orjson.dumps(body, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode())
+    if what not in DOCUMENTS:
+        raise fail(f"schema: expected one of {', '.join((*DOCUMENTS, REASONS))}, got {what!r}")
+    typer.echo(orjson.dumps(DOCUMENTS[what](), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode())
 
 
 def _values() -> Iterator[dict[str, Any]]:

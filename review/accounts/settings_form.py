@@ -36,7 +36,7 @@ PARTS: Final = (
 )
 """The other form fields: parts of the settings that are mappings or records."""
 EMPTY_ROWS: Final = 2
-"""Rows for further fallback texts."""
+"""Rows for further texts by language."""
 DESIGNS: Final[Mapping[str, str]] = {
     "calibrated": "a measured probability that the passages support the reply; the default",
     "failsafe": "words of doubt and of errors lower a score; a judge model is asked when the score is low",
@@ -57,12 +57,13 @@ class SettingsForm:
 
     Attributes:
         fields: value by name of the field, as text; a switch is "on" or empty.
-        fallbacks: language and text, in order.
+        fallbacks: language and text, in order; ``disclosures`` likewise.
         errors: expectation and value, by name of the field.
     """
 
     fields: dict[str, str]
     fallbacks: list[tuple[str, str]]
+    disclosures: list[tuple[str, str]] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
 
     def warnings(self, classifiers: Mapping[str, ClassifierEndpoint]) -> list[str]:
@@ -90,20 +91,27 @@ def form_of_account(account: Account) -> SettingsForm:
         "policy_name": str(policy.pop("name", "calibrated")),
         "policy_settings": json.dumps(policy, ensure_ascii=False, indent=2) if policy else "",
     }
+    more = [("", "")] * EMPTY_ROWS
     return SettingsForm(
-        fields=fields, fallbacks=list(account.fallback_texts.items()) + [("", "")] * EMPTY_ROWS
+        fields=fields,
+        fallbacks=[*account.fallback_texts.items(), *more],
+        disclosures=[*account.disclosure_texts.items(), *more],
     )
 
 
 def parse_form(form: FormData) -> SettingsForm:
     """The form as submitted."""
     fields = {name: LINE_END.sub("\n", str(form.get(name, ""))) for name in (*PLAIN, *PARTS)}
-    languages, texts = form.getlist("fallback_language"), form.getlist("fallback_text")
-    fallbacks = [
+    fallbacks, disclosures = _text_rows(form, "fallback"), _text_rows(form, "disclosure")
+    return SettingsForm(fields=fields, fallbacks=fallbacks, disclosures=disclosures)
+
+
+def _text_rows(form: FormData, prefix: str) -> list[tuple[str, str]]:
+    languages, texts = form.getlist(f"{prefix}_language"), form.getlist(f"{prefix}_text")
+    return [
         (str(language).strip(), LINE_END.sub("\n", str(text)))
         for language, text in list(zip(languages, texts, strict=False))[:100]
     ]
-    return SettingsForm(fields=fields, fallbacks=fallbacks)
 
 
 def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
@@ -149,7 +157,8 @@ def _changes(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
         "moderation_thresholds": _thresholds(typed),
         "moderators": moderator_fields.moderator_values(typed.fields),
         "assessment_policy": _policy(typed, named=named),
-        "fallback_texts": _fallbacks(typed),
+        "fallback_texts": _texts(typed, "fallback_texts", typed.fallbacks),
+        "disclosure_texts": _texts(typed, "disclosure_texts", typed.disclosures),
     }
 
 
@@ -197,13 +206,13 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
     return settings if name == "calibrated" and not named else {"name": name} | settings
 
 
-def _fallbacks(typed: SettingsForm) -> dict[str, str]:
+def _texts(typed: SettingsForm, name: str, rows: list[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for language, text in typed.fallbacks:
+    for language, text in rows:
         if not language and not text.strip():
             continue
         if language in found:
-            typed.errors["fallback_texts"] = f"expected each language once, got {language!r} twice"
+            typed.errors[name] = f"expected each language once, got {language!r} twice"
         found[language] = text
     return found
 

@@ -480,6 +480,7 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         prompt="Be kind.",
         assessment_policy={"name": "guardrail"},
         fallback_texts={"en": "Soon."},
+        disclosure_texts={"en": "An AI answers."},
         hold_max_s=1.5,
         moderators=(
             ModeratorChoice(name="b", endpoint="guard", failure=FailurePolicy.ALLOW, policy="No."),
@@ -515,6 +516,7 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         ("moderation_thresholds", """'{"hate": 1.01}'"""),
         ("moderation_thresholds", "'[]'"),
         ("fallback_texts", """'{"en": 5}'"""),
+        ("disclosure_texts", """'{"en": 5}'"""),
         ("assessment_policy", "'[]'"),
         ("moderation_failure", "'pray'"),
         ("moderators", "'{}'"),

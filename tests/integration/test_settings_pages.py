@@ -116,14 +116,20 @@ def test_storing_an_unchanged_form_stores_no_version(database_url: str, admin: V
     store(
         database_url, account, moderation_thresholds={"hate": 0.123456789}, hold_max_s=0.5,
         assessment_policy=policy, languages=("en", "de"), prompt="Two\nlines.",
-        fallback_texts={"de": "Bald."},
+        fallback_texts={"de": "Bald."}, disclosure_texts={"de": "Hier antwortet eine KI."},
     )  # fmt: skip
     path = f"/accounts/{account}/settings"
     page = admin.get(path)
     typed = settings_form.form_of_account(in_force(database_url, account))
     languages, texts = zip(*typed.fallbacks, strict=True)
+    told_in, notices = zip(*typed.disclosures, strict=True)
     same = admin.post(
-        path, **{"version": "1"} | typed.fields, fallback_language=languages, fallback_text=texts
+        path,
+        **{"version": "1"} | typed.fields,
+        fallback_language=languages,
+        fallback_text=texts,
+        disclosure_language=told_in,
+        disclosure_text=notices,
     )
 
     assert "guardrail" in page.text
@@ -209,3 +215,17 @@ def test_viewers_read_settings_and_only_admins_change_them(
         assert person.get(path).status_code == 200
         assert person.post(path, **form(ai_control_enabled="on"), action="store").status_code == 403
     assert in_force(database_url, account).version == 0
+
+
+def test_disclosure_texts_are_edited_like_fallback_texts(
+    database_url: str, admin: Visitor, account: str
+) -> None:
+    """They pass the review of the changes and are stored by language."""
+    path = f"/accounts/{account}/settings"
+    admin.get(path)
+    changes = form(disclosure_language="en", disclosure_text="<b>An AI answers.")
+    shown = admin.post(path, **changes)
+
+    assert 'name="disclosure_text" value="&lt;b&gt;An AI answers."' in shown.text
+    admin.post(path, **changes, action="store")
+    assert in_force(database_url, account).disclosure_texts == {"en": "<b>An AI answers."}

@@ -325,6 +325,7 @@ def version(world: World, _: UUID) -> int:
             ]
         ),
         fallback_texts=Jsonb({"en": world.text("fallback")}),
+        disclosure_texts=Jsonb({"en": world.text("disclosure")}),
         changed_by=world.text("changed by"),
     )
     return int(found) + 1

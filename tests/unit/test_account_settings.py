@@ -73,6 +73,8 @@ def test_no_change_gives_an_equal_account() -> None:
         ({"prompt": "a\x00"}, "prompt: "),
         ({"fallback_texts": {"en": "a\x00"}}, "fallback_texts.en: "),
         ({"fallback_texts": {"en-GB": "a"}}, "fallback_texts"),
+        ({"disclosure_texts": {"en": " "}}, "disclosure_texts.en: "),
+        ({"disclosure_texts": {"en": "a" * 1001}}, "disclosure_texts.en: "),
         ({"assessment_policy": {"name": "astrology"}}, "assessment_policy: "),
         ({"assessment_policy": {"name": "guardrail", "fallbackMessage": "a\x00"}}, "assessment_policy: "),
     ],
@@ -125,7 +127,12 @@ def test_every_mapping_has_its_own_form_fields() -> None:
     """The form renders the other kinds from the declaration; a new mapping needs a widget."""
     mappings = {name for name in SETTINGS if kind_of(name) is SettingKind.MAPPING}
 
-    assert mappings == {"moderation_thresholds", "assessment_policy", "fallback_texts"}
+    assert mappings == {
+        "moderation_thresholds",
+        "assessment_policy",
+        "fallback_texts",
+        "disclosure_texts",
+    }
 
 
 def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:

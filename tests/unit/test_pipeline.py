@@ -592,6 +592,21 @@ async def test_a_fallback_speaks_the_author_s_language(
     assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, reply)
 
 
+@pytest.mark.parametrize("language", ["vi", "en"])
+async def test_a_reply_has_the_disclosure_in_the_author_s_language(language: str) -> None:
+    """A model's reply and a fallback have it; silence has none."""
+    asked, silent = event(language=language), {"name": "guardrail", "low_action": "silence"}
+    fallback = {"name": "guardrail", "enable_escalation": False}
+    sent = await World().decide(asked, account(disclosure_texts=TEXTS))
+    owner = account(disclosure_texts=TEXTS, fallback_texts={"en": "Soon."}, assessment_policy=fallback)
+    replaced = await World(judge=[0.0]).decide(asked, owner)
+    none = await World(judge=[0.0]).decide(asked, account(disclosure_texts=TEXTS, assessment_policy=silent))
+
+    assert (sent.reason_code, sent.disclosure) == (Reason.REPLIED, TEXTS[language])
+    assert (replaced.reason_code, replaced.disclosure) == (Reason.FALLBACK_SENT, TEXTS[language])
+    assert (none.reply, none.disclosure) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("failed", "category"),
     [("timeout", "TIMEOUT"), ("server_error", "TOOL_FAILURE"), ("rejected", "TOOL_FAILURE")],

@@ -76,6 +76,8 @@ class Account:
         assessment_policy: name and settings of the confidence policy, see ``docs/confidence.md``.
         fallback_texts: language -> text to send when a reply cannot be trusted; when empty the policy's own,
             if it has one, else silence.
+        disclosure_texts: language -> text before the first reply of a conversation, which says that an AI
+            answers; empty: none.
         people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
             seconds; 0: only by release.
         stale_reply: what happens to a reply when a newer message came while it was made.
@@ -107,6 +109,7 @@ class Account:
     phone_countries: tuple[str, ...] = ()
     assessment_policy: Mapping[str, Json] = field(default_factory=dict)
     fallback_texts: Mapping[str, str] = field(default_factory=dict)
+    disclosure_texts: Mapping[str, str] = field(default_factory=dict)
     people_idle_s: float = 3600.0
     stale_reply: StaleReply = StaleReply.DISCARD
     burst_window_s: float = 1.5

@@ -36,6 +36,7 @@ class Decision:
         reply: text that goes to the outbox, without citation marks, or None for silence.
         draft: the draft as it was assessed, with its citation marks, or None when no draft is sent.
         sources: the passages that the draft cites.
+        disclosure: the account's text on AI, to be sent before the first reply of a conversation, or None.
         send_before: a reply that is not delivered by this time is held back.
         degraded: True when moderation, the search or the model failed or was incomplete.
         remember: True when message and reply enter the stored history.
@@ -64,6 +65,7 @@ class Decision:
     reply: str | None = None
     draft: str | None = None
     sources: tuple[Source, ...] = ()
+    disclosure: str | None = None
     send_before: datetime | None = None
     degraded: bool = False
     remember: bool = False

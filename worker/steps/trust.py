@@ -66,15 +66,18 @@ async def assessed(
 
 
 def ending(run: Run, candidate: Candidate) -> Ending:
-    """The ending of a candidate; the author's language is detected only where it selects a fallback text."""
-    language = None
-    if candidate.assessed.action is Action.FALLBACK and len(run.case.account.fallback_texts) > 1:
+    """The ending of a candidate; the author's language is detected only where it selects a text."""
+    account, language = run.case.account, None
+    texts = account.disclosure_texts
+    if candidate.assessed.action is Action.FALLBACK:
+        texts = {**texts, **account.fallback_texts}
+    if len(texts) > 1:
         language = query_language(
             run.case.event.text,
             published=run.case.event.language,
-            configured=run.case.account.languages or tuple(run.case.account.fallback_texts),
+            configured=account.languages or tuple(texts),
         )
-    return endings.assessed_ending(candidate, run.case.account, language=language)
+    return endings.assessed_ending(candidate, account, language=language)
 
 
 def better(before: Candidate, after: Candidate | None) -> Candidate:

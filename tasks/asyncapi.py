@@ -1,0 +1,111 @@
+"""The AsyncAPI 3.0 document of all streams, made from the schemas of their entries."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tasks.outgoing import DRAFT, OUTGOING, OutgoingType
+from worker import __version__
+from worker.payload import EventPayload
+from worker.settings import StreamSettings
+
+REFERENCES: Final = "#/components/schemas/{model}"
+ABOUT: Final = (
+    "Redis streams of Hushgate. An entry's field `data` has the payload as JSON; its other fields are the"
+    " headers. The names of the streams are the defaults; an environment variable changes each."
+)
+EVENT_ABOUT: Final = (
+    "Messages to decide, and what people of the team wrote. CloudEvents 1.0 in structured JSON is accepted"
+    " in `data` too."
+)
+KEY: Final = {"type": "string", "description": "`account/event_id`, for deduplication."}
+ATTRIBUTES: Final = {
+    "ce_specversion": "CloudEvents version.",
+    "ce_id": "Id of the entry, unique within `ce_source` and `ce_type`.",
+    "ce_type": "Type of the entry.",
+    "ce_source": "`/hushgate/` and the account, percent-encoded.",
+    "ce_time": "RFC 3339.",
+    "ce_datacontenttype": "Media type of `data`.",
+}
+
+
+def event_schema() -> dict[str, Any]:
+    """The JSON Schema of an event."""
+    return {"$schema": DRAFT} | EventPayload.model_json_schema()
+
+
+def asyncapi_document() -> dict[str, Any]:
+    """The document: what Hushgate reads and what it writes."""
+    sent = {each.name: each for each in OUTGOING}
+    bodies = {
+        "event": EventPayload.model_json_schema(ref_template=REFERENCES),
+        **{
+            name: each.body.model_json_schema(mode="serialization", ref_template=REFERENCES)
+            for name, each in sent.items()
+        },
+    }
+    schemas = {name: shape for body in bodies.values() for name, shape in body.pop("$defs", {}).items()}
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "Hushgate", "version": __version__, "description": ABOUT},
+        "defaultContentType": "application/json",
+        "servers": {"redis": {"host": "localhost:6379", "protocol": "redis"}},
+        "channels": {
+            "events": _channel("stream", "event", EVENT_ABOUT),
+            **{_plural(name): _channel(each.setting, name, _about(each)) for name, each in sent.items()},
+        },
+        "operations": {
+            "receiveEvent": _operation("receive", "events", "event"),
+            **{f"send{name.title()}": _operation("send", _plural(name), name) for name in sent},
+        },
+        "components": {
+            "messages": {
+                name: _message(name, body, _headers(sent[name]) if name in sent else {})
+                for name, body in bodies.items()
+            },
+            "schemas": schemas,
+        },
+    }
+
+
+def _plural(name: str) -> str:
+    return f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
+
+
+def _about(each: OutgoingType) -> str:
+    return each.body.__doc__ or ""
+
+
+def _channel(setting: str, message: str, about: str) -> dict[str, Any]:
+    field = StreamSettings.model_fields[setting]
+    return {
+        "address": field.default,
+        "description": f"{about} Variable: {field.alias}.",
+        "messages": {message: {"$ref": f"#/components/messages/{message}"}},
+    }
+
+
+def _operation(action: str, channel: str, message: str) -> dict[str, Any]:
+    return {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{channel}"},
+        "messages": [{"$ref": f"#/channels/{channel}/messages/{message}"}],
+    }
+
+
+def _message(name: str, payload: dict[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
+    message = {"name": name, "contentType": "application/json", "payload": payload}
+    return message | ({"headers": headers} if headers else {})
+
+
+def _headers(each: OutgoingType) -> dict[str, Any]:
+    """The fields of an entry beside ``data``."""
+    attributes: dict[str, Any] = {
+        name: {"type": "string", "description": about} for name, about in ATTRIBUTES.items()
+    }
+    attributes["ce_type"]["const"] = each.event_type
+    return {
+        "type": "object",
+        "required": ["key", *attributes],
+        "properties": {"key": KEY, **attributes},
+    }

@@ -1,0 +1,133 @@
+"""What Hushgate puts on streams: every type with its schema, its stream and its CloudEvents attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from tasks.once_stream import Outgoing
+from worker.model import Scope, Tier
+
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+
+
+class Body(BaseModel):
+    """The fields that every entry has in ``data``; later releases may add fields."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+    event_id: str = Field(description="The event that it belongs to.")
+    user_id: str = Field(description="The account.")
+    decision_id: Uuid = Field(description="The decision in the audit.")
+    conversation_id: str = Field(description="As in the event.")
+    message_id: str = Field(description="The message that was answered, as in the event.")
+    scope: Scope = Field(description="As in the event.")
+
+
+class CitedSource(BaseModel):
+    """A passage that a reply rests on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int = Field(description="The citation's number in the draft.")
+    document_id: str = Field(description="The document.")
+    passage_id: str = Field(description="The passage within the document.")
+    title: str = Field(description="The passage's title.")
+
+
+class ReplyEntry(Body):
+    """A reply to send to the author of a message."""
+
+    text: str = Field(description="The text to send, with the disclosure where there is one.")
+    disclosure: str | None = Field(
+        default=None, description="The start of `text` that says that an AI answers; null: not in this reply."
+    )
+    ai_generated: bool = Field(
+        description="True when a language model wrote the reply; false for a configured fallback text."
+    )
+    model: str | None = Field(
+        default=None, description="The model, as its endpoint named it; null when no model wrote the reply."
+    )
+    policy: str | None = Field(
+        default=None, description="The policy that assessed the draft, with its version: `calibrated@1`."
+    )
+    confidence: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Confidence in the draft, for a fallback text in the draft that it replaces; null when"
+        " nothing was measured.",
+    )
+    tier: Tier | None = Field(default=None, description="The tier of this confidence.")
+    assessment: dict[str, JsonValue] | None = Field(
+        default=None,
+        description="The message metadata that the design of the policy publishes: `validators`"
+        " (`confidence_score`, `validation_info`, `learning_suggestions`) and `guardrail`"
+        " (`confidenceBreakdown` and others); null for the other policies.",
+    )
+    sources: list[CitedSource] = Field(description="The passages that the draft cites.")
+    created_at: Time = Field(description="When the decision was made.")
+
+
+class RetractionEntry(Body):
+    """A delivered reply that the channel must delete."""
+
+    review_id: Uuid = Field(
+        description="The review that removed the reply, or the decision on the deletion of its message."
+    )
+    retracted_at: Time = Field(description="When it was removed.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingType:
+    """A type of entry.
+
+    Attributes:
+        name: ``hushgate schema NAME`` prints its schema.
+        body: the schema of the field ``data``.
+        setting: the field of ``StreamSettings`` that names its stream.
+        event_type: the CloudEvents type; changes only when a consumer must change.
+    """
+
+    name: str
+    body: type[Body]
+    setting: str
+    event_type: str
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of ``data``."""
+        return {"$schema": DRAFT} | self.body.model_json_schema(mode="serialization")
+
+    def outgoing(self, entry: Body, *, mark: str, at: str) -> Outgoing:
+        """The entry for a stream; ``mark`` is its id, unique within its type."""
+        return Outgoing(
+            mark=mark,
+            key=f"{entry.user_id}/{entry.event_id}",
+            body=entry.model_dump(mode="json"),
+            attributes={
+                "ce_specversion": "1.0",
+                "ce_id": mark,
+                "ce_type": self.event_type,
+                "ce_source": f"/hushgate/{quote(entry.user_id, safe='')}",
+                "ce_time": at,
+                "ce_datacontenttype": "application/json",
+            },
+        )
+
+
+REPLY: Final = OutgoingType(
+    name="reply", body=ReplyEntry, setting="reply_stream", event_type="hushgate.reply.v1"
+)
+RETRACTION: Final = OutgoingType(
+    name="retraction",
+    body=RetractionEntry,
+    setting="retraction_stream",
+    event_type="hushgate.retraction.v1",
+)
+OUTGOING: Final = (REPLY, RETRACTION)
+"""Every type; schemas and the AsyncAPI document are made from this tuple."""

@@ -1,0 +1,222 @@
+"""Entries of the reply and retraction streams: schema, CloudEvents attributes, origin, disclosure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from typing import Any, cast
+from uuid import UUID
+
+import psycopg
+import pytest
+from jsonschema import Draft202012Validator
+from redis.asyncio import Redis
+
+from db import decisions
+from db.pool import WORKER_ROLE, Pool, create_pool
+from tasks.asyncapi import asyncapi_document
+from tasks.outgoing import OUTGOING
+from tasks.relay import Relay
+from tasks.retractor import Retractor
+from tasks.stream import connect
+from tests.support.samples import assessment, event
+from worker.adapters.system_clock import SystemClock
+from worker.model import Decision, DecisionKind, Source
+
+CLOCK = SystemClock()
+NUMBERS = count(1)
+NOTICE = "An AI answers here."
+STREAMS = {"reply": "test:replies", "retraction": "test:retractions"}
+RETRACT = """
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT decision_id, %s, user_id, event_id, conversation_id, message_id, scope, created_at, created_at
+    FROM outbox WHERE decision_id = %s
+"""
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """The hot path's connections, with a worker's rights."""
+    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A client of the empty server."""
+    async with connect(redis_url) as client:
+        yield client
+
+
+def relay(source: Pool, redis: Redis) -> Relay:
+    """A relay onto the test's stream."""
+    return Relay(source, redis, stream=STREAMS["reply"], now=CLOCK.now)
+
+
+async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
+    """The entries of a stream: fields as text, ``data`` parsed."""
+    found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(STREAMS[name]))
+    rows = [{key.decode(): value.decode() for key, value in fields.items()} for _, fields in found]
+    return [row | {"data": json.loads(row["data"])} for row in rows]
+
+
+def reply(conversation: str = "", **changes: Any) -> Decision:
+    """An approved reply that a model wrote, with a disclosure."""
+    number, now = next(NUMBERS), CLOCK.now()
+    asked = event(
+        event_id=f"entry-{number}",
+        entry_id=f"{number}-0",
+        user_id="fish & chips",
+        conversation_id=conversation or f"conversation-{number}",
+        message_id=f"message-{number}",
+        created_at=now,
+        received_at=now,
+    )
+    made = Decision(
+        decision_id=CLOCK.new_id(now),
+        decided_at=now,
+        event=asked,
+        kind=DecisionKind.RESPOND,
+        reason_code="REPLIED",
+        reason="every check passed",
+        confidence=0.7,
+        rules_version=1,
+        reply="From nine to six.",
+        draft="From nine to six [1].",
+        sources=(Source(number=1, passage_id="7#1", title="Opening hours"),),
+        disclosure=NOTICE,
+        models={"completion": "gpt-test", "judge": "other"},
+        assessment=assessment(),
+        remember=True,
+    )
+    return replace(made, **changes)
+
+
+async def store(source: Pool, *made: Decision) -> None:
+    """Commit decisions in order."""
+    for each in made:
+        await decisions.record_decision(source, each)
+
+
+async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
+    source: Pool, redis: Redis, database_url: str
+) -> None:
+    """A delivered reply and its retraction are valid, with the headers of the AsyncAPI document."""
+    made, review = reply(), UUID(int=7)
+    await store(source, made)
+    await relay(source, redis).deliver_batch()
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute(RETRACT, (review, made.decision_id))
+    await Retractor(source, redis, stream=STREAMS["retraction"], now=CLOCK.now).deliver_batch()
+    messages = asyncapi_document()["components"]["messages"]
+    marks = {"reply": made.decision_id, "retraction": review}
+
+    for each in OUTGOING:
+        (entry,) = await entries(redis, each.name)
+        data = entry.pop("data")
+        Draft202012Validator(each.schema(), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(data)
+        Draft202012Validator(messages[each.name]["headers"]).validate(entry)
+        assert set(entry) == set(messages[each.name]["headers"]["properties"])
+        assert set(data) == set(each.schema()["properties"])
+        assert (entry["ce_id"], entry["ce_source"]) == (str(marks[each.name]), "/hushgate/fish%20%26%20chips")
+        assert entry["ce_time"] == data.get("created_at", data.get("retracted_at"))
+
+
+async def test_a_reply_says_which_model_wrote_it_and_how_far_it_is_trusted(
+    source: Pool, redis: Redis
+) -> None:
+    """Model, policy, confidence and tier come from the decision."""
+    await store(source, reply())
+    await relay(source, redis).deliver_batch()
+    ((data, origin),) = [(each["data"], each["data"]["model"]) for each in await entries(redis)]
+
+    assert (data["ai_generated"], origin, data["policy"]) == (True, "gpt-test", "calibrated@1")
+    assert (data["confidence"], data["tier"], data["assessment"]) == (0.7, "high", None)
+
+
+async def test_a_fallback_text_is_not_written_by_a_model(source: Pool, redis: Redis) -> None:
+    """A fallback names no model; an assessment that measured nothing gives no confidence."""
+    look = assessment(measured=False)
+    await store(source, reply(reply="A person will answer.", draft=None, sources=(), assessment=look))
+    await relay(source, redis).deliver_batch()
+    (data,) = [each["data"] for each in await entries(redis)]
+
+    assert (data["ai_generated"], data["model"], data["confidence"], data["tier"]) == (False,) + (None,) * 3
+    assert data["text"] == f"{NOTICE}\n\nA person will answer."
+
+
+async def test_replies_of_the_previous_release_are_delivered(
+    source: Pool, redis: Redis, database_url: str
+) -> None:
+    """A row without metadata is valid by the schema too."""
+    made = reply(disclosure=None)
+    await store(source, made)
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("UPDATE outbox SET metadata = '{}' WHERE decision_id = %s", (made.decision_id,))
+    await relay(source, redis).deliver_batch()
+    (data,) = [each["data"] for each in await entries(redis)]
+    Draft202012Validator(OUTGOING[0].schema()).validate(data)
+
+    assert (data["ai_generated"], data["model"], data["policy"]) == (True, None, None)
+
+
+def disclosed(sent: list[dict[str, Any]]) -> list[bool]:
+    """Which replies carried the disclosure, in their text and in their field."""
+    assert all((each["data"]["disclosure"] == NOTICE) == (NOTICE in each["data"]["text"]) for each in sent)
+    return [each["data"]["disclosure"] is not None for each in sent]
+
+
+async def test_the_first_reply_of_a_conversation_has_the_disclosure(source: Pool, redis: Redis) -> None:
+    """Once per conversation, in one batch and over several; other conversations have their own."""
+    await store(source, reply("c1"), reply("c1"), reply("c2"))
+    await relay(source, redis).deliver_batch()
+    await store(source, reply("c1"), reply("c2"))
+    await relay(source, redis).deliver_batch()
+
+    assert disclosed(await entries(redis)) == [True, False, True, False, False]
+
+
+async def test_a_cancelled_reply_does_not_use_up_the_disclosure(source: Pool, redis: Redis) -> None:
+    """The next reply has the disclosure when the first one became too late before its delivery."""
+    late = CLOCK.now() - timedelta(seconds=1)
+    await store(source, reply("c3", send_before=late), reply("c3"))
+    await relay(source, redis).deliver_batch()
+
+    assert disclosed(await entries(redis)) == [True]
+
+
+async def test_a_reply_before_the_setting_does_not_count_as_a_disclosure(source: Pool, redis: Redis) -> None:
+    """A conversation that began without a disclosure gets it with the first reply after the change."""
+    await store(source, reply("c4", disclosure=None))
+    await relay(source, redis).deliver_batch()
+    await store(source, reply("c4"))
+    await relay(source, redis).deliver_batch()
+
+    assert disclosed(await entries(redis)) == [False, True]
+
+
+async def test_a_conversation_is_disclosed_once_under_races(source: Pool, redis: Redis) -> None:
+    """Commits and several relays at the same time: exactly one disclosure in each conversation, the first."""
+    names = [f"race-{number % 8}" for number in range(48)]
+    random.Random(7).shuffle(names)
+    relays = [relay(source, redis) for _ in range(3)]
+
+    async def deliver(each: Relay) -> None:
+        for _ in range(20):
+            await each.deliver_batch()
+
+    await asyncio.gather(*(store(source, reply(name)) for name in names), *(deliver(each) for each in relays))
+    await relays[0].drain()
+    sent = await entries(redis)
+    by_conversation: dict[str, list[bool]] = {}
+    for each, has_notice in zip(sent, disclosed(sent), strict=True):
+        by_conversation.setdefault(each["data"]["conversation_id"], []).append(has_notice)
+
+    assert len(sent) == len(names)
+    assert {name: found for name, found in by_conversation.items() if found != [True] + [False] * 5} == {}

@@ -1,0 +1,39 @@
+"""What a reply says about its origin: model, confidence, and the record that its policy publishes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worker.model import Assessment, Decision, Json
+
+VALIDATION_INFO: Final = ("passed", "reasons", "used_fallback", "confidence_score", "context_docs_count")
+"""Confidence Validation, "validation_info Structure"."""
+
+
+def reply_metadata(decision: Decision) -> dict[str, Json]:
+    """The fields of a reply that come from its assessment.
+
+    ``model`` is null when no model wrote the text. ``confidence`` and ``tier`` are null when nothing was
+    measured; for a fallback they are those of the draft that it replaces.
+    """
+    found = decision.assessment
+    measured = found is not None and found.measured
+    return {
+        "model": decision.models.get("completion") if decision.draft is not None else None,
+        "policy": found.policy if found else None,
+        "confidence": found.confidence if found and measured else None,
+        "tier": found.tier.value if found and measured else None,
+        "assessment": published_record(found) if found else None,
+    }
+
+
+def published_record(found: Assessment) -> dict[str, Json] | None:
+    """The message metadata of the two designs that define some, under the published names, else None."""
+    record = found.diagnostics
+    if "context_docs_count" in record:  # Confidence Validation, "ChatResponse Model"
+        return {
+            "confidence_score": record["confidence_score"],
+            "validation_info": {name: record[name] for name in VALIDATION_INFO},
+            "learning_suggestions": record["learning_suggestions"],
+        }
+    return dict(record) if "confidenceBreakdown" in record else None  # Confidence Guardrail
