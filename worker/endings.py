@@ -140,7 +140,8 @@ def assessed_ending(candidate: Candidate, account: Account, *, language: str | N
         case Action.FALLBACK if text := own or assessment.fallback_text:
             return _replied(Reason.FALLBACK_SENT, candidate, text)
         case Action.ESCALATE:
-            code = Reason.LOW_CONFIDENCE_ESCALATED
+            promised = ReplyKind.PROMISE in assessment.failed_checks
+            code = Reason.PROMISED_ACTION if promised else Reason.LOW_CONFIDENCE_ESCALATED
         case Action.FALLBACK | Action.SILENCE:
             code = _silent_reason(candidate)
         case _:

@@ -319,6 +319,17 @@ class Reason(StrEnum):
             when="the draft cannot be trusted, and the policy asks for a person",
         ),
     )
+    PROMISED_ACTION = (
+        "PROMISED_ACTION",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Draft promised an action",
+            when="the draft promised a handoff or an action that nobody would do, or claimed it was done",
+            explanation="Handed to a person: the drafted reply promised an action that the AI cannot do, or"
+            " claimed that it was done.",
+        ),
+    )
     OWNED_BY_PEOPLE = (
         "OWNED_BY_PEOPLE",
         ReasonSpec(

@@ -206,6 +206,13 @@ OUTCOMES = (
         calls=1,
     ),
     Outcome(
+        reason=Reason.PROMISED_ACTION,
+        decision="escalate",
+        settings={"fallback_texts": {"en": "A colleague will answer you."}},
+        rules=({"route": "chat", "fault": "keyword", "value": "I have refunded you."},),
+        calls=1,
+    ),
+    Outcome(
         reason=Reason.FALLBACK_SENT,
         decision="respond",
         settings={

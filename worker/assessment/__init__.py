@@ -4,6 +4,7 @@
 
     early_refusal(query, evidence, policy)               before generation: is there evidence?
     judged = await assess(query, evidence, draft, policy, judge)
+        quoted = judge's answer on a promise in doubt        rarely
         result = assess_without_judge(query, evidence, draft, policy)     no model call
         if isinstance(result, NeedsJudge):                   only when the policy is undecided
             answers = ... one per result.questions ...       the judge port, all at the same time
@@ -29,12 +30,15 @@ from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
     disabled_assessment,
+    promise_assessment,
     unchecked_assessment,
     unusable_assessment,
     with_timestamp,
 )
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy
+from worker.assessment.promises.quotations import is_quotation, quotation_question
+from worker.assessment.promises.recogniser import promise_of
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.language import query_language, text_in_language
 from worker.assessment.text.words import encodable_text
@@ -91,15 +95,21 @@ class NeedsJudge:
 
 
 def assess_without_judge(
-    *, query: str, evidence: Evidence, draft: str, policy: Policy
+    *, query: str, evidence: Evidence, draft: str, policy: Policy, quotation: JudgeAnswer | None = None
 ) -> Assessment | NeedsJudge:
-    """The assessment of ``draft`` by its words, or the questions a judge must answer first."""
+    """The assessment of ``draft`` by its words, or the questions a judge must answer first.
+
+    ``quotation`` is a judge's answer to :func:`quotation_question`, if it was asked.
+    """
     design = design_name(policy)
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
     if not policy.enabled:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
+    promise = promise_of(case)
+    if promise is not None and not is_quotation(promise, quotation):
+        return promise_assessment(design, policy, promise.sentence)
     if policy.gate and not evidence.moderation_hit and (kind := reply_kind(case.draft)) in NEED_NO_CHECK:
         return unchecked_assessment(design, policy, kind)
     result = _policy_result(case, policy)
@@ -150,12 +160,21 @@ class JudgedAssessment:
 async def assess(
     *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
 ) -> JudgedAssessment:
-    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers."""
-    result = assess_without_judge(query=query, evidence=evidence, draft=draft, policy=policy)
+    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers.
+
+    Before, a judge is asked about a promise that may only quote a passage.
+    """
+    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
+    doubt = quotation_question(case) if judge and policy.enabled else None
+    first = () if doubt is None else (await _answer(judge, doubt),)
+    result = assess_without_judge(
+        query=query, evidence=evidence, draft=draft, policy=policy, quotation=first[0] if first else None
+    )
     if isinstance(result, Assessment):
-        return JudgedAssessment(assessment=result)
+        return JudgedAssessment(assessment=result, answers=first)
     answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))
-    return JudgedAssessment(assessment=assessment_from_answers(result, answers), answers=tuple(answers))
+    found = assessment_from_answers(result, answers)
+    return JudgedAssessment(assessment=found, answers=(*first, *answers))
 
 
 async def _answer(judge: Judge | None, question: JudgeQuestion) -> JudgeAnswer:

@@ -18,6 +18,7 @@ class Aspect(StrEnum):
     GROUNDING = "grounding"
     CERTAINTY = "certainty"
     SENTENCE = "sentence"
+    QUOTATION = "quotation"
 
 
 class JudgeOutcome(StrEnum):
