@@ -407,6 +407,17 @@ class Reason(StrEnum):
             when="the account's fallback text was sent instead of the draft",
         ),
     )
+    PARTIAL_REPLY = (
+        "PARTIAL_REPLY",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Supported part sent",
+            when="the draft cannot be trusted, but enough of its sentences can; they were sent, with a text"
+            " on what is missing",
+            explanation="A reply was sent: only the sentences of the draft that the documents support.",
+        ),
+    )
     REPLIED = (
         "REPLIED",
         ReasonSpec(

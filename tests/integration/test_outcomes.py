@@ -14,6 +14,7 @@ from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
+JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
 SILENT = {"name": "calibrated", "low_action": "silence"}
 
 
@@ -220,6 +221,13 @@ OUTCOMES = (
             "fallback_texts": {"en": "A colleague will answer soon."},
         },
         rules=({"route": "chat", "fault": "ungrounded"},),
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.PARTIAL_REPLY,
+        decision="respond",
+        settings={"assessment_policy": {"fallback_levels": ["partial", "policy"]}},
+        rules=({"route": "chat", "fault": "keyword", "value": JET},),
         calls=1,
     ),
     Outcome(reason=Reason.REPLIED, decision="respond", calls=1),

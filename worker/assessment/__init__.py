@@ -17,15 +17,22 @@ All functions are pure except :func:`assess`, which calls the judge it is given.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
-from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
+from worker.assessment.judge import Aspect, Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
 from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
 from worker.assessment.policies.calibrated import CalibratedPolicy
-from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
+from worker.assessment.policies.delivery import Delivery, FallbackLevel
+from worker.assessment.policies.designs import (
+    Policy,
+    default_policy,
+    design_name,
+    parse_delivery,
+    parse_policy,
+)
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
@@ -35,20 +42,32 @@ from worker.assessment.policies.outcomes import (
     unusable_assessment,
     with_timestamp,
 )
+from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.assessment.promises.quotations import is_quotation, quotation_question
 from worker.assessment.promises.recogniser import promise_of
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.language import query_language, text_in_language
 from worker.assessment.text.words import encodable_text
-from worker.assessment.values import DraftCase, Evidence, ReplyKind, RunFailure, SearchBounds
+from worker.assessment.values import (
+    DraftCase,
+    Evidence,
+    ReplyKind,
+    RunFailure,
+    SearchBounds,
+    UnusableReason,
+)
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Assessment, Completion, Tier
 
 __all__ = [
     "Assessment",
+    "Delivery",
+    "DraftCase",
     "Evidence",
+    "FallbackLevel",
     "Judge",
     "JudgeAnswer",
     "JudgeQuestion",
@@ -58,7 +77,9 @@ __all__ = [
     "ReplyKind",
     "RunFailure",
     "SearchBounds",
+    "SupportedPart",
     "Tier",
+    "UnusableReason",
     "assess",
     "assess_without_judge",
     "assessment_from_answers",
@@ -70,10 +91,12 @@ __all__ = [
     "delivered_text",
     "early_refusal",
     "initial_search",
+    "parse_delivery",
     "parse_policy",
     "query_language",
     "read_answer",
     "recheck_search",
+    "supported_part",
     "text_in_language",
     "unavailable_answer",
     "with_recheck",
@@ -151,10 +174,15 @@ def assessment_from_answers(needs: NeedsJudge, answers: Sequence[JudgeAnswer]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAssessment:
-    """An assessment and the judge's answers it is based on, in the order of the questions; often none."""
+    """An assessment and the judge's answers it is based on, in the order of the questions; often none.
+
+    Attributes:
+        sentence_scores: sentence of the draft -> score of the judge, for those that have one.
+    """
 
     assessment: Assessment
     answers: tuple[JudgeAnswer, ...] = ()
+    sentence_scores: Mapping[str, float] = field(default_factory=dict)
 
 
 async def assess(
@@ -174,7 +202,12 @@ async def assess(
         return JudgedAssessment(assessment=result, answers=first)
     answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))
     found = assessment_from_answers(result, answers)
-    return JudgedAssessment(assessment=found, answers=(*first, *answers))
+    scores = {
+        question.claim: answer.score
+        for question, answer in zip(result.questions, answers, strict=True)
+        if question.aspect is Aspect.SENTENCE and answer.score is not None
+    }
+    return JudgedAssessment(assessment=found, answers=(*first, *answers), sentence_scores=scores)
 
 
 async def _answer(judge: Judge | None, question: JudgeQuestion) -> JudgeAnswer:
@@ -207,23 +240,6 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)
-
-
-def initial_search(policy: Policy) -> SearchBounds:
-    """The search before the first draft: Confidence Guardrail's limits for its design, else 5 documents."""
-    if isinstance(policy, GuardrailPolicy):
-        return SearchBounds(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
-    return SearchBounds(documents=5, min_similarity=0.0)
-
-
-def checks_labels(policy: Policy) -> bool:
-    """Whether the policy checks labels, so that a search must not filter by them (Safety Mechanism)."""
-    return isinstance(policy, SafetyPolicy)
-
-
-def recheck_search(policy: Policy) -> SearchBounds | None:
-    """The search of a recheck, or None for a policy that never rechecks."""
-    return policy.recheck if isinstance(policy, GuardrailPolicy) and policy.enable_recheck else None
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:

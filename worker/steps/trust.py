@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from worker import endings
 from worker.assessment import (
+    DraftCase,
     Evidence,
+    FallbackLevel,
     Judge,
     JudgeQuestion,
     RunFailure,
@@ -15,12 +18,14 @@ from worker.assessment import (
     confidence_log_entry,
     early_refusal,
     query_language,
+    supported_part,
+    text_in_language,
     with_recheck,
     with_timestamp,
 )
-from worker.endings import Candidate, Ending
+from worker.endings import AccountTexts, Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.model import Action, Assessment, AttemptOutcome, Completion, Stage, StageOutcome
+from worker.model import Action, Assessment, AttemptOutcome, Completion, Stage, StageOutcome, Tier
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
@@ -53,19 +58,60 @@ async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Cand
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
         note.outcome = StageOutcome.PASSED if look.action is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, look))
+    return replace(candidate, assessment=_audited(run, look), sentence_scores=found.sentence_scores)
 
 
 def ending(run: Run, candidate: Candidate) -> Ending:
-    """The ending of a candidate; the author's language is detected only where it selects a fallback text."""
-    language = None
-    if candidate.assessed.action is Action.FALLBACK and len(run.case.account.fallback_texts) > 1:
-        language = query_language(
-            run.case.event.text,
-            published=run.case.event.language,
-            configured=run.case.account.languages or tuple(run.case.account.fallback_texts),
-        )
-    return endings.assessed_ending(candidate, run.case.account, language=language)
+    """The ending of a candidate; the author's language is detected only where it selects a text."""
+    candidate = _with_part(run, candidate)
+    return endings.assessed_ending(candidate, _texts(run, candidate), run.case.delivery)
+
+
+def _with_part(run: Run, candidate: Candidate) -> Candidate:
+    """The candidate with its supported part, where the account wants to send one."""
+    look, delivery = candidate.assessed, run.case.delivery
+    trusted = look.action in (Action.SEND, Action.RECHECK)
+    if trusted or not look.measured or FallbackLevel.PARTIAL not in delivery.fallback_levels:
+        return candidate
+    part = supported_part(
+        DraftCase(
+            query=run.case.event.text,
+            evidence=_evidence(run, candidate, rechecks=0),
+            draft=candidate.text,
+        ),
+        run.case.policy,
+        min_share=delivery.partial_min_share,
+        judged=candidate.sentence_scores,
+    )
+    return replace(candidate, part=part)
+
+
+def _texts(run: Run, candidate: Candidate) -> AccountTexts:
+    """The account's texts that this reply may need, in the author's language."""
+    look, delivery = candidate.assessed, run.case.delivery
+    sent = look.action in (Action.SEND, Action.RECHECK)
+    tier = Tier.MEDIUM if candidate.part else look.tier
+    told = delivery.tell_confidence and look.measured and (sent or candidate.part)
+    by_tier = {
+        language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
+    }
+    return AccountTexts(
+        fallback=None if sent else _in_language(run, run.case.account.fallback_texts),
+        missing=_in_language(run, delivery.missing_texts) if candidate.part else None,
+        confidence=_in_language(run, by_tier) if told else None,
+    )
+
+
+def _in_language(run: Run, texts: Mapping[str, str]) -> str | None:
+    """The text in the author's language, else in English, else any."""
+    if len(texts) <= 1:
+        return text_in_language(texts, None)
+    language = query_language(
+        run.case.event.text,
+        published=run.case.event.language,
+        configured=run.case.account.languages or tuple(texts),
+    )
+    return text_in_language(texts, language)
 
 
 def better(before: Candidate, after: Candidate | None) -> Candidate:
