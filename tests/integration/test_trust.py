@@ -127,6 +127,19 @@ def test_a_partial_answer_says_what_is_missing_and_how_sure_it_is(engine: Runnin
     assert row["snapshot_json"]["assessment"]["diagnostics"]["removed_sentences"] == [jet]
 
 
+def test_a_condition_has_thresholds_of_its_own(engine: Running) -> None:
+    """The reply is trusted without the condition and goes to the judge, which is down, with it."""
+    plain = engine.decide(engine.account(documents=HOURS), QUESTION)
+    engine.sandbox.add_rule("judge", "500")
+    policy = {"thresholds": {"kind:question": {"send_at": 1.0}, "label:subject=tax": {"send_at": 0.1}}}
+    stricter = engine.decide(engine.account(documents=HOURS, assessment_policy=policy), QUESTION)
+    found = stricter["snapshot_json"]["assessment"]
+
+    assert plain["reason_code"] == Reason.REPLIED
+    assert (stricter["decision"], found["category"]) == ("escalate", "judge_unavailable")
+    assert found["diagnostics"]["thresholds"] == {"send_at": 1.0}
+
+
 def test_a_trusted_reply_says_how_sure_it_is(engine: Running) -> None:
     """The shipped text in the author's language."""
     user_id = engine.account(documents=HOURS, assessment_policy={"tell_confidence": True})

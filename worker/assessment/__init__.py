@@ -45,6 +45,7 @@ from worker.assessment.policies.outcomes import (
 from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
+from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.assessment.promises.quotations import is_quotation, quotation_question
 from worker.assessment.promises.recogniser import promise_of
@@ -98,8 +99,10 @@ __all__ = [
     "recheck_search",
     "supported_part",
     "text_in_language",
+    "thresholds_of",
     "unavailable_answer",
     "with_recheck",
+    "with_thresholds",
     "with_timestamp",
 ]
 

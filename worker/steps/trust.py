@@ -12,6 +12,7 @@ from worker.assessment import (
     FallbackLevel,
     Judge,
     JudgeQuestion,
+    Policy,
     RunFailure,
     assess,
     better_assessment,
@@ -20,7 +21,9 @@ from worker.assessment import (
     query_language,
     supported_part,
     text_in_language,
+    thresholds_of,
     with_recheck,
+    with_thresholds,
     with_timestamp,
 )
 from worker.endings import AccountTexts, Candidate, Ending
@@ -33,11 +36,12 @@ from worker.steps.run import Run
 def refused_early(run: Run, candidate: Candidate) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
     with run.trace.stage(Stage.EVIDENCE) as note:
-        refused = early_refusal(
-            query=run.case.event.text, evidence=_evidence(run, candidate, rechecks=0), policy=run.case.policy
-        )
+        evidence = _evidence(run, candidate, rechecks=0)
+        policy, set_here = _policy(run, evidence)
+        refused = early_refusal(query=run.case.event.text, evidence=evidence, policy=policy)
         if refused is None:
             return None
+        refused = _with_record(refused, set_here)
         note.outcome = StageOutcome.FLAGGED
     return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
 
@@ -45,20 +49,36 @@ def refused_early(run: Run, candidate: Candidate) -> Ending | None:
 async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Candidate:
     """The candidate with the assessment of its draft; the judge is asked all questions at once."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
+        evidence = _evidence(run, candidate, rechecks=rechecks)
+        policy, set_here = _policy(run, evidence)
         found = await assess(
             query=run.case.event.text,
-            evidence=_evidence(run, candidate, rechecks=rechecks),
+            evidence=evidence,
             draft=candidate.text,
-            policy=run.case.policy,
+            policy=policy,
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
         )
-        look = found.assessment
+        look = _with_record(found.assessment, set_here)
         if found.answers:
             note.detail["judged"] = [answer.outcome.value for answer in found.answers]
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
         note.outcome = StageOutcome.PASSED if look.action is Action.SEND else StageOutcome.FLAGGED
     return replace(candidate, assessment=_audited(run, look), sentence_scores=found.sentence_scores)
+
+
+def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
+    """The policy for this event, and the thresholds that its conditions set."""
+    case = DraftCase(query=run.case.event.text, evidence=evidence, draft="")
+    values = thresholds_of(case, run.case.delivery.thresholds)
+    return with_thresholds(run.case.policy, values), values
+
+
+def _with_record(found: Assessment, set_here: Mapping[str, float]) -> Assessment:
+    """The assessment whose record names the thresholds of this event, if conditions set any."""
+    if not set_here:
+        return found
+    return replace(found, diagnostics={**found.diagnostics, "thresholds": dict(set_here)})
 
 
 def ending(run: Run, candidate: Candidate) -> Ending:
@@ -73,13 +93,11 @@ def _with_part(run: Run, candidate: Candidate) -> Candidate:
     trusted = look.action in (Action.SEND, Action.RECHECK)
     if trusted or not look.measured or FallbackLevel.PARTIAL not in delivery.fallback_levels:
         return candidate
+    evidence = _evidence(run, candidate, rechecks=0)
+    policy, _ = _policy(run, evidence)
     part = supported_part(
-        DraftCase(
-            query=run.case.event.text,
-            evidence=_evidence(run, candidate, rechecks=0),
-            draft=candidate.text,
-        ),
-        run.case.policy,
+        DraftCase(query=run.case.event.text, evidence=evidence, draft=candidate.text),
+        policy,
         min_share=delivery.partial_min_share,
         judged=candidate.sentence_scores,
     )

@@ -71,6 +71,8 @@ class Delivery:
         missing_texts: language -> sentence after a partial answer.
         tell_confidence: whether a text on its confidence follows every assessed reply.
         confidence_texts: language -> tier -> that text; an empty text adds nothing.
+        thresholds: condition (``label:subject=tax``, ``kind:records``) -> field of the design -> 0..1, used
+            instead of the field where the condition applies.
     """
 
     fallback_levels: tuple[FallbackLevel, ...] = (FallbackLevel.POLICY,)
@@ -83,6 +85,8 @@ class Delivery:
             for language, texts in CONFIDENCE.items()
         }
     )
+
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         levels = self.fallback_levels

@@ -14,6 +14,7 @@ from worker.assessment.policies.delivery import DELIVERY_FIELDS, Delivery
 from worker.assessment.policies.failsafe import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.thresholds import check_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
@@ -92,7 +93,7 @@ def parse_policy(data: Json) -> Policy:
     Raises:
         PolicyRejected: with one line for each wrong field.
     """
-    parse_delivery(data)
+    rules = parse_delivery(data).thresholds
     if not isinstance(data, dict):
         raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
     fields = {key: value for key, value in data.items() if key not in DELIVERY_FIELDS}
@@ -103,9 +104,13 @@ def parse_policy(data: Json) -> Policy:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
     renamed = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
     try:
-        return _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
+        policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
+        check_thresholds(policy, rules)
     except ValidationError as error:
         raise PolicyRejected(_problems(error)) from error
+    except ValueError as error:
+        raise PolicyRejected([str(error)]) from error
+    return policy
 
 
 def _problems(error: ValidationError) -> list[str]:
