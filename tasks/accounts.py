@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from worker.assessment import Policy, parse_policy
+from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
 from worker.model import Account
 from worker.rules import CompiledRules, compile_rules
@@ -33,6 +33,7 @@ class Rulebook:
     account: Account
     rules: CompiledRules
     policy: Policy
+    delivery: Delivery
 
 
 class CompiledStore(Protocol):
@@ -116,7 +117,8 @@ class Rulebooks:
         rules = await self._rules(account)
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        return Rulebook(account=account, rules=rules, policy=_policy(account))
+        policy, delivery = _policy(account)
+        return Rulebook(account=account, rules=rules, policy=policy, delivery=delivery)
 
     async def _rules(self, account: Account) -> CompiledRules:
         """The compiled set; a large one comes from the shared store, or is compiled and stored there."""
@@ -151,12 +153,13 @@ def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _policy(account: Account) -> Policy:
+def _policy(account: Account) -> tuple[Policy, Delivery]:
     """The account's assessment policy; the default, and a warning, when the stored one is invalid."""
+    stored = dict(account.assessment_policy)
     try:
-        return parse_policy(dict(account.assessment_policy))
+        return parse_policy(stored), parse_delivery(stored)
     except PolicyRejected as error:
         log.warning(
             "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.problems)
         )
-        return parse_policy({})
+        return parse_policy({}), Delivery()

@@ -129,6 +129,7 @@ class EntryHandler:
             account=book.account,
             rules=book.rules,
             policy=book.policy,
+            delivery=book.delivery,
             conversation=stored.conversation,
         )
         decision = await self._stored(lambda: self._decide(case))

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from worker.assessment import ReplyKind, delivered_text, text_in_language
-from worker.model import Account, Action, Assessment, Finding, Passage, Stage
+from worker.assessment import (
+    Delivery,
+    FallbackLevel,
+    ReplyKind,
+    SupportedPart,
+    UnusableReason,
+    delivered_text,
+)
+from worker.model import Action, Assessment, Finding, Json, Passage, Stage
 from worker.reasons import Reason
 
 
@@ -56,6 +64,8 @@ class Candidate:
         search_failure: kind of the error that left a search without passages, or empty.
         prompt_hash: of the newest prompt.
         assessment: None before the draft, or the lack of evidence, was assessed.
+        sentence_scores: sentence of the draft -> a judge's score.
+        part: the supported part of a draft that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
     """
 
@@ -64,6 +74,8 @@ class Candidate:
     search_failure: str = ""
     prompt_hash: str | None = None
     assessment: Assessment | None = None
+    sentence_scores: Mapping[str, float] = field(default_factory=dict)
+    part: SupportedPart | None = None
     rechecked: tuple[float, float | None] | None = None
 
     @property
@@ -132,27 +144,88 @@ def blocked_ending(code: Reason, finding: Finding) -> Ending:
     )
 
 
-def assessed_ending(candidate: Candidate, account: Account, *, language: str | None = None) -> Ending:
-    """The ending that a candidate's assessment asks for.
+_LEVEL_OF_ACTION: Final = {
+    Action.FALLBACK: FallbackLevel.TEXT,
+    Action.ESCALATE: FallbackLevel.HANDOFF,
+    Action.SILENCE: FallbackLevel.SILENCE,
+}
 
-    A fallback is the account's text in the author's ``language``; without one, the policy's text.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountTexts:
+    """The account's texts for one reply, in the author's language; None or empty where there is none.
+
+    Attributes:
+        fallback: sent instead of a draft.
+        missing: after a partial answer.
+        confidence: after a reply, on its confidence.
+        disclosure: with the first reply of a conversation: an AI answers.
     """
-    assessment, own = candidate.assessed, text_in_language(account.fallback_texts, language)
-    disclosure = text_in_language(account.disclosure_texts, language)
-    match assessment.action:
-        case Action.SEND | Action.RECHECK:
-            return replace(_replied(Reason.REPLIED, candidate, candidate.reply), disclosure=disclosure)
-        case Action.FALLBACK if text := own or assessment.fallback_text:
-            return replace(_replied(Reason.FALLBACK_SENT, candidate, text), disclosure=disclosure)
-        case Action.ESCALATE:
-            code = Reason.LOW_CONFIDENCE_ESCALATED
-        case Action.FALLBACK | Action.SILENCE:
-            code = _silent_reason(candidate)
+
+    fallback: str | None = None
+    missing: str | None = None
+    confidence: str | None = None
+    disclosure: str | None = None
+
+
+NO_TEXTS: Final = AccountTexts()
+DEFAULT_DELIVERY: Final = Delivery()
+
+
+def assessed_ending(
+    candidate: Candidate, texts: AccountTexts = NO_TEXTS, delivery: Delivery = DEFAULT_DELIVERY
+) -> Ending:
+    """The ending that a candidate's assessment asks for; the first possible level if it is not trusted."""
+    assessment = candidate.assessed
+    if assessment.action in (Action.SEND, Action.RECHECK):
+        ending = _replied(Reason.REPLIED, candidate, _with_text(candidate.reply, texts.confidence))
+        return replace(ending, disclosure=texts.disclosure)
+    if ReplyKind.PROMISE in assessment.failed_checks:
+        return _silent(Reason.PROMISED_ACTION, candidate)
+    endings = (_level_ending(level, candidate, texts) for level in delivery.fallback_levels)
+    ending = next(filter(None, endings), None) or _silent(_silent_reason(candidate), candidate)
+    return replace(ending, disclosure=texts.disclosure if ending.reply is not None else None)
+
+
+def _level_ending(level: FallbackLevel, candidate: Candidate, texts: AccountTexts) -> Ending | None:
+    """The ending of one level; None when it is not possible for this draft."""
+    match level:
+        case FallbackLevel.POLICY:
+            own = _LEVEL_OF_ACTION[candidate.assessed.action]
+            return _level_ending(own, candidate, texts)
+        case FallbackLevel.PARTIAL:
+            return _partial_ending(candidate, texts)
+        case FallbackLevel.TEXT:
+            text = texts.fallback or candidate.assessed.fallback_text
+            usable = candidate.assessed.category not in frozenset(UnusableReason)
+            return _replied(Reason.FALLBACK_SENT, candidate, text) if text and usable else None
+        case FallbackLevel.HANDOFF:
+            return _silent(Reason.LOW_CONFIDENCE_ESCALATED, candidate)
+        case FallbackLevel.SILENCE:
+            return _silent(_silent_reason(candidate), candidate)
         case _:
-            assert_never(assessment.action)
-    return replace(
-        silent_ending(code, assessment.explanation, confidence=assessment.confidence), candidate=candidate
-    )
+            assert_never(level)
+
+
+def _partial_ending(candidate: Candidate, texts: AccountTexts) -> Ending | None:
+    """The supported sentences as the reply; the audit has those that were left out."""
+    part, assessment = candidate.part, candidate.assessed
+    if part is None:
+        return None
+    record: dict[str, Json] = {**assessment.diagnostics, "removed_sentences": list(part.removed)}
+    sent = replace(candidate, text=part.text, assessment=replace(assessment, diagnostics=record))
+    text = _with_text(_with_text(sent.reply, texts.missing), texts.confidence)
+    return _replied(Reason.PARTIAL_REPLY, sent, text)
+
+
+def _with_text(reply: str, more: str | None) -> str:
+    return f"{reply}\n\n{more}" if more else reply
+
+
+def _silent(code: Reason, candidate: Candidate) -> Ending:
+    assessment = candidate.assessed
+    ending = silent_ending(code, assessment.explanation, confidence=assessment.confidence)
+    return replace(ending, candidate=candidate)
 
 
 def _replied(code: Reason, candidate: Candidate, text: str) -> Ending:

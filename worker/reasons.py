@@ -331,6 +331,17 @@ class Reason(StrEnum):
             when="the draft cannot be trusted, and the policy asks for a person",
         ),
     )
+    PROMISED_ACTION = (
+        "PROMISED_ACTION",
+        ReasonSpec(
+            decision=DecisionKind.ESCALATE,
+            family=ReasonFamily.ESCALATED,
+            label="Draft promised an action",
+            when="the draft promised a handoff or an action that nobody would do, or claimed it was done",
+            explanation="Handed to a person: the drafted reply promised an action that the AI cannot do, or"
+            " claimed that it was done.",
+        ),
+    )
     OWNED_BY_PEOPLE = (
         "OWNED_BY_PEOPLE",
         ReasonSpec(
@@ -417,6 +428,17 @@ class Reason(StrEnum):
             family=ReasonFamily.ANSWERED,
             label="Prepared text sent",
             when="the account's fallback text was sent instead of the draft",
+        ),
+    )
+    PARTIAL_REPLY = (
+        "PARTIAL_REPLY",
+        ReasonSpec(
+            decision=DecisionKind.RESPOND,
+            family=ReasonFamily.ANSWERED,
+            label="Supported part sent",
+            when="the draft cannot be trusted, but enough of its sentences can; they were sent, with a text"
+            " on what is missing",
+            explanation="A reply was sent: only the sentences of the draft that the documents support.",
         ),
     )
     REPLIED = (

@@ -106,7 +106,7 @@ class EventTrace:
     ) -> Decision:
         """The decision with everything recorded so far."""
         now, candidate = self.clock.now(), ending.candidate
-        replied = ending.reason_code is Reason.REPLIED
+        replied = ending.reason_code in (Reason.REPLIED, Reason.PARTIAL_REPLY)
         return Decision(
             decision_id=self.clock.new_id(now),
             decided_at=now,

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from review.wording import DRAFT_PROBLEMS
-from worker.assessment import parse_policy
+from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import design_name
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.thresholds import THRESHOLDS
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.assessment.signals.lexical import EvidenceKind
 from worker.assessment.signals.scoring import Veto
@@ -107,6 +108,7 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
         return ()
     if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
         return ()
+    policy = _as_used(policy, assessment)
     match policy:
         case CalibratedPolicy():
             margins = _calibrated(assessment, snapshot, policy)
@@ -119,6 +121,22 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
         case SafetyPolicy():
             margins = _safety(assessment, snapshot, policy)
     return tuple(margins)
+
+
+def _as_used(policy: Policy, assessment: SnapshotAssessment) -> Policy:
+    """The policy with the thresholds that conditions set for this event."""
+    stored = assessment.diagnostics.get("thresholds")
+    values = stored if isinstance(stored, dict) else {}
+    known = set(THRESHOLDS[type(policy)])
+    usable = {
+        name: float(value)
+        for name, value in values.items()
+        if name in known and isinstance(value, int | float) and 0 <= value <= 1
+    }
+    try:
+        return with_thresholds(policy, usable)
+    except ValueError:  # of another release
+        return policy
 
 
 def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:

@@ -15,6 +15,7 @@ from worker.reasons import Reason
 
 HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
 QUESTION = "When are you open on weekdays?"
+JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
 SILENT = {"name": "calibrated", "low_action": "silence"}
 
 
@@ -214,6 +215,13 @@ OUTCOMES = (
         calls=1,
     ),
     Outcome(
+        reason=Reason.PROMISED_ACTION,
+        decision="escalate",
+        settings={"fallback_texts": {"en": "A colleague will answer you."}},
+        rules=({"route": "chat", "fault": "keyword", "value": "I have refunded you."},),
+        calls=1,
+    ),
+    Outcome(
         reason=Reason.FALLBACK_SENT,
         decision="respond",
         settings={
@@ -221,6 +229,13 @@ OUTCOMES = (
             "fallback_texts": {"en": "A colleague will answer soon."},
         },
         rules=({"route": "chat", "fault": "ungrounded"},),
+        calls=1,
+    ),
+    Outcome(
+        reason=Reason.PARTIAL_REPLY,
+        decision="respond",
+        settings={"assessment_policy": {"fallback_levels": ["partial", "policy"]}},
+        rules=({"route": "chat", "fault": "keyword", "value": JET},),
         calls=1,
     ),
     Outcome(reason=Reason.REPLIED, decision="respond", calls=1),

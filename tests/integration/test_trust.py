@@ -105,6 +105,51 @@ def test_a_judge_that_is_down_is_unavailable_and_never_a_score(engine: Running) 
     assert row["snapshot_json"]["assessment"]["diagnostics"]["confidenceBreakdown"]["grounding"] is None
 
 
+def test_a_partial_answer_says_what_is_missing_and_how_sure_it_is(engine: Running) -> None:
+    """The supported sentence, the account's own text, the text of the tier; the rest is in the audit."""
+    jet = "Every order travels by private jet and carries a lifetime guarantee since 1987."
+    engine.sandbox.add_rule("chat", "keyword", value=jet)
+    policy = {
+        "fallback_levels": ["partial", "text", "handoff", "silence"],
+        "missing_texts": {"en": "Please call us about the rest.", "vi": "Vui lòng gọi cho chúng tôi."},
+        "tell_confidence": True,
+        "confidence_texts": {"en": {"high": "Sure.", "medium": "Please check this."}},
+    }
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    row = engine.decide(user_id, QUESTION)
+    reply = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+    sentence, *texts = reply["text"].split("\n\n")
+
+    assert row["reason_code"] == Reason.PARTIAL_REPLY
+    assert "nine to six" in sentence
+    assert jet not in sentence
+    assert texts == ["Please call us about the rest.", "Please check this."]
+    assert row["snapshot_json"]["assessment"]["diagnostics"]["removed_sentences"] == [jet]
+
+
+def test_a_condition_has_thresholds_of_its_own(engine: Running) -> None:
+    """The reply is trusted without the condition and goes to the judge, which is down, with it."""
+    plain = engine.decide(engine.account(documents=HOURS), QUESTION)
+    engine.sandbox.add_rule("judge", "500")
+    policy = {"thresholds": {"kind:question": {"send_at": 1.0}, "label:subject=tax": {"send_at": 0.1}}}
+    stricter = engine.decide(engine.account(documents=HOURS, assessment_policy=policy), QUESTION)
+    found = stricter["snapshot_json"]["assessment"]
+
+    assert plain["reason_code"] == Reason.REPLIED
+    assert (stricter["decision"], found["category"]) == ("escalate", "judge_unavailable")
+    assert found["diagnostics"]["thresholds"] == {"send_at": 1.0}
+
+
+def test_a_trusted_reply_says_how_sure_it_is(engine: Running) -> None:
+    """The shipped text in the author's language."""
+    user_id = engine.account(documents=HOURS, assessment_policy={"tell_confidence": True})
+    row = engine.decide(user_id, QUESTION)
+    reply = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+
+    assert row["reason_code"] == Reason.REPLIED
+    assert reply["text"].endswith("\n\nThis answer is based on our documents.")
+
+
 @pytest.mark.parametrize("name", ["calibrated", "failsafe", "guardrail", "validators", "safety"])
 def test_every_policy_can_be_chosen_and_names_itself_in_the_audit(engine: Running, name: str) -> None:
     """An account's choice judges its replies."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.samples import account, assessment
+from tests.support.samples import assessment, passage
 from worker import endings
-from worker.endings import MESSAGE, REPLY, Candidate
+from worker.assessment import Delivery, FallbackLevel, SupportedPart
+from worker.endings import MESSAGE, REPLY, AccountTexts, Candidate
 from worker.model import Action, DecisionKind, Finding, Severity, Stage
 from worker.reasons import Reason
 
@@ -40,7 +41,7 @@ def test_a_draft_ends_as_its_assessment_says(
     """A fallback without a text is silence, never an empty reply; without a draft there was no evidence."""
     judged = assessment(**changes)
     candidate = Candidate(text="" if early else "Nine.", assessment=judged)
-    ending = endings.assessed_ending(candidate, account(fallback_texts=texts))
+    ending = endings.assessed_ending(candidate, AccountTexts(fallback=texts.get("en")))
 
     assert (ending.reason_code, ending.reply) == (reason, reply)
     assert ending.confidence == judged.confidence
@@ -48,33 +49,86 @@ def test_a_draft_ends_as_its_assessment_says(
     assert not ending.quarantine
 
 
+PART = SupportedPart(text="Nine. [1]", removed=("Ten.",))
+ALL_LEVELS = ("partial", "text", "handoff", "silence")
+
+
 @pytest.mark.parametrize(
-    ("language", "texts", "reply"),
+    ("levels", "part", "texts", "reason", "reply"),
     [
-        ("vi", OWN, "Xin đợi."),
-        ("fr", OWN, "Soon."),
-        (None, OWN, "Soon."),
-        (None, {"vi": "Xin đợi.", "en": "Soon."}, "Soon."),
-        ("fr", {"vi": "Xin đợi."}, "Xin đợi."),
+        (("policy",), PART, "Soon.", Reason.LOW_CONFIDENCE_ESCALATED, None),
+        (ALL_LEVELS, PART, "Soon.", Reason.PARTIAL_REPLY, "Nine.\n\nNo more."),
+        (ALL_LEVELS, None, "Soon.", Reason.FALLBACK_SENT, "Soon."),
+        (ALL_LEVELS, None, None, Reason.LOW_CONFIDENCE_ESCALATED, None),
+        (("partial", "silence", "handoff"), None, "Soon.", Reason.LOW_CONFIDENCE, None),
+        (("partial", "policy"), None, "Soon.", Reason.LOW_CONFIDENCE_ESCALATED, None),
+        (("partial",), None, "Soon.", Reason.LOW_CONFIDENCE, None),
+        (("text",), PART, None, Reason.LOW_CONFIDENCE, None),
     ],
 )
-def test_a_fallback_speaks_the_author_s_language(
-    language: str | None, texts: dict[str, str], reply: str
+def test_the_first_possible_level_ends_the_event(
+    levels: tuple[str, ...], part: SupportedPart | None, texts: str | None, reason: Reason, reply: str | None
 ) -> None:
-    """English comes second, then any text of the account."""
+    """In the account's order; silence when no level is possible."""
+    candidate = Candidate(
+        text="Nine. [1] Ten.",
+        passages=(passage(),),
+        part=part,
+        assessment=assessment(action=Action.ESCALATE, confidence=0.2),
+    )
+    delivery = Delivery(fallback_levels=tuple(FallbackLevel(each) for each in levels))
+    ending = endings.assessed_ending(candidate, AccountTexts(fallback=texts, missing="No more."), delivery)
+
+    assert (ending.reason_code, ending.reply) == (reason, reply)
+
+
+def test_the_audit_of_a_partial_reply_has_the_removed_sentences() -> None:
+    """The draft is stored as it was sent, with its citations."""
+    judged = assessment(action=Action.ESCALATE)
+    candidate = Candidate(text="Nine. [1] Ten.", passages=(passage(),), part=PART, assessment=judged)
+    delivery = Delivery(fallback_levels=(FallbackLevel.PARTIAL,))
+    sent = endings.assessed_ending(candidate, AccountTexts(), delivery).candidate
+
+    assert (sent.text, sent.assessed.diagnostics["removed_sentences"]) == ("Nine. [1]", ["Ten."])
+
+
+def test_a_promise_escalates_at_every_level() -> None:
+    """No text of the account stands for what people must do."""
+    judged = assessment(action=Action.ESCALATE, failed_checks=("promised_action",))
     ending = endings.assessed_ending(
-        Candidate(text="Nine.", assessment=assessment(**FALLBACK)),
-        account(fallback_texts=texts),
-        language=language,
+        Candidate(text="I refunded you.", part=PART, assessment=judged),
+        AccountTexts(fallback="Soon."),
+        Delivery(fallback_levels=(FallbackLevel.PARTIAL, FallbackLevel.TEXT)),
     )
 
-    assert ending.reply == reply
+    assert (ending.reason_code, ending.reply) == (Reason.PROMISED_ACTION, None)
+
+
+def test_an_unusable_draft_gets_no_text() -> None:
+    """The next level is tried."""
+    judged = assessment(action=Action.SILENCE, category="no_words")
+    ending = endings.assessed_ending(
+        Candidate(text="!", assessment=judged),
+        AccountTexts(fallback="Soon."),
+        Delivery(fallback_levels=(FallbackLevel.TEXT, FallbackLevel.HANDOFF)),
+    )
+
+    assert ending.reason_code == Reason.LOW_CONFIDENCE_ESCALATED
+
+
+def test_a_text_on_the_confidence_follows_the_reply() -> None:
+    """Never a fallback text."""
+    texts = AccountTexts(fallback="Soon.", confidence="Sure.")
+    sent = endings.assessed_ending(Candidate(text="Nine.", assessment=assessment()), texts)
+    instead = endings.assessed_ending(Candidate(text="Nine.", assessment=assessment(**FALLBACK)), texts)
+
+    assert (sent.reply, instead.reply) == ("Nine.\n\nSure.", "Soon.")
 
 
 def test_a_candidate_without_assessment_has_no_ending() -> None:
     """Asking for one is a bug that rises, never a reply."""
     with pytest.raises(ValueError, match="not assessed"):
-        endings.assessed_ending(Candidate(text="Nine."), account())
+        endings.assessed_ending(Candidate(text="Nine."))
 
 
 @pytest.mark.parametrize(("score", "confidence"), [(None, 0.95), (0.0, 0.0), (0.61, 0.61)])
@@ -123,7 +177,7 @@ STORED = {
     "REPLY_MODERATION_FLAGGED", "REPLY_MODERATION_REJECTED", "REPLY_MODERATION_UNAVAILABLE",
     "REPLY_MODERATION_TIMED_OUT", "NO_EVIDENCE", "NO_ANSWER", "LOW_CONFIDENCE", "LOW_CONFIDENCE_ESCALATED",
     "FALLBACK_SENT", "REPLIED", "OWNED_BY_PEOPLE", "TAKEN_OVER", "AGENT_MESSAGE", "BURST_MERGED",
-    "SUPERSEDED",
+    "SUPERSEDED", "PROMISED_ACTION", "PARTIAL_REPLY",
     "MESSAGE_EDITED", "MESSAGE_DELETED", "MESSAGE_WITHDRAWN", "PLACEHOLDER_UNKNOWN",
 }  # fmt: skip
 """Codes that decisions of this release hold. A new code is added here; none is changed or removed."""

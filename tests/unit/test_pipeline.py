@@ -20,7 +20,7 @@ from tests.support.fakes import (
     FakeRetriever,
 )
 from tests.support.samples import NOW, account, event, passage, scores
-from worker.assessment import parse_policy
+from worker.assessment import parse_delivery, parse_policy
 from worker.errors import (
     EndpointMisconfigured,
     ModelRejected,
@@ -99,6 +99,7 @@ class World:
             account=owner,
             rules=compile_rules(owner.flagged_keywords, owner.flagged_phrases, version=owner.version),
             policy=parse_policy(dict(owner.assessment_policy)),
+            delivery=parse_delivery(dict(owner.assessment_policy)),
         )
         ports = Ports(
             clock=self.clock,

@@ -12,6 +12,7 @@ from worker.ports import LanguageModel
 CRITERION: Final = {
     Aspect.GROUNDING: "groundedness",
     Aspect.SENTENCE: "groundedness",
+    Aspect.QUOTATION: "groundedness",
     Aspect.CONFIDENCE: "groundedness",
     Aspect.CERTAINTY: "relevance",
     Aspect.RELEVANCE: "relevance",

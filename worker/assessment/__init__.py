@@ -4,6 +4,7 @@
 
     early_refusal(query, evidence, policy)               before generation: is there evidence?
     judged = await assess(query, evidence, draft, policy, judge)
+        quoted = judge's answer on a promise in doubt        rarely
         result = assess_without_judge(query, evidence, draft, policy)     no model call
         if isinstance(result, NeedsJudge):                   only when the policy is undecided
             answers = ... one per result.questions ...       the judge port, all at the same time
@@ -16,12 +17,12 @@ All functions are pure except :func:`assess`, which calls the judge it is given.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
-from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
+from worker.assessment.judge import Aspect, Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
 from worker.assessment.policies import (
     calibrated,
     calibrated_evidence,
@@ -31,28 +32,51 @@ from worker.assessment.policies import (
     validators,
 )
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
-from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
+from worker.assessment.policies.delivery import Delivery, FallbackLevel
+from worker.assessment.policies.designs import (
+    Policy,
+    default_policy,
+    design_name,
+    parse_delivery,
+    parse_policy,
+)
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
 from worker.assessment.policies.outcomes import (
     disabled_assessment,
     in_test_mode,
+    promise_assessment,
     unchecked_assessment,
     unusable_assessment,
     with_timestamp,
 )
+from worker.assessment.policies.partial import SupportedPart, supported_part
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.searches import checks_labels, initial_search, recheck_search
+from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
+from worker.assessment.promises.quotations import is_quotation, quotation_question
+from worker.assessment.promises.recogniser import promise_of
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.language import query_language, text_in_language
 from worker.assessment.text.words import encodable_text
-from worker.assessment.values import DraftCase, Evidence, ReplyKind, RunFailure, SearchBounds
+from worker.assessment.values import (
+    DraftCase,
+    Evidence,
+    ReplyKind,
+    RunFailure,
+    SearchBounds,
+    UnusableReason,
+)
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Assessment, Completion, Tier
 
 __all__ = [
     "Assessment",
+    "Delivery",
+    "DraftCase",
     "Evidence",
+    "FallbackLevel",
     "Judge",
     "JudgeAnswer",
     "JudgeQuestion",
@@ -62,7 +86,9 @@ __all__ = [
     "ReplyKind",
     "RunFailure",
     "SearchBounds",
+    "SupportedPart",
     "Tier",
+    "UnusableReason",
     "assess",
     "assess_without_judge",
     "assessment_from_answers",
@@ -75,13 +101,17 @@ __all__ = [
     "early_refusal",
     "in_test_mode",
     "initial_search",
+    "parse_delivery",
     "parse_policy",
     "query_language",
     "read_answer",
     "recheck_search",
+    "supported_part",
     "text_in_language",
+    "thresholds_of",
     "unavailable_answer",
     "with_recheck",
+    "with_thresholds",
     "with_timestamp",
 ]
 
@@ -100,15 +130,21 @@ class NeedsJudge:
 
 
 def assess_without_judge(
-    *, query: str, evidence: Evidence, draft: str, policy: Policy
+    *, query: str, evidence: Evidence, draft: str, policy: Policy, quotation: JudgeAnswer | None = None
 ) -> Assessment | NeedsJudge:
-    """The assessment of ``draft`` by its words, or the questions a judge must answer first."""
+    """The assessment of ``draft`` by its words, or the questions a judge must answer first.
+
+    ``quotation`` is a judge's answer to :func:`quotation_question`, if it was asked.
+    """
     design = design_name(policy)
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
     if not policy.enabled:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
+    promise = promise_of(case)
+    if promise is not None and not is_quotation(promise, quotation):
+        return promise_assessment(design, policy, promise.sentence)
     if policy.gate and not evidence.moderation_hit and (kind := reply_kind(case.draft)) in NEED_NO_CHECK:
         return unchecked_assessment(design, policy, kind)
     result = _policy_result(case, policy)
@@ -150,21 +186,40 @@ def assessment_from_answers(needs: NeedsJudge, answers: Sequence[JudgeAnswer]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAssessment:
-    """An assessment and the judge's answers it is based on, in the order of the questions; often none."""
+    """An assessment and the judge's answers it is based on, in the order of the questions; often none.
+
+    Attributes:
+        sentence_scores: sentence of the draft -> score of the judge, for those that have one.
+    """
 
     assessment: Assessment
     answers: tuple[JudgeAnswer, ...] = ()
+    sentence_scores: Mapping[str, float] = field(default_factory=dict)
 
 
 async def assess(
     *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
 ) -> JudgedAssessment:
-    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers."""
-    result = assess_without_judge(query=query, evidence=evidence, draft=draft, policy=policy)
+    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers.
+
+    Before, a judge is asked about a promise that may only quote a passage.
+    """
+    case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
+    doubt = quotation_question(case) if judge and policy.enabled else None
+    first = () if doubt is None else (await _answer(judge, doubt),)
+    result = assess_without_judge(
+        query=query, evidence=evidence, draft=draft, policy=policy, quotation=first[0] if first else None
+    )
     if isinstance(result, Assessment):
-        return JudgedAssessment(assessment=result)
+        return JudgedAssessment(assessment=result, answers=first)
     answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))
-    return JudgedAssessment(assessment=assessment_from_answers(result, answers), answers=tuple(answers))
+    found = assessment_from_answers(result, answers)
+    scores = {
+        question.claim: answer.score
+        for question, answer in zip(result.questions, answers, strict=True)
+        if question.aspect is Aspect.SENTENCE and answer.score is not None
+    }
+    return JudgedAssessment(assessment=found, answers=(*first, *answers), sentence_scores=scores)
 
 
 async def _answer(judge: Judge | None, question: JudgeQuestion) -> JudgeAnswer:
@@ -197,23 +252,6 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)
-
-
-def initial_search(policy: Policy) -> SearchBounds:
-    """The search before the first draft: Confidence Guardrail's limits for its design, else 5 documents."""
-    if isinstance(policy, GuardrailPolicy):
-        return SearchBounds(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
-    return SearchBounds(documents=5, min_similarity=0.0)
-
-
-def checks_labels(policy: Policy) -> bool:
-    """Whether the policy checks labels, so that a search must not filter by them (Safety Mechanism)."""
-    return isinstance(policy, SafetyPolicy)
-
-
-def recheck_search(policy: Policy) -> SearchBounds | None:
-    """The search of a recheck, or None for a policy that never rechecks."""
-    return policy.recheck if isinstance(policy, GuardrailPolicy) and policy.enable_recheck else None
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:

@@ -15,10 +15,11 @@ from worker.assessment.values import DraftCase, ReplyKind, UnusableReason
 MAX_CONTEXT_CHARS = 200_000
 """Longer evidence is not assessed: a million characters would occupy a worker for a third of a second."""
 
-NEED_NO_CHECK = frozenset(
-    {ReplyKind.GREETING, ReplyKind.THANKS, ReplyKind.CLARIFYING_QUESTION, ReplyKind.HANDOFF}
-)
-"""Kinds that state no fact and are sent without a check. A non-answer is not: it does not help the author."""
+NEED_NO_CHECK = frozenset({ReplyKind.GREETING, ReplyKind.THANKS, ReplyKind.CLARIFYING_QUESTION})
+"""Kinds that state no fact and are sent without a check.
+
+A non-answer is none of them, because it does not help the author, nor is a hand-off, which nobody would make.
+"""
 
 _FEW_WORDS = 45
 """Most words of a hand-off or a clarifying question; a longer text also says something else."""
@@ -78,8 +79,8 @@ def _only_asks(text: str) -> bool:
 _TESTS: tuple[tuple[ReplyKind, Callable[[str], bool]], ...] = (
     (ReplyKind.GREETING, _is_greeting),
     (ReplyKind.THANKS, _is_thanks),
-    (ReplyKind.HANDOFF, _is_handoff),
     (ReplyKind.CLARIFYING_QUESTION, _is_clarifying),
+    (ReplyKind.HANDOFF, _is_handoff),
 )
 
 

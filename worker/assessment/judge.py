@@ -19,6 +19,7 @@ class Aspect(StrEnum):
     CERTAINTY = "certainty"
     SENTENCE = "sentence"
     RELEVANCE = "relevance"
+    QUOTATION = "quotation"
 
 
 class JudgeOutcome(StrEnum):

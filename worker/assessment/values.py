@@ -34,6 +34,7 @@ class ReplyKind(StrEnum):
     CLARIFYING_QUESTION = "clarifying_question"
     HANDOFF = "handoff"
     REFUSAL = "refusal"
+    PROMISE = "promised_action"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from worker.assessment import Policy, SearchBounds
+from worker.assessment import Delivery, Policy, SearchBounds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, ConversationState, Event
 from worker.ports import Ports
@@ -20,6 +20,7 @@ class EventCase:
         account: the version of its settings that counts for this event.
         rules: the same version's keywords and phrases, compiled.
         policy: the same version's assessment policy.
+        delivery: the same version's options of delivery.
         conversation: who owned the conversation when the event's turn came.
     """
 
@@ -27,6 +28,7 @@ class EventCase:
     account: Account
     rules: CompiledRules
     policy: Policy
+    delivery: Delivery = field(default_factory=Delivery)
     conversation: ConversationState = AI_ONLY
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from worker import endings
 from worker.assessment import (
+    DraftCase,
     Evidence,
+    FallbackLevel,
     Judge,
     JudgeQuestion,
+    Policy,
     RunFailure,
     assess,
     better_assessment,
@@ -16,13 +20,17 @@ from worker.assessment import (
     early_refusal,
     in_test_mode,
     query_language,
+    supported_part,
+    text_in_language,
+    thresholds_of,
     with_recheck,
+    with_thresholds,
     with_timestamp,
 )
-from worker.endings import Candidate, Ending
+from worker.endings import AccountTexts, Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
-from worker.model import Action, Assessment, AttemptOutcome, Completion, Message, Stage, StageOutcome
+from worker.model import Action, Assessment, AttemptOutcome, Completion, Message, Stage, StageOutcome, Tier
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
@@ -30,13 +38,12 @@ from worker.steps.run import Run
 def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
     with run.trace.stage(Stage.EVIDENCE) as note:
-        refused = early_refusal(
-            query=run.case.event.text,
-            evidence=_evidence(run, candidate, history, rechecks=0),
-            policy=run.case.policy,
-        )
+        evidence = _evidence(run, candidate, history, rechecks=0)
+        policy, set_here = _policy(run, evidence)
+        refused = early_refusal(query=run.case.event.text, evidence=evidence, policy=policy)
         if refused is None:
             return None
+        refused = _with_record(refused, set_here)
         note.outcome = StageOutcome.FLAGGED
     return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
 
@@ -46,14 +53,16 @@ async def assessed(
 ) -> Candidate:
     """The candidate with the assessment of its draft; the judge is asked all questions at once."""
     with run.trace.stage(Stage.ASSESSMENT) as note:
+        evidence = _evidence(run, candidate, history, rechecks=rechecks)
+        policy, set_here = _policy(run, evidence)
         found = await assess(
             query=run.case.event.text,
-            evidence=_evidence(run, candidate, history, rechecks=rechecks),
+            evidence=evidence,
             draft=candidate.text,
-            policy=run.case.policy,
+            policy=policy,
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
         )
-        look = found.assessment
+        look = _with_record(found.assessment, set_here)
         if run.case.policy.test_mode and run.case.policy.enabled:
             look = in_test_mode(look)
         if found.answers:
@@ -62,22 +71,73 @@ async def assessed(
         note.detail["action"] = look.action
         intended = look.intended_action or look.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, look))
+    return replace(candidate, assessment=_audited(run, look), sentence_scores=found.sentence_scores)
+
+
+def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
+    """The policy for this event, and the thresholds that its conditions set."""
+    case = DraftCase(query=run.case.event.text, evidence=evidence, draft="")
+    values = thresholds_of(case, run.case.delivery.thresholds)
+    return with_thresholds(run.case.policy, values), values
+
+
+def _with_record(found: Assessment, set_here: Mapping[str, float]) -> Assessment:
+    """The assessment whose record names the thresholds of this event, if conditions set any."""
+    if not set_here:
+        return found
+    return replace(found, diagnostics={**found.diagnostics, "thresholds": dict(set_here)})
 
 
 def ending(run: Run, candidate: Candidate) -> Ending:
     """The ending of a candidate; the author's language is detected only where it selects a text."""
-    account, language = run.case.account, None
-    texts = account.disclosure_texts
-    if candidate.assessed.action is Action.FALLBACK:
-        texts = {**texts, **account.fallback_texts}
-    if len(texts) > 1:
-        language = query_language(
-            run.case.event.text,
-            published=run.case.event.language,
-            configured=account.languages or tuple(texts),
-        )
-    return endings.assessed_ending(candidate, account, language=language)
+    candidate = _with_part(run, candidate)
+    return endings.assessed_ending(candidate, _texts(run, candidate), run.case.delivery)
+
+
+def _with_part(run: Run, candidate: Candidate) -> Candidate:
+    """The candidate with its supported part, where the account wants to send one."""
+    look, delivery = candidate.assessed, run.case.delivery
+    trusted = look.action in (Action.SEND, Action.RECHECK)
+    if trusted or not look.measured or FallbackLevel.PARTIAL not in delivery.fallback_levels:
+        return candidate
+    evidence = _evidence(run, candidate, (), rechecks=0)
+    policy, _ = _policy(run, evidence)
+    part = supported_part(
+        DraftCase(query=run.case.event.text, evidence=evidence, draft=candidate.text),
+        policy,
+        min_share=delivery.partial_min_share,
+        judged=candidate.sentence_scores,
+    )
+    return replace(candidate, part=part)
+
+
+def _texts(run: Run, candidate: Candidate) -> AccountTexts:
+    """The account's texts that this reply may need, in the author's language."""
+    look, delivery = candidate.assessed, run.case.delivery
+    sent = look.action in (Action.SEND, Action.RECHECK)
+    tier = Tier.MEDIUM if candidate.part else look.tier
+    told = delivery.tell_confidence and look.measured and (sent or candidate.part)
+    by_tier = {
+        language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
+    }
+    return AccountTexts(
+        disclosure=_in_language(run, run.case.account.disclosure_texts),
+        fallback=None if sent else _in_language(run, run.case.account.fallback_texts),
+        missing=_in_language(run, delivery.missing_texts) if candidate.part else None,
+        confidence=_in_language(run, by_tier) if told else None,
+    )
+
+
+def _in_language(run: Run, texts: Mapping[str, str]) -> str | None:
+    """The text in the author's language, else in English, else any."""
+    if len(texts) <= 1:
+        return text_in_language(texts, None)
+    language = query_language(
+        run.case.event.text,
+        published=run.case.event.language,
+        configured=run.case.account.languages or tuple(texts),
+    )
+    return text_in_language(texts, language)
 
 
 def better(before: Candidate, after: Candidate | None) -> Candidate:

@@ -10,9 +10,11 @@ from typing import TypeAlias
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.delivery import DELIVERY_FIELDS, Delivery
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
+from worker.assessment.policies.thresholds import check_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
@@ -51,6 +53,9 @@ _ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
 )
 
 
+_DELIVERY = TypeAdapter(with_config(ConfigDict(extra="forbid"))(Delivery))
+
+
 def design_name(policy: Policy) -> str:
     """The name of a policy's design, such as ``calibrated``."""
     return next(name for name, design in DESIGNS.items() if isinstance(policy, design))
@@ -65,17 +70,34 @@ def default_policy(name: str) -> Policy:
     return parse_policy({"name": name})
 
 
-def parse_policy(data: Json) -> Policy:
-    """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
-
-    An empty object (``{}``) means the default design, ``calibrated``.
+def parse_delivery(data: Json) -> Delivery:
+    """The options of delivery in an account's policy; absent ones keep their defaults.
 
     Raises:
         PolicyRejected: with one line for each wrong field.
     """
     if not isinstance(data, dict):
         raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
-    fields = dict(data)
+    options = {key: value for key, value in data.items() if key in DELIVERY_FIELDS}
+    try:
+        return _DELIVERY.validate_json(json.dumps(options), strict=True)
+    except ValidationError as error:
+        raise PolicyRejected(_problems(error)) from error
+
+
+def parse_policy(data: Json) -> Policy:
+    """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
+
+    An empty object (``{}``) means the default design, ``calibrated``. The options of delivery are checked too
+    and read by :func:`parse_delivery`.
+
+    Raises:
+        PolicyRejected: with one line for each wrong field.
+    """
+    rules = parse_delivery(data).thresholds
+    if not isinstance(data, dict):
+        raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
+    fields = {key: value for key, value in data.items() if key not in DELIVERY_FIELDS}
     name = fields.pop("name", next(iter(DESIGNS)))
     if not isinstance(name, str) or name not in DESIGNS:
         raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
@@ -83,9 +105,13 @@ def parse_policy(data: Json) -> Policy:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
     renamed = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
     try:
-        return _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
+        policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
+        check_thresholds(policy, rules)
     except ValidationError as error:
         raise PolicyRejected(_problems(error)) from error
+    except ValueError as error:
+        raise PolicyRejected([str(error)]) from error
+    return policy
 
 
 def _problems(error: ValidationError) -> list[str]:

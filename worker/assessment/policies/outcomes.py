@@ -133,6 +133,21 @@ def unchecked_assessment(design: str, policy: CommonPolicy, kind: ReplyKind) -> 
     )
 
 
+def promise_assessment(design: str, policy: CommonPolicy, sentence: str) -> Assessment:
+    """The assessment of a draft that promises what nobody will do: people take over under any policy."""
+    return Assessment(
+        policy=policy_name(design, policy.version),
+        confidence=0.0,
+        tier=Tier.LOW,
+        action=Action.ESCALATE,
+        category=ReplyKind.PROMISE,
+        failed_checks=(ReplyKind.PROMISE,),
+        reasons=(f"the draft promises an action that nobody will do: {draft_preview(sentence, 200)}",),
+        explanation="The draft promises a handoff or an action that nobody will do. Action: escalate.",
+        measured=False,
+    )
+
+
 def non_answer_assessment(design: str, policy: CommonPolicy, fallback_text: str | None) -> Assessment:
     """The assessment of a non-answer: it may be true, but does not help the author."""
     return Assessment(

@@ -76,7 +76,7 @@ def citation_check(draft: str, passages: Sequence[Passage], language: str = "en"
     cited = set(cited_numbers(draft))
     valid = {number for number in cited if 1 <= number <= len(passages)}
     invalid = cited - valid - quoted
-    parts = _sentences_with_citations(draft, language)
+    parts = sentences_with_citations(draft, language)
     return CitationCheck(
         cited=tuple(sorted(cited)),
         invalid=tuple(sorted(invalid)),
@@ -86,7 +86,7 @@ def citation_check(draft: str, passages: Sequence[Passage], language: str = "en"
     )
 
 
-def _sentences_with_citations(draft: str, language: str) -> list[str]:
+def sentences_with_citations(draft: str, language: str = "en") -> list[str]:
     """Sentences with a letter or digit; a citation after the full stop belongs to the sentence before it."""
     parts: list[str] = []
     for start, end in sentence_spans(draft, language):

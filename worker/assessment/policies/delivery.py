@@ -1,0 +1,111 @@
+"""What is sent when a draft is not trusted, or in addition to it: the options that every policy shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from types import MappingProxyType
+
+from worker.model import Tier
+
+MISSING: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "I could not find the rest of the answer in our documents.",
+        "vi": "Tôi không tìm thấy phần còn lại của câu trả lời trong tài liệu của chúng tôi.",
+        "zh": "其余部分我在我们的资料中没有找到。",
+        "de": "Den Rest der Antwort habe ich in unseren Unterlagen nicht gefunden.",
+        "es": "No he encontrado el resto de la respuesta en nuestros documentos.",
+        "fr": "Je n'ai pas trouvé le reste de la réponse dans nos documents.",
+    }
+)
+CONFIDENCE: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "en": {
+            Tier.HIGH: "This answer is based on our documents.",
+            Tier.MEDIUM: "This answer may be incomplete. Please check important details.",
+        },
+        "vi": {
+            Tier.HIGH: "Câu trả lời này dựa trên tài liệu của chúng tôi.",
+            Tier.MEDIUM: "Câu trả lời này có thể chưa đầy đủ. Vui lòng kiểm tra lại các chi tiết quan trọng.",
+        },
+        "zh": {
+            Tier.HIGH: "此回答依据我们的资料。",
+            Tier.MEDIUM: "此回答可能不完整，请核对重要信息。",
+        },
+        "de": {
+            Tier.HIGH: "Diese Antwort beruht auf unseren Unterlagen.",
+            Tier.MEDIUM: "Diese Antwort ist möglicherweise unvollständig. Bitte prüfen Sie wichtige Angaben.",
+        },
+        "es": {
+            Tier.HIGH: "Esta respuesta se basa en nuestros documentos.",
+            Tier.MEDIUM: "Esta respuesta puede estar incompleta. Compruebe los detalles importantes.",
+        },
+        "fr": {
+            Tier.HIGH: "Cette réponse s'appuie sur nos documents.",
+            Tier.MEDIUM: "Cette réponse est peut-être incomplète. Veuillez vérifier les détails importants.",
+        },
+    }
+)
+_MOST_CHARS = 2000
+
+
+class FallbackLevel(StrEnum):
+    """What may happen instead of sending a draft that is not trusted."""
+
+    PARTIAL = "partial"
+    TEXT = "text"
+    HANDOFF = "handoff"
+    SILENCE = "silence"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """The options of an account's ``assessment_policy`` that every design has.
+
+    Attributes:
+        fallback_levels: tried in order for a draft that is not trusted; the first that is possible ends the
+            event, and silence if none is. ``policy`` stands for the action that the policy chose.
+        partial_min_share: 0..1, share of a draft's sentences that must be supported for a partial answer.
+        missing_texts: language -> sentence after a partial answer.
+        tell_confidence: whether a text on its confidence follows every assessed reply.
+        confidence_texts: language -> tier -> that text; an empty text adds nothing.
+        thresholds: condition (``label:subject=tax``, ``kind:records``) -> field of the design -> 0..1, used
+            instead of the field where the condition applies.
+    """
+
+    fallback_levels: tuple[FallbackLevel, ...] = (FallbackLevel.POLICY,)
+    partial_min_share: float = 0.5
+    missing_texts: Mapping[str, str] = field(default_factory=lambda: dict(MISSING))
+    tell_confidence: bool = False
+    confidence_texts: Mapping[str, Mapping[Tier, str]] = field(
+        default_factory=lambda: {
+            language: {Tier(tier): text for tier, text in texts.items()}
+            for language, texts in CONFIDENCE.items()
+        }
+    )
+
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        levels = self.fallback_levels
+        if not levels or len(set(levels)) != len(levels):
+            shown = ", ".join(levels) or "none"
+            raise ValueError(f"fallback_levels: expected at least one level, each once, got {shown}")
+        if not 0.0 < self.partial_min_share <= 1.0:
+            raise ValueError(
+                f"partial_min_share: expected a number above 0, at most 1, got {self.partial_min_share}"
+            )
+        texts = (*self.missing_texts.values(), *_texts(self.confidence_texts))
+        if any(len(text) > _MOST_CHARS or "\x00" in text for text in texts):
+            expected = f"texts of at most {_MOST_CHARS} characters without NUL"
+            raise ValueError(f"missing_texts, confidence_texts: expected {expected}")
+
+
+def _texts(by_language: Mapping[str, Mapping[Tier, str]]) -> tuple[str, ...]:
+    return tuple(text for texts in by_language.values() for text in texts.values())
+
+
+DELIVERY_FIELDS = frozenset(each.name for each in fields(Delivery))
+"""Names of the options, the same in every design."""
