@@ -75,7 +75,7 @@ def _is_supported(case: DraftCase, part: str, policy: CalibratedPolicy, judged: 
     if scores:
         return min(scores) >= policy.judge_accepts
     alone = DraftCase(query=case.query, evidence=case.evidence, draft=part)
-    score, _ = score_draft(alone, policy.model, require_evidence=True)
+    score, _ = score_draft(alone, policy.model, require_evidence=True, check_relevance=False)
     send_at = policy.model.kinds[score.kind].send_at if policy.send_at is None else policy.send_at
     return score.support >= send_at and not has_bare_fact(score.signals) and not score.vetoes
 
