@@ -60,8 +60,9 @@ def overtaken_ending(event: Event, newer: Collection[NewerEvent], account: Accou
     """
     if (ending := _forestalled_ending(event, newer)) is not None:
         return ending
-    if _messages(newer) and account.stale_reply is StaleReply.DISCARD:
-        return endings.silent_ending(Reason.SUPERSEDED, "a newer message came while the reply was made")
+    again = any(each.author_id == event.author_id for each in _messages(newer))
+    if again and account.stale_reply is StaleReply.DISCARD:
+        return endings.silent_ending(Reason.SUPERSEDED, "the author wrote again while the reply was made")
     return None
 
 

@@ -47,7 +47,8 @@ class ExchangeState(StrEnum):
 SENTENCES: Final = {
     EventState.UNREAD: "No worker has read the event yet.",
     EventState.WAITING: "The event waits in the lane of its conversation.",
-    EventState.RUNNING: "A worker is deciding the event: it waits for a model or for moderation, or retries.",
+    EventState.RUNNING: "A worker is deciding the event: it waits for a model, for moderation or for the"
+    " author's next message.",
     EventState.STALLED: "The worker of the event has no heartbeat; another worker takes the lane over.",
     EventState.DECIDED: "The event is decided.",
     EventState.DEAD_LETTER: "The event became a dead letter.",
@@ -106,6 +107,7 @@ class EventReport:
             "dead_letters": [asdict(letter) for letter in self.letters],
             "reply": {"state": reply_state(reply), **asdict(reply)} if reply else None,
             "retraction": asdict(retraction) if retraction else None,
+            "conversation": asdict(outcome.conversation) if outcome and outcome.conversation else None,
             "exchange": {"state": exchange_state(outcome, exchange), **asdict(exchange)}
             if outcome and exchange
             else None,

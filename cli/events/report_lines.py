@@ -8,8 +8,9 @@ from typing import Final
 
 from cli.events.event_report import EventReport, ExchangeState, ReplyState, exchange_state, reply_state
 from db.audit.decision_context import RetractionRecord
-from db.audit.event_outcomes import EventOutcome, EventReply, StoredExchange
+from db.audit.event_outcomes import EventConversation, EventOutcome, EventReply, StoredExchange
 from tasks.entry_lookup import EntryState, FoundEntry
+from worker.model import Owner
 
 
 def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
@@ -52,6 +53,8 @@ def _outcome_lines(outcome: EventOutcome) -> Iterator[tuple[str, str]]:
         yield "reply", _reply_text(outcome.reply)
     if outcome.retraction is not None:
         yield "retraction", _retraction_text(outcome.retraction)
+    if outcome.conversation is not None:
+        yield "conversation", _owner_text(outcome.conversation)
     if outcome.exchange is not None:
         yield "exchange", _exchange_text(outcome, outcome.exchange)
 
@@ -111,6 +114,15 @@ def _retraction_text(retraction: RetractionRecord) -> str:
     if retraction.cancelled_at is not None:
         return f"undone {_moment(retraction.cancelled_at)}"
     return f"requested {_moment(retraction.created_at)}, sent after {_moment(retraction.not_before)}"
+
+
+def _owner_text(conversation: EventConversation) -> str:
+    if conversation.owner == Owner.PEOPLE:
+        return (
+            f"people own it since {_moment(conversation.changed_at)} ({conversation.cause}),"
+            f" until {_moment(conversation.people_until)} at least"
+        )
+    return f"the AI owns it; people had it until {_moment(conversation.people_until)}"
 
 
 def _exchange_text(outcome: EventOutcome, exchange: StoredExchange) -> str:

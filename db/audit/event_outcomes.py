@@ -67,6 +67,11 @@ LETTERS: Final = sa.text("""
     WHERE entry_id = ANY(:entry_ids) OR position(:needle in raw) > 0
     ORDER BY created_at DESC LIMIT :most
 """)
+OWNER: Final = sa.text("""
+    SELECT CASE WHEN people_until > :now THEN 'people' ELSE 'ai' END AS owner,
+           people_until, cause, changed_by, changed_at
+    FROM conversations WHERE user_id = :user_id AND conversation_id = :conversation_id
+""")
 REPLY: Final = sa.text("""
     SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id
@@ -127,6 +132,17 @@ class EventDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventConversation:
+    """Who owns the event's conversation now, ``ai`` or ``people``, and the last change of that."""
+
+    owner: str
+    people_until: datetime
+    cause: str
+    changed_by: str
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventReply:
     """The outbox row of an event."""
 
@@ -174,6 +190,7 @@ class EventOutcome:
         month_dropped: of a decision that is no longer stored: True when retention removed its month, False
             when it was erased.
         duplicates: further entries with the same event id; None when they could not be counted.
+        conversation: None when people never had it.
     """
 
     user_id: str
@@ -185,6 +202,7 @@ class EventOutcome:
     reply: EventReply | None
     retraction: RetractionRecord | None
     exchange: StoredExchange | None
+    conversation: EventConversation | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,14 +297,14 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
     values = {"event_id": event_id, "user_id": key["user_id"], "id": key["decision_id"], "now": now}
     duplicates = await reader.row("duplicates", DUPLICATES, values)
     reply = await reader.row("reply", REPLY, values)
-    decision = month_dropped = retraction = exchange = None
+    decision = month_dropped = retraction = exchange = owner = None
     if key["decision_id"] is not None:
         decision, month_dropped = await _decision(reader, key["decision_id"])
         retraction = await reader.row("retraction", RETRACTION, values)
     if decision is not None:
-        exchange = await reader.row(
-            "exchange", EXCHANGE, {**values, "conversation_id": decision.conversation_id}
-        )
+        values["conversation_id"] = decision.conversation_id
+        exchange = await reader.row("exchange", EXCHANGE, values)
+        owner = await reader.row("conversation", OWNER, values)
     return EventOutcome(
         user_id=key["user_id"],
         entry_id=key["entry_id"],
@@ -297,6 +315,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         reply=EventReply(**reply) if reply else None,
         retraction=RetractionRecord(**retraction) if retraction else None,
         exchange=StoredExchange(**exchange) if exchange else None,
+        conversation=EventConversation(**owner) if owner else None,
     )
 
 

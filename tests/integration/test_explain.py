@@ -467,3 +467,27 @@ def test_a_terminal_shows_sentences(shell: Shell, database_url: str, redis_url: 
     assert "a further entry: a duplicate" in shown.out
     assert "waits in the outbox since" in shown.out
     assert "in the stored history" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("left_s", "owner", "said"), [(3600, "people", "people own it since"), (-1, "ai", "the AI owns it")]
+)
+def test_the_owner_of_the_conversation_is_said(
+    shell: Shell, database_url: str, left_s: int, owner: str, said: str
+) -> None:
+    """Which is often why there was no reply."""
+    made = replied()
+    record(database_url, made)
+    about, now = made.event, datetime.now(UTC)
+    before = explained(shell, about.event_id)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO conversations (user_id, conversation_id, people_until, changed_at, changed_by,"
+            " cause, changes) VALUES (%s, %s, %s, %s, 'ann', 'command', 1)",
+            (about.user_id, about.conversation_id, now + timedelta(seconds=left_s), now),
+        )
+    after = explained(shell, about.event_id)
+
+    assert before["conversation"] is None
+    assert (after["conversation"]["owner"], after["conversation"]["changed_by"]) == (owner, "ann")
+    assert said in shell.on_terminal("explain", about.event_id, columns=200).out

@@ -1,0 +1,110 @@
+"""A takeover that happens when a person's message is read, on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+import structlog
+
+from db.conversation_owners import ConversationIds, OwnerCause, load_owner
+from db.pool import WORKER_ROLE, Pool, create_pool
+from tasks.accounts import Rulebooks
+from tasks.stream import AgentEntry
+from tasks.takeovers import EarlyTakeovers
+from tests.support.samples import NOW, account
+from worker.contract import FOR_EVER
+from worker.errors import StorageUnavailable
+from worker.model import Account, Owner
+
+NUMBERS = count(1)
+DOWN = StorageUnavailable("no answer", kind="ConnectionFailed")
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """The hot path's connections, with a worker's rights."""
+    async with create_pool(database_url, size=4, application="test", role=WORKER_ROLE) as opened:
+        yield opened
+
+
+def message() -> AgentEntry:
+    """A person's message in a conversation of its own."""
+    number = next(NUMBERS)
+    return AgentEntry(
+        entry_id=f"{number}-0", user_id="acme", conversation_id=f"early-{number}", author_id="ann"
+    )
+
+
+def ids(entry: AgentEntry) -> ConversationIds:
+    """The conversation of a message."""
+    return ConversationIds(user_id=entry.user_id, conversation_id=entry.conversation_id)
+
+
+def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeovers:
+    """Takeovers over one account; loading it fails with ``errors`` first."""
+    failing = list(errors)
+
+    async def load(user_id: str) -> Account:
+        if failing:
+            raise failing.pop()
+        return known or Account(user_id=user_id, version=0)
+
+    async def versions(_: Any) -> dict[str, int]:
+        return {}
+
+    return EarlyTakeovers(source, Rulebooks(load, versions), now=lambda: NOW)
+
+
+@pytest.mark.parametrize(
+    ("known", "lasts"),
+    [
+        (account(people_idle_s=60.0), timedelta(seconds=60)),
+        (account(people_idle_s=0.0), FOR_EVER),
+        (None, timedelta(hours=1)),
+    ],
+)
+async def test_the_settings_of_the_account_say_how_long_people_keep_it(
+    source: Pool, known: Account | None, lasts: timedelta
+) -> None:
+    """An account without settings has the defaults: its conversations can be taken as well."""
+    entry = message()
+    await early(source, known).take(entry)
+    found = await load_owner(source, ids(entry))
+
+    assert found is not None
+    assert (found.people_until, found.changed_at) == (NOW + lasts, NOW)
+    assert (found.changed_by, found.cause, found.changes) == ("ann", OwnerCause.AGENT_MESSAGE, 1)
+    assert found.owner(NOW) is Owner.PEOPLE
+
+
+async def test_one_message_takes_a_conversation_once(source: Pool) -> None:
+    """However often its entry is read; an older message that comes late changes nothing."""
+    entry = message()
+    older = AgentEntry(
+        entry_id="0-1", user_id=entry.user_id, conversation_id=entry.conversation_id, author_id="old"
+    )
+    takes = early(source, account())
+    await asyncio.gather(*(takes.take(entry) for _ in range(4)))
+    await takes.take(older)
+    found = await load_owner(source, ids(entry))
+
+    assert found is not None
+    assert (found.changes, found.changed_by) == (1, "ann")
+
+
+async def test_settings_that_cannot_be_read_postpone_the_takeover(source: Pool) -> None:
+    """It is logged, nothing rises into the loop that reads entries, and the message's turn takes it."""
+    entry, takes = message(), early(source, account(), DOWN)
+    with structlog.testing.capture_logs() as logs:
+        await takes.take(entry)
+        before = await load_owner(source, ids(entry))
+        await takes.take(entry)
+
+    assert [(each["event"], each["error"]) for each in logs] == [("takeover_postponed", "ConnectionFailed")]
+    assert before is None
+    assert await load_owner(source, ids(entry)) is not None
