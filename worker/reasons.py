@@ -387,9 +387,10 @@ class Reason(StrEnum):
         ReasonSpec(
             family=ReasonFamily.CONVERSATION,
             label="A newer message came first",
-            when="the author wrote again while the reply was made and `stale_reply` is `discard`; the newer one"
-            " is answered with both in the prompt",
-            explanation="Nothing was sent: the author wrote again while the AI prepared a reply. The newer message was answered with both in the prompt.",
+            when="the author wrote again while the reply was made and `stale_reply` is `discard`; the newer"
+            " message is answered with both in the prompt",
+            explanation="Nothing was sent: the author wrote again while the AI prepared a reply. The newer"
+            " message was answered with both in the prompt.",
         ),
     )
     MESSAGE_WITHDRAWN = (
