@@ -100,6 +100,7 @@ class FiguresBody:
     totals: Mapping[str, Any]
     times_ms: Mapping[str, Any]
     steps: tuple[Mapping[str, Any], ...]
+    mean_confidence: tuple[Mapping[str, Any], ...]
     before: Mapping[str, Any]
 
 
