@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.figures import statements
-from db.figures.histograms import SpreadKind
+from db.figures.histograms import POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import DAY, HOUR, Grain
 from db.figures.spans import Covered, counted_spans, covering_spans, first_audit_hour
 from db.rows import all_rows
@@ -66,6 +67,7 @@ class DashboardFigures:
         spreads: decision, kind, bin, events.
         paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
+        trust: step, policy, events, confidence_sum: assessed drafts of a step by the design of their policy.
         days: BLOCKED per UTC day, at least a week of them.
         missing: hours of the range that are not counted yet.
     """
@@ -77,6 +79,7 @@ class DashboardFigures:
     spreads: tuple[FigureRow, ...] = ()
     paces: tuple[FigureRow, ...] = ()
     before_spreads: tuple[FigureRow, ...] = ()
+    trust: tuple[FigureRow, ...] = ()
     days: tuple[FigureRow, ...] = ()
 
 
@@ -116,6 +119,8 @@ async def load_figures(
         await _totals(connection, filters, reach, live, now),
         spreads=await _rows(connection, statements.SPREAD, filters, reach.whole) + live_spreads,
         paces=await _rows(connection, statements.PACES, filters, reach.steps, **timed),
+        trust=await _rows(connection, statements.TRUST, filters, reach.steps)
+        + tuple(_live_trust(live_spreads, filters.newest(now))),
         before_spreads=await _rows(connection, statements.SPREAD, filters, reach.before),
         days=await _rows(connection, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
@@ -214,6 +219,15 @@ def _columns(live: tuple[FigureRow, ...], filters: FigureFilter, now: datetime) 
     return {"newest": filters.newest(now)} | {
         parameter: [row[name] for row in timed] for parameter, name in names.items()
     }
+
+
+def _live_trust(live: Iterable[FigureRow], newest: datetime) -> Iterator[FigureRow]:
+    """Rows of ``trust`` that are not counted yet."""
+    for row in live:
+        if row["kind"].startswith(POLICY):
+            total = row["events"] * (row["bin"] + 0.5) / POLICY_BINS
+            policy = row["kind"].removeprefix(POLICY)
+            yield {"step": newest, "policy": policy, "events": row["events"], "confidence_sum": total}
 
 
 def _hour(moment: datetime) -> datetime:

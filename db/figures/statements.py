@@ -7,7 +7,14 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from db.figures.histograms import CONFIDENCE_BINS, PER_DOUBLING, TOP, SpreadKind
+from db.figures.histograms import (
+    CONFIDENCE_BINS,
+    PER_DOUBLING,
+    POLICY,
+    POLICY_BINS,
+    TOP,
+    SpreadKind,
+)
 
 TIME_BIN: Final = (
     f"CASE WHEN ms <= 1 THEN 0 ELSE least({TOP}, ceil({PER_DOUBLING} * ln(ms) / ln(2::float8)))::int END"
@@ -50,6 +57,7 @@ DECIDED: Final = f"""
     decided AS MATERIALIZED (
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded,
                CASE WHEN {assessed("kept.assessment")} THEN d.confidence END AS confidence,
+               split_part(kept.assessment ->> 'policy', '@', 1) AS policy,
                greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,
                (SELECT sum(ms::float8)
                 FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
@@ -93,6 +101,10 @@ SPREADS: Final = f"""
                    least({CONFIDENCE_BINS - 1}, floor(confidence * {CONFIDENCE_BINS}))::int AS bin
             FROM decided WHERE confidence IS NOT NULL
             UNION ALL
+            SELECT user_id, scope, decision, '{POLICY}' || policy,
+                   least({POLICY_BINS - 1}, floor(confidence * {POLICY_BINS}))::int
+            FROM decided WHERE confidence IS NOT NULL AND policy <> ''
+            UNION ALL
             SELECT user_id, scope, decision, kind, {TIME_BIN}
             FROM decided, LATERAL (VALUES ('total_ms', total_ms), ('work_ms', work_ms),
                                        ('waiting_ms', greatest(0, total_ms - work_ms))) AS timed (kind, ms)
@@ -127,7 +139,15 @@ COUNTED: Final = sa.text(f"""
 """)
 SPREAD: Final = sa.text(f"""
     SELECT decision, kind, bin, sum(each.events)::bigint AS events
-    FROM figure_spreads, unnest(bins, counts) AS each (bin, events) WHERE {WHERE} GROUP BY 1, 2, 3
+    FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+    WHERE NOT starts_with(kind, '{POLICY}') AND {WHERE} GROUP BY 1, 2, 3
+""")
+TRUST: Final = sa.text(f"""
+    SELECT date_bin(:step, start, :since) AS step, substr(kind, {len(POLICY) + 1}) AS policy,
+           sum(each.events)::bigint AS events,
+           sum(each.events * (bin + 0.5) / {POLICY_BINS})::float8 AS confidence_sum
+    FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+    WHERE starts_with(kind, '{POLICY}') AND {WHERE} GROUP BY 1, 2
 """)
 PACES: Final = sa.text(f"""
     WITH binned AS (

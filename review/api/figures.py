@@ -14,7 +14,7 @@ from review.dashboard import agreement_page, dashboard_page
 from review.dashboard.agreement_view import AgreementLine
 from review.dashboard.measures import Kappa
 from review.dashboard.ranges import BadRange
-from review.dashboard.summary import FigureSummary, summarise, time_percentiles
+from review.dashboard.summary import FigureSummary, mean_confidences, summarise, time_percentiles
 from review.http.visit import Refused, Visit
 
 
@@ -57,6 +57,10 @@ async def show_figures(visit: Visit) -> Response:
                     "open": row["open"],
                 }
                 for row in found.counts
+            ],
+            "mean_confidence": [
+                {"start": start.isoformat(), "policy": policy, "mean": mean}
+                for (start, policy), mean in mean_confidences(found.trust).items()
             ],
             "before": {
                 "uncounted_hours": found.missing_before,

@@ -129,6 +129,7 @@ class FiguresBody:
     rejections: tuple[Mapping[str, Any], ...]
     times_ms: Mapping[str, Any]
     steps: tuple[Mapping[str, Any], ...]
+    mean_confidence: tuple[Mapping[str, Any], ...]
     before: Mapping[str, Any]
 
 

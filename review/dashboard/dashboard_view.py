@@ -68,6 +68,7 @@ def build_view(plots: DashboardPlots) -> DashboardView:
             plots.failures(),
             plots.time_percentiles(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
             plots.confidence(),
+            plots.mean_confidence(),
             plots.time_percentiles(
                 SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"
             ),

@@ -14,7 +14,7 @@ from review.dashboard import plots
 from review.dashboard.plots import Plot, PlotData, Series
 from review.dashboard.ranges import DAY, Range, decisions_link, range_link
 from review.dashboard.scales import duration, span, time_marks
-from review.dashboard.summary import PERCENTILES
+from review.dashboard.summary import PERCENTILES, mean_confidences
 from review.wording import DECISION_LABELS, reason_label
 from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
 
@@ -114,6 +114,22 @@ class DashboardPlots:
         )
         plot = plots.lines(replace(data, series=series))
         return PlotTable(plot=plot, heads=("Time, UTC", *PERCENTILES), rows=rows)
+
+    def mean_confidence(self) -> PlotTable:
+        """Lines of the mean confidence of assessed drafts, one for each policy."""
+        means = mean_confidences(self.found.trust)
+        policies = sorted({policy for _, policy in means})
+        series = tuple(
+            Series(name=policy, values=tuple(means.get((start, policy)) for start in self.starts))
+            for policy in policies
+        )
+        data = self._data("trust", "Mean confidence", "Mean confidence of assessed drafts by policy")
+        rows = tuple(
+            (Cell(text=step), *(Cell(text="–" if value is None else f"{value:.3f}") for value in values))
+            for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
+        )
+        plot = plots.share_lines(replace(data, series=series))
+        return PlotTable(plot=plot, heads=("Time, UTC", *policies), rows=rows)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""

@@ -7,7 +7,7 @@ positions are in percent. Series differ by pattern as well as by colour; a legen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -102,6 +102,18 @@ def lines(data: PlotData) -> Plot:
     def place(value: float) -> float:
         return _up(math.log(value / marks[0]) / math.log(marks[-1] / marks[0]), (0, 1))
 
+    return _lines(data, place, marks, duration)
+
+
+def share_lines(data: PlotData) -> Plot:
+    """Lines of shares 0..1; gaps where nothing was measured."""
+    return _lines(data, lambda value: _up(value, (0, 1)), (0.0, 0.25, 0.5, 0.75, 1.0), "{:.2f}".format)
+
+
+def _lines(
+    data: PlotData, place: Callable[[float], float], marks: Sequence[float], label: Callable[[float], str]
+) -> Plot:
+    """Lines whose values are placed by ``place``, in percent from the top, and written by ``label``."""
     drawn = []
     for number, each in enumerate(data.series):
         points = [
@@ -112,17 +124,17 @@ def lines(data: PlotData) -> Plot:
         drawn += [
             tag(
                 "circle",
-                tag("title", f"{step}: {each.name} {duration(value)}"),
+                tag("title", f"{step}: {each.name} {label(value)}"),
                 cx=share(point[0]),
                 cy=share(point[1]),
                 r=3,
-                class_=f"dot c{number + 1}",
+                class_=f"dot c{number % 6 + 1}",
             )
             for step, value, point in zip(data.steps, each.values, points, strict=True)
             if point is not None and value is not None
         ]
     legend = tuple((stroke(number), each.name) for number, each in enumerate(data.series))
-    axis = [(share(place(mark)), duration(mark)) for mark in marks]
+    axis = [(share(place(mark)), label(mark)) for mark in marks]
     return _plot(data, axis, drawn, legend)
 
 
@@ -135,7 +147,7 @@ def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Mar
             y1=share(one[1]),
             x2=share(two[0]),
             y2=share(two[1]),
-            class_=f"line l{number + 1}",
+            class_=f"line l{number % 6 + 1}",
         )
         for one, two in pairwise(points)
         if one is not None and two is not None

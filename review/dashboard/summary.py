@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from db.figures.histograms import SpreadKind, percentile_ms
@@ -90,6 +91,17 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
         mean_confidence=confidence / assessed if assessed else None,
         by_reason=dict(sorted((+reasons).items(), key=lambda each: (-each[1], each[0]))),
     )
+
+
+def mean_confidences(rows: Iterable[SumRow]) -> dict[tuple[datetime, str], float]:
+    """Mean confidence 0..1 by step and policy over rows of ``DashboardFigures.trust``."""
+    events: Counter[tuple[datetime, str]] = Counter()
+    sums: dict[tuple[datetime, str], float] = {}
+    for row in rows:
+        key = row["step"], row["policy"]
+        events[key] += row["events"]
+        sums[key] = sums.get(key, 0.0) + float(row["confidence_sum"])
+    return {key: sums[key] / count for key, count in sorted(events.items()) if count}
 
 
 def time_percentiles(

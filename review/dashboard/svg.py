@@ -65,7 +65,7 @@ PATTERNS = (
 
 def stroke(number: int) -> Markup:
     """A short line drawn like the series."""
-    line = tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number + 1}")
+    line = tag("line", x1="0", x2="100%", y1="50%", y2="50%", class_=f"line l{number % 6 + 1}")
     return decoration(line, class_="swatch long")
 
 

@@ -116,6 +116,8 @@ def test_the_page_shows_what_was_decided(lead: Visitor) -> None:
         "1",
     ]
     assert figure(page, "Mean confidence") == "0.80"
+    assert "Mean confidence of assessed drafts by policy" in page.text
+    assert '<th scope="col" class="number">calibrated</th>' in page.text
     assert "up 400 %" in page.text
     assert "still being counted" not in page.text
 
@@ -248,6 +250,8 @@ def test_the_json_face_gives_the_same_numbers(lead: Visitor) -> None:
     assert sum(each["decisions"] for each in found["steps"]) == 5
     assert found["times_ms"]["total_ms"]["p50"] == pytest.approx(500, rel=0.045)
     assert found["before"]["totals"]["decisions"] == 1
+    assert {each["policy"] for each in found["mean_confidence"]} == {"calibrated"}
+    assert all(0 <= each["mean"] <= 1 for each in found["mean_confidence"])
     assert found["uncounted_hours"] == 0
 
 

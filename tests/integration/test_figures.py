@@ -20,7 +20,7 @@ from db.figures.histograms import PER_DOUBLING, TOP
 from db.figures.hourly import FilledSpan, Grain, fill_next
 from db.figures.statements import TIME_BIN
 from db.migrate import driver_url
-from review.dashboard.summary import summarise
+from review.dashboard.summary import mean_confidences, summarise
 from tests.conftest import create_database, database_at
 from tests.support.review_rows import NUMBERS, decided, store
 
@@ -243,6 +243,34 @@ async def test_confidence_is_counted_of_assessed_drafts_alone(url: str, engine: 
 
     assert summarise(found.counts).mean_confidence == pytest.approx(0.8)
     assert bins == {16: 1, 2: 1}
+
+
+async def test_the_mean_confidence_is_counted_by_policy(url: str, engine: AsyncEngine) -> None:
+    """Of counted hours and of what came since, by step; drafts that were not assessed change nothing."""
+
+    def look(policy: str, *, measured: bool = True) -> dict[str, Any]:
+        return {"assessment": {"policy": policy, "measured": measured}}
+
+    store(
+        url,
+        [
+            decided(NOON - HOUR, confidence=0.8, kept=look("calibrated@1")),
+            decided(NOON - HOUR, confidence=0.4, kept=look("calibrated@2"), decision="escalate"),
+            decided(NOON - HOUR, confidence=0.0, kept=look("calibrated@1", measured=False)),
+            decided(NOON - HOUR, confidence=1.0, kept=look("safety@1")),
+        ],
+    )
+    now = NOON + timedelta(minutes=30)
+    await fill(engine, now)
+    store(url, [decided(NOON + timedelta(minutes=30), confidence=0.3, kept=look("safety@1"))])
+    later = now + timedelta(minutes=1)
+    found = mean_confidences((await ask(engine, later)).trust)
+
+    assert found == {
+        (NOON - HOUR, "calibrated"): pytest.approx(0.6, abs=0.001),
+        (NOON - HOUR, "safety"): pytest.approx(1.0, abs=0.001),
+        (NOON, "safety"): pytest.approx(0.3, abs=0.001),
+    }
 
 
 async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engine: AsyncEngine) -> None:

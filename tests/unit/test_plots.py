@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from review.dashboard.measures import wilson
-from review.dashboard.plots import PlotData, Series, interval, lines, spark, stacked
+from review.dashboard.plots import PlotData, Series, interval, lines, share_lines, spark, stacked
 from review.dashboard.scales import compact, duration, log_ticks, ticks, time_marks
 from review.dashboard.svg import PATTERNS, tag
 
@@ -84,6 +84,16 @@ def test_series_differ_without_their_colours() -> None:
     assert [name for _, name in plot.legend] == [each.name for each in series]
     assert {each.get("fill") for each in bars} == {f"url(#{name})" for name in drawn}
     assert all(each.find("title") is not None for each in bars)
+
+
+def test_shares_stand_on_a_linear_axis() -> None:
+    """From 0 to 1 with a mark at each quarter; a missing value is a gap."""
+    plot = share_lines(plot_data(Series(name="safety", values=(0.0, None, 1.0))))
+
+    assert "safety 0.00" in plot.area
+    assert "safety 1.00" in plot.area
+    assert plot.area.count("<circle") == 2
+    assert all(f">{mark}<" in plot.axis for mark in ("0.00", "0.25", "0.50", "0.75", "1.00"))
 
 
 def test_lines_have_gaps_where_nothing_was_measured() -> None:
