@@ -44,6 +44,7 @@ class Templates:
             "span_of": wording.duration_wording,
             "plain": wording.value_wording,
             "decision_label": wording.decision_label,
+            "tier": wording.tier_wording,
             "owner_cause": wording.owner_cause,
             "cancel_reason": wording.cancel_wording,
         }
