@@ -24,6 +24,7 @@ from worker.assessment.gate import NEED_NO_CHECK, reply_kind, unusable_reason
 from worker.assessment.judge import Judge, JudgeAnswer, JudgeQuestion, read_answer, unavailable_answer
 from worker.assessment.policies import calibrated, failsafe, guardrail, safety, validators
 from worker.assessment.policies.calibrated import CalibratedPolicy
+from worker.assessment.policies.chain import chained_assessment, following_policy, searching_policy
 from worker.assessment.policies.designs import Policy, default_policy, design_name, parse_policy
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy, confidence_log_entry, with_recheck
@@ -60,12 +61,14 @@ __all__ = [
     "assess_without_judge",
     "assessment_from_answers",
     "better_assessment",
+    "chained_assessment",
     "checks_labels",
     "cited_sources",
     "confidence_log_entry",
     "default_policy",
     "delivered_text",
     "early_refusal",
+    "following_policy",
     "in_test_mode",
     "initial_search",
     "parse_policy",
@@ -152,7 +155,24 @@ class JudgedAssessment:
 async def assess(
     *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
 ) -> JudgedAssessment:
-    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers."""
+    """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers.
+
+    A draft that passed a failsafe is assessed by the guardrail that follows it, if one does.
+    """
+    found = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=policy, judge=judge)
+    following = following_policy(policy, found.assessment)
+    if following is None:
+        return found
+    last = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=following, judge=judge)
+    return JudgedAssessment(
+        assessment=chained_assessment(found.assessment, last.assessment),
+        answers=(*found.answers, *last.answers),
+    )
+
+
+async def _assess_by_one(
+    *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
+) -> JudgedAssessment:
     result = assess_without_judge(query=query, evidence=evidence, draft=draft, policy=policy)
     if isinstance(result, Assessment):
         return JudgedAssessment(assessment=result)
@@ -194,6 +214,7 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
 
 def initial_search(policy: Policy) -> SearchBounds:
     """The search before the first draft: Confidence Guardrail's limits for its design, else 5 documents."""
+    policy = searching_policy(policy)
     if isinstance(policy, GuardrailPolicy):
         return SearchBounds(documents=policy.initial_documents, min_similarity=policy.initial_similarity)
     return SearchBounds(documents=5, min_similarity=0.0)
@@ -206,9 +227,13 @@ def checks_labels(policy: Policy) -> bool:
 
 def recheck_search(policy: Policy) -> SearchBounds | None:
     """The search of a recheck, or None for a policy that never rechecks."""
+    policy = searching_policy(policy)
     return policy.recheck if isinstance(policy, GuardrailPolicy) and policy.enable_recheck else None
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:
-    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5)."""
-    return after if after.confidence > before.confidence else before
+    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5).
+
+    A second draft that a failsafe before the guardrail stopped is not better.
+    """
+    return after if after.policy == before.policy and after.confidence > before.confidence else before
