@@ -25,7 +25,7 @@ from worker.model import Tier
 app = typer.Typer(
     no_args_is_help=True,
     help="Who may answer in a conversation: `list` those of people, `take` one for people, `release` it to"
-    " the AI.",
+    " the AI; `confidence` of its replies.",
 )
 COLUMNS: Final = ["user_id", "conversation_id", "owner", "people_until", "cause", "changed_by", "changed_at"]
 MOST: Final = 10_000
