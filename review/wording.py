@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from worker.model import DecisionKind, EventType
+from worker.model import DecisionKind, EventType, Tier
 from worker.reasons import Reason
 from worker.rules.model import MatchMethod
 
@@ -122,6 +122,16 @@ def decision_label(decision: str) -> str:
 def reason_label(name: str) -> str:
     """A reason code or a group in words; the code of another release unchanged."""
     return REASON_GROUPS.get(name) or (Reason(name).spec.label if name in Reason.__members__ else name)
+
+
+TIER_MARKS: Final[Mapping[str, str]] = {Tier.HIGH: "✓", Tier.MEDIUM: "⚡", Tier.LOW: "⚠"}
+RECHECK_MARK: Final = "↻"
+"""Confidence Guardrail, "Frontend Display"."""
+
+
+def tier_wording(tier: str) -> str:
+    """A tier with its mark; that of another release unchanged."""
+    return f"{TIER_MARKS[tier]} {tier}" if tier in TIER_MARKS else tier
 
 
 def attempt_wording(outcome: str) -> str:

@@ -15,6 +15,8 @@ from worker.assessment import (
     Policy,
     assess_without_judge,
     assessment_from_answers,
+    chained_assessment,
+    following_policy,
     parse_policy,
     read_answer,
     unavailable_answer,
@@ -88,6 +90,17 @@ def assess_row(
 
     A recorded score measures grounding; it does not answer a question about certainty.
     """
+    found, judged = _assess_by_one(row, policy, scores)
+    following = following_policy(policy, found)
+    if following is None:
+        return found, judged
+    last, judged_last = _assess_by_one(row, following, scores)
+    return chained_assessment(found, last), judged or judged_last
+
+
+def _assess_by_one(
+    row: AssessmentRow, policy: Policy, scores: Mapping[str, Any] | None
+) -> tuple[Assessment, bool]:
     result = assess_without_judge(query=row.query, evidence=row.evidence, draft=row.response, policy=policy)
     if isinstance(result, Assessment):
         return result, False

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import cell, json_text, printable, screen, table
+from review.wording import RECHECK_MARK, tier_wording
 from worker.snapshot import ModeratorRecord, Snapshot, SnapshotAssessment, SnapshotStage
 from worker.stored_json import object_writer
 
@@ -117,8 +118,9 @@ def _assessment(found: SnapshotAssessment, rechecked: tuple[float, float | None]
         "explanation",
     )
     facts = [(name, getattr(found, name)) for name in names]
+    facts[2] = ("tier", tier_wording(found.tier))
     facts += [(name, "\n".join(getattr(found, name))) for name in ("failed_checks", "reasons")]
-    facts += [("before and after recheck", json_text(rechecked) if rechecked else "")]
+    facts += [(f"{RECHECK_MARK} rechecked", json_text(rechecked) if rechecked else "")]
     facts += [(name, value) for name, value in found.diagnostics.items() if name not in names]
     for name, value in facts:
         if value not in ("", [], None):

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import typer
 
 from cli.accounts.store_account import login
+from cli.decisions.filter_options import FilteredCommand
 from cli.exit_codes import ExitCode
-from cli.options import database_url, own_connections
-from cli.output import emit, fail
+from cli.options import database_url, own_connections, read_audit
+from cli.output import emit, fail, stdout_is_terminal
 from db import accounts, conversation_owners
+from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
+from db.audit.filters import Filters
 from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
+from review.wording import RECHECK_MARK, tier_wording
 from worker.contract import idle_end
+from worker.model import Tier
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Who may answer in a conversation: `list` those of people, `take` one for people, `release` it to"
-    " the AI.",
+    " the AI; `confidence` of its replies.",
 )
 COLUMNS: Final = ["user_id", "conversation_id", "owner", "people_until", "cause", "changed_by", "changed_at"]
 MOST: Final = 10_000
+CONFIDENCE_COLUMNS: Final = (
+    "user_id", "conversation_id", "latest_at", "replies", "confidence", "tiers", "rechecks", "escalated",
+)  # fmt: skip
 
 AccountArgument = Annotated[str, typer.Argument(help="The account.")]
 ConversationArgument = Annotated[str, typer.Argument(help="The conversation's id, as its events have it.")]
@@ -42,6 +51,33 @@ def list_(
     now = datetime.now(UTC)
     found = asyncio.run(_with_people(account, now, limit))
     emit([_row(record, now) for record in found], COLUMNS)
+
+
+@app.command(cls=FilteredCommand)
+def confidence(
+    context: typer.Context,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_CONVERSATIONS, help="Conversations to print at most.")
+    ] = 50,
+) -> None:
+    """Print the confidence of replies by conversation, latest first, of the last 24 hours.
+
+    --since sets another start. With --conversation the NDJSON has `confidence_log`, an entry per draft that
+    the policy `guardrail` assessed. For example:
+
+        hushgate conversations confidence --account corner-shop --since 7d
+    """
+    filters: Filters = context.obj
+    rows = read_audit(lambda connection: conversation_confidence(connection, filters, limit=limit))
+    shown = rows if not stdout_is_terminal() else [_with_marks(row) for row in rows]
+    emit(shown, CONFIDENCE_COLUMNS)
+
+
+def _with_marks(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row for a table: tiers and rechecks with their marks."""
+    tiers = ", ".join(f"{tier_wording(tier)} {row[tier]}" for tier in Tier if row[tier])
+    rechecks = f"{RECHECK_MARK} {row['rechecked']}, improved {row['improved']}" if row["rechecked"] else ""
+    return {**row, "confidence": round(row["confidence"], 2), "tiers": tiers, "rechecks": rechecks}
 
 
 @app.command()

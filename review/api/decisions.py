@@ -10,10 +10,12 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
+from db.audit.conversation_confidence import conversation_confidence
 from db.audit.cursor import CursorRejected
 from db.reviews import queue_items
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.lists.filters import ListQuery
 from review.lists.visit_query import parse_url_query
 
 MAX_LIMIT: Final = 500
@@ -26,12 +28,7 @@ async def list_decisions(visit: Visit) -> Response:
     Parameters are the page's filters, ``cursor`` and ``limit`` (1 to 500, default 50).
     """
     parameters = visit.request.query_params
-    query = parse_url_query(visit, other_parameters=("cursor", "limit"))
-    if query.problems:
-        problems = "; ".join(
-            f"{each.field}: expected {each.expected}, got {each.got}" for each in query.problems
-        )
-        raise Refused(400, "A filter cannot be used", problems)
+    query = _usable_query(visit, "cursor", "limit")
     limit, cursor = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("cursor") or None
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
@@ -47,6 +44,33 @@ async def list_decisions(visit: Visit) -> Response:
     rows = [_row_dict(row) | {"review": review_states.get(row["id"], "open")} for row in page.rows]
     body = {"decisions": rows, "newer": page.newer, "older": page.older, "searched_to": page.searched_to}
     return _json(body)
+
+
+async def list_confidence(visit: Visit) -> Response:
+    """Confidence by conversation, latest first, by the filters of the list and ``limit``."""
+    query = _usable_query(visit, "limit")
+    limit = parse_limit(visit.request.query_params.get("limit", str(DEFAULT_LIMIT)))
+    async with visit.store.reading() as connection:
+        filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
+        rows = await conversation_confidence(connection, filters, limit=limit)
+    detail = {"confidence": query.encoded(), "rows": len(rows), "api": True}
+    await visit.log(LoggedAction.FIGURES, user_id=query.filters.about(), detail=detail)
+    return _json({"conversations": [{"confidence_log": None} | _row_dict(row) for row in rows]})
+
+
+def _usable_query(visit: Visit, *other_parameters: str) -> ListQuery:
+    """The filters of the URL.
+
+    Raises:
+        Refused: 400, one of them cannot be used.
+    """
+    query = parse_url_query(visit, other_parameters=other_parameters)
+    if query.problems:
+        problems = "; ".join(
+            f"{each.field}: expected {each.expected}, got {each.got}" for each in query.problems
+        )
+        raise Refused(400, "A filter cannot be used", problems)
+    return query
 
 
 async def get_decision(visit: Visit) -> Response:

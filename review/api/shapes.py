@@ -55,6 +55,35 @@ class Decisions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationConfidence:
+    """The assessed replies of a conversation; ``confidence`` is their mean, 0..1.
+
+    ``high``, ``medium`` and ``low`` count replies by tier. ``confidence_log`` has an entry per draft that the
+    policy ``guardrail`` assessed; it is null without the filter ``conversation``.
+    """
+
+    user_id: str
+    conversation_id: str
+    latest_at: datetime
+    replies: int
+    confidence: float
+    high: int
+    medium: int
+    low: int
+    rechecked: int
+    improved: int
+    escalated: int
+    confidence_log: tuple[Mapping[str, Any], ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationConfidences:
+    """Conversations with an assessed reply, latest first."""
+
+    conversations: tuple[ConversationConfidence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDecision(DecisionLine):
     """A decision with its snapshot; ``reply_draft`` is the reply as assessed, with its citation marks."""
 

@@ -106,6 +106,8 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
         policy = None if settings is None else parse_policy(dict(settings))
     except PolicyRejected:  # of another release
         return ()
+    if assessment and isinstance(policy, FailsafePolicy) and "failsafe" in assessment.passed_checks:
+        policy = policy.guardrail
     if not assessment or policy is None or assessment.policy.partition("@")[0] != design_name(policy):
         return ()
     policy = _as_used(policy, assessment)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from db import conversation_owners
 from db.access_log import LoggedAction
 from db.audit import decision_context, decision_list, erased, settings_snapshot, similar
+from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.conversation_owners import ConversationIds, OwnerRecord
 from db.review_store import AsyncConnection
@@ -100,9 +101,11 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         panel = await load_review_panel(visit, connection, exchanges.subject_from_row(row))
         record = await _load_record(visit, connection, row, panel)
         position = await _list_position(visit, connection, row)
+        trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
     record = replace(record, revealed=action is LoggedAction.REVEAL, owner=await _owner(visit, record))
-    return {"record": record, "panel": panel, "view": build_view(record), "position": position}
+    view = build_view(record)
+    return {"record": record, "panel": panel, "view": view, "position": position, "conversation_trust": trust}
 
 
 async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:

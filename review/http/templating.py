@@ -45,6 +45,7 @@ class Templates:
             "plain": wording.value_wording,
             "decision_label": wording.decision_label,
             "event_type": wording.event_type_wording,
+            "tier": wording.tier_wording,
             "owner_cause": wording.owner_cause,
             "cancel_reason": wording.cancel_wording,
         }

@@ -87,6 +87,16 @@ API: Final = (
         response=shapes.ConversationOwner,
     ),
     PageRoute(
+        path="/api/v1/confidence",
+        name="api_confidence",
+        handler=decisions.list_confidence,
+        right=Right.VIEW,
+        api=True,
+        summary="Confidence of replies by conversation",
+        query=tuple(each for each in DECISION_FILTERS if each is not CURSOR),
+        response=shapes.ConversationConfidences,
+    ),
+    PageRoute(
         path="/api/v1/access-log",
         name="api_access_log",
         handler=access_log.list_entries,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 import jsonschema
@@ -253,3 +254,21 @@ def test_no_other_site_is_told_that_it_may_read(face: tuple[World, TestClient, s
 
     assert not [name for name in (*answer.headers, *asked.headers) if name.startswith("access-control")]
     assert asked.status_code == 405
+
+
+def test_confidence_by_conversation_is_that_of_the_decisions(face: tuple[World, TestClient, str]) -> None:
+    """A row for each conversation; the log only with the filter; an unknown filter is refused."""
+    world, client, key = face
+    decision_id = SAMPLES["decision_id"](world, world.person())
+    row = read(client, f"/api/v1/decisions/{decision_id}", key).json()
+    chosen = urlencode({"account": world.account, "conversation": row["conversation_id"], "since": "all"})
+    (found,) = read(client, f"/api/v1/confidence?{chosen}", key).json()["conversations"]
+    listed = read(client, "/api/v1/confidence?since=all&limit=500", key).json()["conversations"]
+    stranger = key_for(world, Role.VIEWER, account="elsewhere")
+
+    assert (found["user_id"], found["conversation_id"]) == (world.account, row["conversation_id"])
+    assert (found["confidence"], found["confidence_log"]) == (row["confidence"], [])
+    assert found["high"] == found["replies"]
+    assert {each["confidence_log"] for each in listed} == {None}
+    assert read(client, "/api/v1/confidence?since=all", stranger).json() == {"conversations": []}
+    assert read(client, "/api/v1/confidence?tiers=low", key).status_code == 400

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from db import accounts
 from db.pool import create_pool
 from sandbox.server import SandboxHandle
+from tests.integration.test_decision_page import read, visited
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell
 from worker.account_settings import changed
@@ -294,3 +295,35 @@ def test_triggers_of_the_failsafe_are_counted_by_category(engine: Running, tmp_p
 
     assert triggered["rejection_reason"] == "AMBIGUOUS_QUERY"
     assert row["rejections_by_reason"] == {"AMBIGUOUS_QUERY": {"count": 1, "share": 1.0}}
+
+
+def test_confidence_is_known_by_conversation(engine: Running, tmp_path: Path) -> None:
+    """Confidence Guardrail: average, rechecks and ``confidenceLog`` of a conversation, with its marks."""
+    policy = {"name": "guardrail", "initial_similarity": 0.0, "recheck_similarity": 0.0}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    engine.sandbox.add_rule("judge", "score", value="1.0", times=2)
+    engine.sandbox.add_rule("judge", "score", value="0.6", times=2)
+    better = engine.decide(user_id, QUESTION, conversation_id="talk")
+    engine.sandbox.drop_rules("judge")
+    engine.sandbox.add_rule("judge", "score", value="0.0")
+    low = engine.decide(user_id, QUESTION, conversation_id="other")
+    shell = terminal(engine, tmp_path)
+    words = ("conversations", "confidence", "--account", user_id)
+    both = shell.spawn(*words).rows
+    (row,) = shell.spawn(*words, "--conversation", "talk").rows
+    shown = shell.on_terminal(*words, columns=160).out
+    detail = shell.on_terminal("decisions", "show", str(better["id"]), columns=120).out
+    page = read(visited(engine.url, better))
+
+    assert [each["conversation_id"] for each in both] == ["other", "talk"]
+    assert "confidence_log" not in both[0]
+    assert (row["replies"], row["rechecked"], row["improved"], row["escalated"]) == (1, 1, 1, 0)
+    assert row["confidence"] == better["confidence"]
+    assert (row["high"], row["medium"], row["low"], both[0]["low"]) == (1, 0, 0, 1)
+    assert row["confidence_log"] == better["snapshot_json"]["confidenceLog"]
+    assert [each["score"] for each in row["confidence_log"]] == better["snapshot_json"]["rechecked"]
+    assert ("✓ high 1" in shown, "⚠ low 1" in shown, "↻ 1, improved 1" in shown) == (True, True, True)
+    assert ("✓ high" in detail, "↻ rechecked" in detail) == (True, True)
+    assert "✓ high confidence" in page
+    assert f"1 assessed reply: mean {better['confidence']:.2f}, ✓ high 1, ↻ rechecked 1 (1 improved)" in page
+    assert "⚠ low confidence" in read(visited(engine.url, low))

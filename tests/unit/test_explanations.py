@@ -169,7 +169,7 @@ def test_a_veto_is_explained_without_a_figure_that_did_not_decide() -> None:
     ("scores", "expected"),
     [
         (SCORES, "handed to a person; its confidence is 0.27 where 0.50 is needed"),
-        ({Aspect.GROUNDING: 1.0, Aspect.CERTAINTY: 1.0}, "it would be sent too; its confidence is 0.97"),
+        ({Aspect.GROUNDING: 1.0, Aspect.CERTAINTY: 1.0}, "too; its confidence is 0.97 where 0.50 is"),
     ],
 )
 def test_test_mode_is_explained_with_the_action_it_held_back(

@@ -27,6 +27,7 @@ from worker.errors import (
     ModelUnavailable,
     ModerationRejected,
     ModerationUnavailable,
+    PolicyRejected,
     RetrievalUnavailable,
     StorageUnavailable,
 )
@@ -809,3 +810,59 @@ async def test_the_author_s_profile_chooses_the_text(metadata: dict[str, Any], r
     decision = await world.decide(event(metadata=metadata), account(assessment_policy=policy))
 
     assert (decision.reason_code, decision.reply) == (Reason.FALLBACK_SENT, reply)
+
+
+CHAIN = {"name": "failsafe", "guardrail": {"highThreshold": 0.9, "enableEscalation": True}}
+
+
+@pytest.mark.parametrize(
+    ("draft", "judged", "reason", "policy"),
+    [
+        ("A maybe, possibly.", [0.2], Reason.FALLBACK_SENT, "failsafe@1"),
+        (ANSWER.text, [0.0], Reason.LOW_CONFIDENCE_ESCALATED, "guardrail@1"),
+        (ANSWER.text, [1.0], Reason.REPLIED, "guardrail@1"),
+    ],
+)
+async def test_a_guardrail_follows_a_failsafe(
+    draft: str, judged: list[float], reason: Reason, policy: str
+) -> None:
+    """FailsafeNode: Failsafe, then Guardrail, then the response; the second sees only what passed."""
+    world = World(model=[replace(ANSWER, text=draft)], judge=judged)
+    kept = snapshot_json(await world.decide(owner=account(assessment_policy=CHAIN)))["assessment"]
+    decision = await world.decide(owner=account(assessment_policy=CHAIN))
+
+    assert (decision.reason_code, kept["policy"]) == (reason, policy)
+    assert world.retriever.least[0] == 0.4
+    if policy == "guardrail@1":
+        assert kept["diagnostics"]["failsafe"] == {"confidence_score": 0.8, "assessment": "PASSED"}
+        assert kept["passed_checks"][0] == "failsafe"
+        assert kept["diagnostics"]["confidence"] == kept["confidence"]
+
+
+async def test_a_second_draft_that_the_failsafe_stops_is_dropped() -> None:
+    """The recheck of the guardrail runs the failsafe again; its confidence is not compared."""
+    doubtful = Completion(text="An error occurred while the opening hours were looked up.", model="m")
+    world = World(model=[ANSWER, doubtful], judge=[0.5, 0.9])
+    decision = await world.decide(owner=account(assessment_policy=CHAIN))
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, SENT)
+    assert [limit for _, _, limit in world.retriever.asked] == [5, 10]
+    assert decision.rechecked is not None
+
+
+@pytest.mark.parametrize(
+    ("following", "problem"),
+    [
+        ({"highThreshold": 2}, "guardrail.high_threshold: expected a number from 0 to 1, got 2.0"),
+        ({"limit": 2}, "guardrail.limit: there is no such field"),
+        ("guardrail", "guardrail: expected a JSON object, got str"),
+        ({"name": "safety"}, "guardrail.name: expected guardrail, got 'safety'"),
+        ({"testMode": True}, "guardrail.test_mode: expected test_mode of the failsafe, got one of its own"),
+    ],
+)
+def test_a_wrong_field_of_a_following_guardrail_is_named(following: Any, problem: str) -> None:
+    """With the name of the field it stands in."""
+    with pytest.raises(PolicyRejected) as refused:
+        parse_policy({"name": "failsafe", "guardrail": following})
+
+    assert list(refused.value.problems) == [problem]

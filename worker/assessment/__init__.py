@@ -32,6 +32,7 @@ from worker.assessment.policies import (
     validators,
 )
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.chain import chained_assessment, following_policy
 from worker.assessment.policies.delivery import Delivery, FallbackLevel
 from worker.assessment.policies.designs import (
     Policy,
@@ -93,12 +94,14 @@ __all__ = [
     "assess_without_judge",
     "assessment_from_answers",
     "better_assessment",
+    "chained_assessment",
     "checks_labels",
     "cited_sources",
     "confidence_log_entry",
     "default_policy",
     "delivered_text",
     "early_refusal",
+    "following_policy",
     "in_test_mode",
     "initial_search",
     "parse_delivery",
@@ -202,8 +205,24 @@ async def assess(
 ) -> JudgedAssessment:
     """The assessment of ``draft``; asks ``judge`` all questions at once when the policy needs answers.
 
-    Before, a judge is asked about a promise that may only quote a passage.
+    A draft that passed a failsafe is assessed by the guardrail that follows it, if one does.
     """
+    found = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=policy, judge=judge)
+    following = following_policy(policy, found.assessment)
+    if following is None:
+        return found
+    last = await _assess_by_one(query=query, evidence=evidence, draft=draft, policy=following, judge=judge)
+    return JudgedAssessment(
+        assessment=chained_assessment(found.assessment, last.assessment),
+        answers=(*found.answers, *last.answers),
+        sentence_scores={**found.sentence_scores, **last.sentence_scores},
+    )
+
+
+async def _assess_by_one(
+    *, query: str, evidence: Evidence, draft: str, policy: Policy, judge: Judge | None
+) -> JudgedAssessment:
+    """By one policy; before, a judge is asked about a promise that may only quote a passage."""
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
     doubt = quotation_question(case) if judge and policy.enabled else None
     first = () if doubt is None else (await _answer(judge, doubt),)
@@ -255,5 +274,8 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
 
 
 def better_assessment(before: Assessment, after: Assessment) -> Assessment:
-    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5)."""
-    return after if after.confidence > before.confidence else before
+    """The assessment that counts after a recheck: the new one if it is better (Guardrail, step 5).
+
+    A second draft that a failsafe before the guardrail stopped is not better.
+    """
+    return after if after.policy == before.policy and after.confidence > before.confidence else before

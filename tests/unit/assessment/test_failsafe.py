@@ -257,7 +257,10 @@ def test_deductions_can_be_the_accounts_own() -> None:
         (0.3, 0.05, 0.02, 0.1)
     )
     assert rule_score("Maybe." + LONG, FailsafePolicy(uncertainty_penalty=0.2)).uncertainty == 0.2
+    one = rule_score("Incomplete, an error." + LONG, FailsafePolicy(partial_penalty=0.2, error_penalty=0.3))
     shown = assessed(draft, policy, scores={Aspect.CONFIDENCE: 1.0}).reasons
+
+    assert (one.partial, one.errors) == pytest.approx((0.2, 0.3))
 
     assert "fewer than 200 characters: -0.10" in shown
 

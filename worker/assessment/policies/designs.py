@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -103,6 +104,7 @@ def parse_policy(data: Json) -> Policy:
         raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
     if "ethics_guard" in fields:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
+    following = fields.pop("guardrail", None) if name == "failsafe" else None
     renamed = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
     try:
         policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
@@ -111,7 +113,25 @@ def parse_policy(data: Json) -> Policy:
         raise PolicyRejected(_problems(error)) from error
     except ValueError as error:
         raise PolicyRejected([str(error)]) from error
+    if following is not None and isinstance(policy, FailsafePolicy):
+        return replace(policy, guardrail=_following_guardrail(following))
     return policy
+
+
+def _following_guardrail(data: Json) -> GuardrailPolicy:
+    """The guardrail after a failsafe; problems name its fields as ``guardrail.high_threshold``."""
+    if not isinstance(data, dict):
+        raise PolicyRejected([f"guardrail: expected a JSON object, got {type(data).__name__}"])
+    if data.get("name", "guardrail") != "guardrail":
+        raise PolicyRejected([f"guardrail.name: expected guardrail, got {data['name']!r}"])
+    if data.get("test_mode", data.get("testMode", False)):
+        raise PolicyRejected(["guardrail.test_mode: expected test_mode of the failsafe, got one of its own"])
+    try:
+        found = parse_policy({**data, "name": "guardrail"})
+    except PolicyRejected as error:
+        raise PolicyRejected([f"guardrail.{problem}" for problem in error.problems]) from error
+    assert isinstance(found, GuardrailPolicy)  # by its name
+    return found
 
 
 def _problems(error: ValidationError) -> list[str]:

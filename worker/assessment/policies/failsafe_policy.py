@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.outcomes import check_policy
 from worker.model import Action
 
@@ -114,6 +115,8 @@ class FailsafePolicy:
         responses: category -> text sent instead.
         profile_key: the event's metadata key with the author's profile, whose texts come first.
         profile_responses: profile -> category -> text.
+        guardrail: assesses each draft that passed the failsafe (FailsafeNode: Failsafe -> Guardrail); None:
+            nothing follows.
         low_action: the action for a refused reply.
     """
 
@@ -141,6 +144,7 @@ class FailsafePolicy:
     profile_key: str = "profile"
     profile_responses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     low_action: Action = Action.FALLBACK
+    guardrail: GuardrailPolicy | None = None
 
     def __post_init__(self) -> None:
         counts = {"preview_chars": (0, 10_000), "short_chars": (0, 10_000)}
