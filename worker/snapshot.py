@@ -107,6 +107,7 @@ class SnapshotAssessment:
     diagnostics: Mapping[str, Json] = field(default_factory=dict)
     fallback_text: str | None = None
     measured: bool = True
+    learning_suggestions: tuple[str, ...] = ()
 
     def diagnostic(self, name: str, default: float) -> float:
         """A number of the policy's own record."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import track
 
-from cli.assess import metrics
+from cli.assess import metrics, suggestions
 from cli.assess.cases import COLUMNS, HELP, assess_row, case_lines, read_policy, table_row
 from cli.assess.plot import risk_coverage_svg
 from cli.assess.rows import read_cases, read_rows, read_scores
@@ -44,6 +44,7 @@ REPORT_COLUMNS = (
 
 
 app.command("metrics")(metrics.metrics)
+app.command("suggestions")(suggestions.suggestions)
 
 
 @app.callback()

@@ -587,8 +587,8 @@ async def test_a_fallback_speaks_the_author_s_language(
 
 @pytest.mark.parametrize("language", ["vi", "en"])
 async def test_a_reply_has_the_disclosure_in_the_author_s_language(language: str) -> None:
-    """A model's reply and a fallback have it; silence has none."""
-    asked, silent = event(language=language), {"name": "guardrail", "low_action": "silence"}
+    """A model's reply and a fallback have it; an escalation has none."""
+    asked, silent = event(language=language), {"name": "guardrail"}
     fallback = {"name": "guardrail", "enable_escalation": False}
     sent = await World().decide(asked, account(disclosure_texts=TEXTS))
     owner = account(disclosure_texts=TEXTS, fallback_texts={"en": "Soon."}, assessment_policy=fallback)

@@ -31,6 +31,7 @@ from worker.assessment.policies.outcomes import (
     disabled_assessment,
     unchecked_assessment,
     unusable_assessment,
+    with_suggestions,
     with_timestamp,
 )
 from worker.assessment.policies.safety_checks import SafetyPolicy
@@ -73,6 +74,7 @@ __all__ = [
     "text_in_language",
     "unavailable_answer",
     "with_recheck",
+    "with_suggestions",
     "with_timestamp",
 ]
 

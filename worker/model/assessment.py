@@ -44,6 +44,8 @@ class Assessment:
         fallback_text: what to send instead when the action is ``fallback``, else None.
         measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
             nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
+        learning_suggestions: topics of the question that no passage contains, when no draft is sent; of
+            ``validators`` always.
     """
 
     policy: str
@@ -59,3 +61,4 @@ class Assessment:
     diagnostics: Mapping[str, Json] = field(default_factory=dict)
     fallback_text: str | None = None
     measured: bool = True
+    learning_suggestions: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from worker.assessment import (
     early_refusal,
     query_language,
     with_recheck,
+    with_suggestions,
     with_timestamp,
 )
 from worker.endings import Candidate, Ending
@@ -34,7 +35,8 @@ def refused_early(run: Run, candidate: Candidate) -> Ending | None:
         if refused is None:
             return None
         note.outcome = StageOutcome.FLAGGED
-    return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
+    refused = _audited(run, candidate, replace(refused, measured=False))
+    return ending(run, replace(candidate, assessment=refused))
 
 
 async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Candidate:
@@ -53,7 +55,7 @@ async def assessed(run: Run, candidate: Candidate, *, rechecks: int = 0) -> Cand
         note.detail["confidence"] = look.confidence
         note.detail["action"] = look.action
         note.outcome = StageOutcome.PASSED if look.action is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, look))
+    return replace(candidate, assessment=_audited(run, candidate, look))
 
 
 def ending(run: Run, candidate: Candidate) -> Ending:
@@ -82,8 +84,9 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
     return replace(chosen, assessment=final, rechecked=rechecked)
 
 
-def _audited(run: Run, found: Assessment) -> Assessment:
-    """The assessment with its time; one of Guardrail's design also enters the confidence log."""
+def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
+    """The assessment with its time and topics; one of Guardrail's design also enters the confidence log."""
+    found = with_suggestions(found, query=run.case.event.text, passages=candidate.passages)
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
     if (entry := confidence_log_entry(found)) is not None:
         run.trace.confidence_log.append(entry)

@@ -45,6 +45,8 @@ PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Field names of the published designs, accepted in addition to Hushgate's."""
 
+NO_DEFAULTS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+
 _ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
     {name: TypeAdapter(with_config(ConfigDict(extra="forbid"))(design)) for name, design in DESIGNS.items()}
 )
@@ -64,10 +66,11 @@ def default_policy(name: str) -> Policy:
     return parse_policy({"name": name})
 
 
-def parse_policy(data: Json) -> Policy:
+def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS) -> Policy:
     """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
 
-    An empty object (``{}``) means the default design, ``calibrated``.
+    ``deployment`` has defaults by design and field, which come before those of the design. An empty object
+    (``{}``) means the default design, ``calibrated``.
 
     Raises:
         PolicyRejected: with one line for each wrong field.
@@ -80,7 +83,8 @@ def parse_policy(data: Json) -> Policy:
         raise PolicyRejected([f"name: expected one of {', '.join(DESIGNS)}, got {name!r}"])
     if "ethics_guard" in fields:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
-    renamed = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    own = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    renamed = {**deployment.get(name, {}), **own}
     try:
         return _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
     except ValidationError as error:
