@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import structlog
 
 from worker.assessment import Delivery, Policy, parse_delivery, parse_policy
+from worker.assessment.policies.designs import NO_DEFAULTS
 from worker.errors import PolicyRejected, RuleRejected, StorageUnavailable
-from worker.model import Account
+from worker.model import Account, Json
 from worker.rules import CompiledRules, compile_rules
 
 log = structlog.get_logger(__name__)
@@ -52,6 +53,7 @@ class Rulebooks:
     Args:
         compiled: shares large compiled sets; None compiles every set here.
         most_rules: rules in memory over all accounts; the newest rulebook always stays.
+        policy_defaults: the deployment's, by policy and field.
     """
 
     def __init__(
@@ -60,7 +62,9 @@ class Rulebooks:
         versions: Callable[[Collection[str]], Awaitable[dict[str, int]]],
         compiled: CompiledStore | None = None,
         most_rules: int = MOST_RULES,
+        policy_defaults: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS,
     ) -> None:
+        self._policy_defaults = policy_defaults
         self._load = load
         self._versions = versions
         self._compiled = compiled
@@ -117,7 +121,7 @@ class Rulebooks:
         rules = await self._rules(account)
         for problem in rules.problems:
             log.warning("rule_disabled", user_id=user_id, version=account.version, problem=problem.code)
-        policy, delivery = _policy(account)
+        policy, delivery = _policy(account, self._policy_defaults)
         return Rulebook(account=account, rules=rules, policy=policy, delivery=delivery)
 
     async def _rules(self, account: Account) -> CompiledRules:
@@ -153,11 +157,11 @@ def _is_ready(future: asyncio.Future[Rulebook]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _policy(account: Account) -> tuple[Policy, Delivery]:
+def _policy(account: Account, defaults: Mapping[str, Mapping[str, Json]]) -> tuple[Policy, Delivery]:
     """The account's assessment policy; the default, and a warning, when the stored one is invalid."""
     stored = dict(account.assessment_policy)
     try:
-        return parse_policy(stored), parse_delivery(stored)
+        return parse_policy(stored, defaults), parse_delivery(stored)
     except PolicyRejected as error:
         log.warning(
             "policy_unusable", user_id=account.user_id, version=account.version, problems=len(error.problems)

@@ -39,6 +39,7 @@ from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.injections import find_injection
+from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
@@ -147,6 +148,12 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
     )
 
 
+def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
+    """The deployment's defaults of confidence policies, by policy and field."""
+    enabled, threshold = settings.validators_enabled, settings.validator_evidence_threshold
+    return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
+
+
 async def build_worker(settings: Settings, worker: str) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
@@ -164,6 +171,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
         CompiledSets(pool, build_id()),
+        policy_defaults=policy_defaults(settings),
     )
     relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now)
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)

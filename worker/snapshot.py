@@ -150,6 +150,7 @@ class SnapshotAssessment:
     relevance: float | None = None
     measured: bool = True
     intended_action: str | None = None
+    learning_suggestions: tuple[str, ...] = ()
 
     def diagnostic(self, name: str, default: float) -> float:
         """A number of the policy's own record."""

@@ -29,7 +29,8 @@ from worker.errors import PolicyRejected
 HELP: Final = """The confidence in replies.
 
 `hushgate assess --cases FILE` assesses the replies of a file. `report` compares policies on labelled replies,
-`calibrate` fits coefficients to them, `metrics` prints figures of each policy from the audit.
+`calibrate` fits coefficients to them, `metrics` prints figures of each policy from the audit, `suggestions`
+topics that the documents of an account do not cover.
 
 For example:
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import track
 
-from cli.assess import metrics
+from cli.assess import metrics, suggestions
 from cli.assess.cases import (
     COLUMNS,
     HELP,
@@ -56,6 +56,7 @@ REPORT_COLUMNS = (
 
 
 app.command("metrics")(metrics.metrics)
+app.command("suggestions")(suggestions.suggestions)
 
 
 @app.callback()

@@ -174,7 +174,7 @@ async def _page(visit: Visit, user_id: str, *, status: int = 200, **values: obje
     rows = await storage.list_documents(visit.store.pool, user_id)
     parameters, has_model = visit.request.query_params, bool(visit.site.settings.embedding_model)
     page, last, shown = page_of(rows[::-1], parameters.get("page", "1"), PAGE_DOCUMENTS)
-    typed = {"title": "", "pasted": "", "kind": ""}
+    typed = {"title": parameters.get("title", "")[:TITLE_CHARS], "pasted": "", "kind": ""}
     empty: dict[str, object] = {"query": "", "found": None, "problem": "", "typed": typed}
     return visit.render(
         "documents.html",

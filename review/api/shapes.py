@@ -119,6 +119,33 @@ class OwnedConversations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestionLine:
+    """A topic that the documents do not cover; ``examples`` are ids of its newest decisions, newest first.
+
+    ``unanswered`` counts the decisions without a reply that a model wrote.
+    """
+
+    topic: str
+    key: str
+    count: int
+    unanswered: int
+    newest: datetime
+    examples: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestionsBody:
+    """Topics, most frequent first; ``complete`` is false when older decisions were left out."""
+
+    account: str | None
+    since: datetime
+    until: datetime
+    decisions: int
+    complete: bool
+    suggestions: tuple[SuggestionLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLogLine:
     """A line of the access log."""
 

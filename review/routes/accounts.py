@@ -11,6 +11,7 @@ from review.accounts import (
     rule_files_page,
     rules_page,
     settings_page,
+    suggestions_page,
     versions_page,
 )
 from review.http.page_routes import get, post
@@ -68,6 +69,7 @@ ACCOUNTS: Final = (
         Right.EDIT_RULES,
         body_bytes=documents_page.MOST_BYTES,
     ),
+    get(ACCOUNT + "/suggestions", "suggestions", suggestions_page.show_suggestions, Right.VIEW),
     get(ACCOUNT + "/settings", "settings", settings_page.show_settings, Right.VIEW),
     post(ACCOUNT + "/settings", "settings_post", settings_page.save_settings, Right.ADMIN),
 )

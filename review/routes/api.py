@@ -7,7 +7,8 @@ from typing import Final
 from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
-from review.api import access_log, conversations, decisions, figures, openapi, shapes
+from review.accounts import suggestions_page
+from review.api import access_log, conversations, decisions, figures, openapi, shapes, suggestions
 from review.dashboard import agreement_page, ranges
 from review.dashboard.agreement_view import SORTS
 from review.http.page_routes import PageRoute, Parameter
@@ -46,8 +47,19 @@ AGREEMENT_FILTERS: Final = (
     Parameter(name="basis", text=f"Which reviews count: one of {', '.join(Basis)}"),
     Parameter(name="sort", text=f"Order of the tables: one of {', '.join(SORTS)}"),
 )
+SUGGESTION_FILTERS: Final = _figure_filters(suggestions_page.DEFAULT_RANGE)
 
 API: Final = (
+    PageRoute(
+        path="/api/v1/suggestions",
+        name="api_suggestions",
+        handler=suggestions.list_suggestions,
+        right=Right.VIEW,
+        api=True,
+        summary="Topics of questions that the documents do not cover",
+        query=SUGGESTION_FILTERS,
+        response=shapes.SuggestionsBody,
+    ),
     PageRoute(
         path="/api/v1/decisions",
         name="api_decisions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from itertools import product
+from typing import Any
 
 import psycopg
 
@@ -23,7 +24,7 @@ def account(user_id: str, *, version: int = 1) -> Account:
     return Account(user_id=user_id, version=version, flagged_keywords=LARGE)
 
 
-async def books(source: Pool, known: dict[str, Account], **more: int) -> Rulebooks:
+async def books(source: Pool, known: dict[str, Account], **more: Any) -> Rulebooks:
     """Rulebooks over accounts in memory and the real store."""
 
     async def load(user_id: str) -> Account:

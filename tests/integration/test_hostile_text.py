@@ -100,6 +100,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
         person = world.person(*roles, name=hostile("name"), login=login)
         for sample in SAMPLES.values():
             sample(world, person)
+        world.suggested()
         world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"
         world.add(

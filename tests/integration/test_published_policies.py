@@ -24,6 +24,22 @@ HOURS = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sund
 QUESTION = "When are you open on weekdays?"
 
 
+def test_the_environment_has_defaults_of_the_validators(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """ENABLE_VALIDATORS and VALIDATOR_EVIDENCE_THRESHOLD count unless the account sets its own."""
+    environment = {"ENABLE_VALIDATORS": "false", "VALIDATOR_EVIDENCE_THRESHOLD": "1"}
+    sandbox.add_rule("chat", "ungrounded")
+    with running(database_url, redis_url, sandbox, **environment) as engine:
+        plain = of(engine, {"name": "validators"})
+        own = of(engine, {"name": "validators", "enabled": True})
+        both = of(engine, {"name": "validators", "ENABLE_VALIDATORS": True, "evidence_threshold": 0.01})
+    found = [row["snapshot_json"]["assessment"] for row in (plain, own, both)]
+
+    assert [each["category"] == "disabled" for each in found] == [True, False, False]
+    assert ["low_overlap" in each["failed_checks"] for each in found] == [False, True, False]
+
+
 @pytest.fixture
 def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
     """A fresh engine."""
@@ -75,6 +91,47 @@ def test_a_person_sees_the_assessment_on_a_terminal(engine: Running, tmp_path: P
     assert "used fallback" in shown
     assert "missing_uncertainty_no_context" in shown
     assert '["planets","rings"]' in shown
+
+
+def test_the_ethics_validator_can_fail_in_a_worker(engine: Running) -> None:
+    """Confidence Validation, EthicsAdapter: a cited reply that breaks a principle is replaced."""
+    policy = {"name": "validators", "ethics_principles": {"no promises": ["nine to six"]}}
+    row = of(engine, policy)
+    found = row["snapshot_json"]["assessment"]
+
+    assert (row["reason_code"], found["category"]) == (Reason.FALLBACK_SENT, "ethics")
+    assert found["reasons"] == ["failed: ethics (no promises)"]
+    assert found["diagnostics"]["reasons"] == ["ethics"]
+    assert "nine" not in row["said"]
+
+
+def test_the_reply_has_the_published_fields(engine: Running) -> None:
+    """Confidence Validation, "ChatResponse Model": the three fields are on the reply stream."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    user_id = engine.account(assessment_policy={"name": "validators"})
+    row = engine.decide(user_id, "Which planets have rings?")
+    sent = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+
+    assert sent["assessment"] == {
+        "confidence_score": 0.1,
+        "validation_info": {
+            "passed": False,
+            "reasons": row["snapshot_json"]["assessment"]["diagnostics"]["reasons"],
+            "used_fallback": True,
+            "confidence_score": 0.1,
+            "context_docs_count": 0,
+        },
+        "learning_suggestions": ["planets", "rings"],
+    }
+    assert (sent["ai_generated"], sent["policy"], sent["confidence"]) == (False, "validators@1", 0.1)
+
+
+def test_every_policy_suggests_topics_when_nothing_is_sent(engine: Running) -> None:
+    """The default policy refuses a question without evidence and names what the documents lack."""
+    row = of(engine, {}, text="Which planets have rings?")
+
+    assert row["reason_code"] == Reason.LOW_CONFIDENCE_ESCALATED
+    assert row["snapshot_json"]["assessment"]["learning_suggestions"] == ["planets", "rings"]
 
 
 def test_validators_that_are_switched_off_send_everything(engine: Running) -> None:

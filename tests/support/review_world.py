@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final, Self, TypeAlias
@@ -100,6 +101,31 @@ class World:
         """The first column of a query's only row."""
         row = self._connection.execute(query, values).fetchone()
         return row[0] if row else None
+
+    def suggested(self) -> Decision:
+        """A decision without evidence, with a topic that the documents do not cover."""
+        at, number, topic = datetime.now(UTC) - timedelta(minutes=4), next(NUMBERS), self.text("topic")
+        asked = replace(
+            self.decision.event,
+            event_id=f"suggested {number}",
+            entry_id=f"{number}-0",
+            text=self.text("unanswered question"),
+        )
+        look = assessment(action=Action.SILENCE, learning_suggestions=(topic,))
+        made = replace(
+            self.decision,
+            decision_id=_identifier(at),
+            decided_at=at,
+            event=asked,
+            reason_code=Reason.NO_EVIDENCE,
+            matched_rule=None,
+            findings=(),
+            quarantine=False,
+            rejected_draft=None,
+            assessment=look,
+        )
+        asyncio.run(_record(self.url, made))
+        return made
 
     def _decision(self) -> Decision:
         at, number, text = datetime.now(UTC) - timedelta(minutes=5), next(NUMBERS), self.text

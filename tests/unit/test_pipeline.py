@@ -596,7 +596,7 @@ async def test_a_fallback_speaks_the_author_s_language(
 
 @pytest.mark.parametrize("language", ["vi", "en"])
 async def test_a_reply_has_the_disclosure_in_the_author_s_language(language: str) -> None:
-    """A model's reply and a fallback have it; silence has none."""
+    """A model's reply and a fallback have it; an escalation has none."""
     asked, silent = event(language=language), {"name": "guardrail"}
     fallback = {"name": "guardrail", "enable_escalation": False}
     sent = await World().decide(asked, account(disclosure_texts=TEXTS))

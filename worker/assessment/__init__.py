@@ -49,6 +49,7 @@ from worker.assessment.policies.outcomes import (
     promise_assessment,
     unchecked_assessment,
     unusable_assessment,
+    with_suggestions,
     with_timestamp,
 )
 from worker.assessment.policies.partial import SupportedPart, supported_part
@@ -114,6 +115,7 @@ __all__ = [
     "thresholds_of",
     "unavailable_answer",
     "with_recheck",
+    "with_suggestions",
     "with_thresholds",
     "with_timestamp",
 ]

@@ -52,6 +52,8 @@ class Assessment:
         measured: False when no draft was measured: the policy is off, there was no draft, or the draft states
             nothing that can be right or wrong. ``confidence`` is then no measure of a reply.
         intended_action: in test mode the action without it, else None.
+        learning_suggestions: topics of the question that no passage contains, when no draft is sent; of
+            ``validators`` always.
     """
 
     policy: str
@@ -69,6 +71,7 @@ class Assessment:
     support: float | None = None
     relevance: float | None = None
     measured: bool = True
+    learning_suggestions: tuple[str, ...] = ()
     intended_action: Action | None = None
 
     @property

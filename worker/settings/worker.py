@@ -144,6 +144,19 @@ class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
         alias="HUSHGATE_JUDGE_MODEL",
         description="Language model of the judge; empty: HUSHGATE_LLM_MODEL.",
     )
+    validators_enabled: bool = Field(
+        default=True,
+        alias="ENABLE_VALIDATORS",
+        description="Default of `enabled` in the policy validators. False: its drafts are not assessed.",
+    )
+    validator_evidence_threshold: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        alias="VALIDATOR_EVIDENCE_THRESHOLD",
+        description="Default of `evidence_threshold` in the policy validators: least share of a draft's words"
+        " that the passages contain.",
+    )
     moderation_model: str = Field(
         default="omni-moderation-latest",
         alias="HUSHGATE_MODERATION_MODEL",

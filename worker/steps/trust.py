@@ -24,6 +24,7 @@ from worker.assessment import (
     text_in_language,
     thresholds_of,
     with_recheck,
+    with_suggestions,
     with_thresholds,
     with_timestamp,
 )
@@ -45,7 +46,8 @@ def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) 
             return None
         refused = _with_record(refused, set_here)
         note.outcome = StageOutcome.FLAGGED
-    return ending(run, replace(candidate, assessment=_audited(run, replace(refused, measured=False))))
+    refused = _audited(run, candidate, replace(refused, measured=False))
+    return ending(run, replace(candidate, assessment=refused))
 
 
 async def assessed(
@@ -71,7 +73,9 @@ async def assessed(
         note.detail["action"] = look.action
         intended = look.intended_action or look.action
         note.outcome = StageOutcome.PASSED if intended is Action.SEND else StageOutcome.FLAGGED
-    return replace(candidate, assessment=_audited(run, look), sentence_scores=found.sentence_scores)
+    return replace(
+        candidate, assessment=_audited(run, candidate, look), sentence_scores=found.sentence_scores
+    )
 
 
 def _policy(run: Run, evidence: Evidence) -> tuple[Policy, dict[str, float]]:
@@ -151,8 +155,9 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
     return replace(chosen, assessment=final, rechecked=rechecked)
 
 
-def _audited(run: Run, found: Assessment) -> Assessment:
-    """The assessment with its time; one of Guardrail's design also enters the confidence log."""
+def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
+    """The assessment with its time and topics; one of Guardrail's design also enters the confidence log."""
+    found = with_suggestions(found, query=run.case.event.text, passages=candidate.passages)
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
     if (entry := confidence_log_entry(found)) is not None:
         run.trace.confidence_log.append(entry)

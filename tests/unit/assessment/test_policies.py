@@ -91,6 +91,10 @@ def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
             "ethics_guard: expected to be set in code, got a value in JSON",
         ),
         (
+            {"name": "validators", "ethics_principles": {"calm": ["never", " "]}},
+            "ethics_principles.calm: expected phrases, got an empty one",
+        ),
+        (
             {"model": {"version": 1, "kinds": {}, "record": {}}},
             "kinds: expected one entry per kind of evidence",
         ),

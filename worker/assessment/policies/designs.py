@@ -49,6 +49,8 @@ PUBLISHED_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Field names of the published designs, accepted in addition to Hushgate's."""
 
+NO_DEFAULTS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+
 _ADAPTERS: Mapping[str, TypeAdapter[Policy]] = MappingProxyType(
     {name: TypeAdapter(with_config(ConfigDict(extra="forbid"))(design)) for name, design in DESIGNS.items()}
 )
@@ -86,10 +88,11 @@ def parse_delivery(data: Json) -> Delivery:
         raise PolicyRejected(_problems(error)) from error
 
 
-def parse_policy(data: Json) -> Policy:
+def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_DEFAULTS) -> Policy:
     """An account's policy from ``{"name": "guardrail", "highThreshold": 0.9}``; absent fields keep defaults.
 
-    An empty object (``{}``) means the default design, ``calibrated``. The options of delivery are checked too
+    ``deployment`` has defaults by design and field, which come before those of the design. An empty object
+    (``{}``) means the default design, ``calibrated``. The options of delivery are checked too
     and read by :func:`parse_delivery`.
 
     Raises:
@@ -105,7 +108,8 @@ def parse_policy(data: Json) -> Policy:
     if "ethics_guard" in fields:
         raise PolicyRejected(["ethics_guard: expected to be set in code, got a value in JSON"])
     following = fields.pop("guardrail", None) if name == "failsafe" else None
-    renamed = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    own = {PUBLISHED_NAMES.get(name, {}).get(key, key): value for key, value in fields.items()}
+    renamed = {**deployment.get(name, {}), **own}
     try:
         policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
         check_thresholds(policy, rules)

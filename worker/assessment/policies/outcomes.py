@@ -9,8 +9,10 @@ from types import MappingProxyType
 from typing import Protocol
 
 from worker.assessment.judge import JudgeAnswer, JudgeOutcome
+from worker.assessment.text.topics import unknown_topics
+from worker.assessment.text.words import encodable_text
 from worker.assessment.values import ReplyKind, UnusableReason
-from worker.model import Action, Assessment, Json, Tier
+from worker.model import Action, Assessment, Json, Passage, Tier
 
 NO_COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
@@ -77,6 +79,15 @@ def undecided_reasons(answers: Sequence[JudgeAnswer]) -> tuple[str, ...]:
 def with_timestamp(record: Mapping[str, Json], at: datetime) -> dict[str, Json]:
     """FailsafeNode's or Confidence Guardrail's record with its timestamp, ISO 8601."""
     return {**record, "timestamp": at.isoformat()}
+
+
+def with_suggestions(found: Assessment, *, query: str, passages: Sequence[Passage]) -> Assessment:
+    """The assessment of an unsent draft with the topics of the question that no passage contains."""
+    if found.action in (Action.SEND, Action.RECHECK) or found.learning_suggestions:
+        return found
+    context = "\n\n".join(passage.text for passage in passages)
+    topics = unknown_topics(encodable_text(query), encodable_text(context))
+    return replace(found, learning_suggestions=topics)
 
 
 def disabled_assessment(design: str, policy: CommonPolicy) -> Assessment:

@@ -84,6 +84,7 @@ class ValidatorsPolicy:
         require_uncertainty_when_no_context: Confidence Validation's ``ConfidenceValidator`` option.
         ethics_guard: called with the reply; returns the principle that it breaks or an empty string; not
             settable from JSON (Confidence Validation: ``EthicsAdapter(guard_callable=None)``).
+        ethics_principles: the guard of a worker: principle -> phrases that break it, as whole words.
         fallbacks: language -> text; ``{learning}`` is replaced by the sentence on learning.
         learning_interval_hours: how often new sources are learnt (Confidence Validation: every 4 hours); None
             leaves the sentence out, as an account that learns nothing must.
@@ -97,6 +98,7 @@ class ValidatorsPolicy:
     evidence_threshold: float = 0.01
     require_uncertainty_when_no_context: bool = True
     ethics_guard: Callable[[str], str] | None = None
+    ethics_principles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fallbacks: Mapping[str, str] = field(default_factory=lambda: dict(FALLBACKS))
     learning_interval_hours: int | None = 4
     low_action: Action = Action.FALLBACK
@@ -104,6 +106,9 @@ class ValidatorsPolicy:
     def __post_init__(self) -> None:
         counts = {"learning_interval_hours": (1, 10_000)}
         check_policy(self, shares=("evidence_threshold",), counts=counts)
+        for principle, phrases in self.ethics_principles.items():
+            if not all(phrase.strip() for phrase in phrases):
+                raise ValueError(f"ethics_principles.{principle}: expected phrases, got an empty one")
 
 
 def is_overconfident(text: str) -> bool:
@@ -155,8 +160,16 @@ def validator_faults(case: DraftCase, policy: ValidatorsPolicy) -> tuple[Validat
 
 
 def _ethics(case: DraftCase, policy: ValidatorsPolicy) -> str:
-    """The principle that the reply breaks, by the account's guard or by moderation, or an empty string."""
-    return policy.ethics_guard(case.draft) if policy.ethics_guard else case.evidence.moderation_hit
+    """The principle that the reply breaks, by guard, phrases or moderation, or an empty string."""
+    if policy.ethics_guard:
+        return policy.ethics_guard(case.draft)
+    draft = folded_text(case.draft)
+    broken = (
+        principle
+        for principle, phrases in policy.ethics_principles.items()
+        if phrases and phrase_pattern(phrases).search(draft)
+    )
+    return next(broken, case.evidence.moderation_hit)
 
 
 def confidence_score(documents: int, faults: Sequence[ValidatorFault]) -> float:
@@ -206,12 +219,19 @@ def assess_draft(case: DraftCase, policy: ValidatorsPolicy) -> Assessment:
         category=faults[0] if faults else "",
         passed_checks=tuple(fault.value for fault in ValidatorFault if fault not in faults),
         failed_checks=tuple(fault.value for fault in faults),
-        reasons=tuple(f"failed: {fault.value}" for fault in faults),
+        reasons=tuple(_reason(fault, case, policy) for fault in faults),
         signals={"overlap": context_overlap(case), "documents": float(documents)},
         explanation=f"{documents} documents, {len(faults)} failed validators: confidence {confidence:.2f}.",
         diagnostics=_validation_info(case, faults, confidence, used_fallback=text is not None),
         fallback_text=text,
+        learning_suggestions=unknown_topics(case.query, case.context),
     )
+
+
+def _reason(fault: ValidatorFault, case: DraftCase, policy: ValidatorsPolicy) -> str:
+    """The failed validator, for ethics with the principle."""
+    principle = f" ({_ethics(case, policy)})" if fault is ValidatorFault.ETHICS else ""
+    return f"failed: {fault.value}{principle}"
 
 
 def _validation_info(

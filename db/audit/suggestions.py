@@ -1,0 +1,139 @@
+"""Learning suggestions: topics of questions that the documents of an account do not cover."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit.filters import Filters, account_conditions, filter_conditions
+from db.rows import Row, all_rows
+from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions
+from worker.assessment.text.words import normalised_text, text_units
+from worker.reasons import Reason
+
+MOST_DECISIONS: Final = 5_000
+"""Newest decisions with suggestions that are grouped."""
+MOST_TOPICS: Final = 100
+EXAMPLES: Final = 3
+REASONS: Final = (
+    Reason.NO_EVIDENCE,
+    Reason.NO_ANSWER,
+    Reason.LOW_CONFIDENCE,
+    Reason.LOW_CONFIDENCE_ESCALATED,
+    Reason.FALLBACK_SENT,
+    Reason.REPLIED,
+)
+"""The endings of an assessed draft; the index of account and reason finds them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A topic to add a document about.
+
+    Attributes:
+        topic: as most questions wrote it.
+        key: the same for all spellings of the topic.
+        count: decisions that ask about it.
+        newest: when the newest of them was made.
+        unanswered: those of them without a reply that a model wrote.
+        decisions: rows of the newest ones, newest first.
+    """
+
+    topic: str
+    key: str
+    count: int
+    unanswered: int
+    newest: datetime
+    decisions: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestions:
+    """The topics of an account in a time range, the most frequent first.
+
+    Attributes:
+        decisions: the decisions with at least one suggestion that were read.
+        complete: False when the range has more than ``MOST_DECISIONS`` of them.
+    """
+
+    topics: tuple[Suggestion, ...]
+    decisions: int
+    complete: bool
+
+
+async def load_suggestions(
+    connection: AsyncConnection, filters: Filters, *, key: str | None = None, examples: int = EXAMPLES
+) -> Suggestions:
+    """The suggestions of the decisions of ``filters``; with ``key`` only this topic."""
+    rows = await all_rows(connection, _query(filters))
+    complete, rows = len(rows) <= MOST_DECISIONS, rows[:MOST_DECISIONS]
+    groups = {name: found for name, found in _groups(rows).items() if key in (None, name)}
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_TOPICS]
+    shown = {row["id"]: row["created_at"] for _, found in ordered for _, row in found[:examples]}
+    texts = await _texts(connection, shown) if shown else {}
+    topics = tuple(_suggestion(name, found, texts, examples) for name, found in ordered)
+    return Suggestions(topics=topics, decisions=len(rows), complete=complete)
+
+
+def topic_key(topic: str) -> str:
+    """The same text for spellings of a topic that differ in case, accents' form or English ending."""
+    return " ".join(text_units(normalised_text(topic)))
+
+
+def _groups(rows: Iterable[Row]) -> dict[str, list[tuple[str, Row]]]:
+    """The topics as written, with their decisions, by key; a decision counts once for a topic."""
+    groups: dict[str, dict[UUID, tuple[str, Row]]] = defaultdict(dict)
+    for row in rows:
+        for topic in row["topics"]:
+            if isinstance(topic, str) and (name := topic_key(topic)):
+                groups[name].setdefault(row["id"], (topic, row))
+    return {name: list(found.values()) for name, found in groups.items()}
+
+
+def _suggestion(name: str, found: list[tuple[str, Row]], texts: dict[UUID, Row], examples: int) -> Suggestion:
+    spelling = Counter(topic for topic, _ in found).most_common(1)[0][0]
+    return Suggestion(
+        topic=spelling,
+        key=name,
+        count=len(found),
+        unanswered=sum(row["reason_code"] != Reason.REPLIED for _, row in found),
+        newest=found[0][1]["created_at"],
+        decisions=tuple(texts[row["id"]] for _, row in found[:examples] if row["id"] in texts),
+    )
+
+
+def _query(filters: Filters) -> sa.Select[Any]:
+    columns = ai_decisions.c
+    assessment = columns.snapshot_json["assessment"]
+    topics = sa.func.coalesce(  # the record of `validators` had them alone in earlier releases
+        assessment["learning_suggestions"], assessment["diagnostics"]["learning_suggestions"]
+    )
+    return (
+        sa.select(columns.id, columns.created_at, columns.reason_code, topics.label("topics"))
+        .where(
+            columns.reason_code.in_([each.value for each in REASONS]),
+            sa.func.jsonb_typeof(topics) == "array",
+            sa.cast(topics, sa.Text) != "[]",
+            *account_conditions(filters),
+            *filter_conditions(filters),
+        )
+        .order_by(columns.created_at.desc(), columns.id.desc())
+        .limit(MOST_DECISIONS + 1)
+    )
+
+
+async def _texts(connection: AsyncConnection, shown: dict[UUID, datetime]) -> dict[UUID, Row]:
+    """The decisions to show, with what decides whether their texts are covered."""
+    columns = ai_decisions.c
+    names = ("id", "created_at", "user_id", "decision", "reason_code", "matched_rule", "message_text")
+    query = sa.select(*(columns[name] for name in names), HIGH_SCORE_CATEGORIES).where(
+        columns.id.in_(shown), columns.created_at.in_(set(shown.values()))
+    )
+    return {row["id"]: row for row in await all_rows(connection, query)}

@@ -1,0 +1,101 @@
+"""What to add to an account's documents: topics of questions that they do not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.audit import suggestions
+from db.audit.filters import Filters
+from db.audit.suggestions import EXAMPLES, Suggestion, Suggestions
+from db.rows import Row
+from review.access import Right
+from review.accounts.stored_versions import account_of_path
+from review.content_covers import cover_reason
+from review.dashboard import ranges
+from review.dashboard.ranges import BadRange, Range
+from review.http.visit import Visit
+
+DEFAULT_RANGE: Final = "30d"
+TOPIC_DECISIONS: Final = 200
+"""Decisions listed of one topic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicView:
+    """A suggestion as one person sees it.
+
+    Attributes:
+        decisions: each with the categories that cover it, empty for none.
+        covered: categories that cover the topic too, because no decision shown is uncovered.
+    """
+
+    found: Suggestion
+    decisions: tuple[tuple[Row, tuple[str, ...]], ...]
+    covered: tuple[str, ...]
+
+
+async def show_suggestions(visit: Visit) -> Response:
+    """The topics of a range; with ``topic`` all decisions of this one."""
+    user_id = account_of_path(visit)
+    parameters, problem = visit.request.query_params, ""
+    try:
+        chosen = parse_suggestion_range(visit, parameters)
+    except BadRange as bad:
+        problem, chosen = str(bad), parse_suggestion_range(visit, {})
+    key = parameters.get("topic") or None
+    found = await load_visible_suggestions(visit, user_id, chosen, key=key)
+    return visit.render(
+        "suggestions.html",
+        status=400 if problem else 200,
+        account=user_id,
+        tab="suggestions",
+        problem=problem,
+        chosen=chosen,
+        titles=ranges.TITLES,
+        key=key,
+        found=found,
+        topics=[_topic_view(visit, each) for each in found.topics],
+        may_edit=visit.may(Right.EDIT_RULES, user_id),
+        topic_link=lambda topic: "?" + urlencode(chosen.query | {"topic": topic}),
+        back_link="?" + urlencode(chosen.query),
+    )
+
+
+def parse_suggestion_range(visit: Visit, parameters: Mapping[str, str]) -> Range:
+    """The range of a URL's parameters, by default the last 30 days.
+
+    Raises:
+        BadRange: a value is not usable.
+    """
+    values = {name: value.strip() for name, value in parameters.items()}
+    return ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
+
+
+async def load_visible_suggestions(
+    visit: Visit, user_id: str | None, chosen: Range, *, key: str | None = None
+) -> Suggestions:
+    """The suggestions of one account, or of all that the person may see; the reading is logged."""
+    if user_id is not None:
+        visit.require(Right.VIEW, user_id)
+    filters = Filters(
+        since=chosen.since, until=chosen.until, user_id=user_id, accounts=visit.accounts(Right.VIEW)
+    )
+    examples = EXAMPLES if key is None else TOPIC_DECISIONS
+    async with visit.store.reading() as connection:
+        found = await suggestions.load_suggestions(connection, filters, key=key, examples=examples)
+    detail = {"what": "suggestions", "rows": len(found.topics)}
+    await visit.log(LoggedAction.LIST, user_id=user_id, detail=detail)
+    return found
+
+
+def _topic_view(visit: Visit, found: Suggestion) -> TopicView:
+    shown = tuple((row, cover_reason(visit.person.covered, row)) for row in found.decisions)
+    everything = all(cover for _, cover in shown)
+    covered = tuple(sorted({each for _, cover in shown for each in cover})) if everything else ()
+    return TopicView(found=found, decisions=shown, covered=covered)
