@@ -16,7 +16,7 @@ from cli.accounts.document_access import UserIdOption, chosen_account, open_docu
 from cli.exit_codes import ExitCode
 from cli.output import emit, emit_json, errors, fail, progress_bar, stdout_is_terminal
 from db.documents import embedding_models, ingest, model_change, storage
-from db.documents.account_texts import AccountTexts
+from db.documents.account_screening import AccountScreening
 from db.documents.ingest import DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
 from worker.documents.model import DocumentFormat
@@ -164,7 +164,7 @@ def search(
         async with open_documents(patience_s=0.0) as (source, model):
             retriever = PostgresRetriever(source, model.embedder if model else None)
             user_id = await chosen_account(source, account)
-            embedded = await AccountTexts(source).masked(user_id, query)
+            embedded = await AccountScreening(source).masked(user_id, query)
             found = await retriever.search(
                 user_id, query, limit, min_similarity, _labels(label), embedded=embedded
             )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from psycopg.rows import dict_row
 
-from db.documents.account_texts import AccountTexts
+from db.documents.account_screening import AccountScreening
 from db.pool import Pool, checkout
 from worker.documents.model import Chunk
 
@@ -75,7 +75,7 @@ async def screen_chunks(source: Pool, user_id: str) -> tuple[int, int]:
 
     A release stays unless the chunk fails another check than before.
     """
-    texts, after, seen, changed = AccountTexts(source), (0, 0), 0, 0
+    texts, after, seen, changed = AccountScreening(source), (0, 0), 0, 0
     while True:
         place = {"user_id": user_id, "document_id": after[0], "number": after[1], "limit": BATCH}
         async with checkout(source) as connection:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 
 from db.documents import embedding_models, similarity_calibration, storage, vector_index
-from db.documents.account_texts import AccountTexts
+from db.documents.account_screening import AccountScreening
 from db.documents.storage import Embedded, StoredDocument, Upload, UploadOutcome
 from db.pool import Pool
 from worker.adapters import document_process
@@ -82,7 +82,7 @@ class Ingest:
         self._source = source
         self._model = model
         self._options = options
-        self._texts = AccountTexts(source)
+        self._texts = AccountScreening(source)
         self._stored_embedder: embedding_models.StoredEmbedder | None = None
 
     async def add(self, file: DocumentFile) -> dict[str, Any]:

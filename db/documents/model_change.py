@@ -9,7 +9,7 @@ from typing import Final
 from psycopg.sql import SQL
 
 from db.documents import embedding_models, similarity_calibration, stored_vectors, vector_index
-from db.documents.account_texts import AccountTexts
+from db.documents.account_screening import AccountScreening
 from db.documents.embedding_models import StoredEmbedder
 from db.documents.ingest import EmbeddingModel, embed_texts
 from db.documents.stored_vectors import has_chunks_without_vector
@@ -97,7 +97,7 @@ async def _embed_missing(
     source: Pool, model: EmbeddingModel, target: embedding_models.StoredEmbedder, batch: int
 ) -> AsyncGenerator[tuple[int, int], None]:
     """Store missing vectors in the order of chunks; yields (done, total) after each batch."""
-    after, texts = (0, 0), AccountTexts(source)
+    after, texts = (0, 0), AccountScreening(source)
     while some := await stored_vectors.chunks_without_vector(source, target, after=after, limit=batch):
         vectors = await embed_texts(model, [await texts.masked(chunk.user_id, chunk.whole) for chunk in some])
         await stored_vectors.store_vectors(source, target, some, vectors)

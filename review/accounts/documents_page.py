@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.documents import configured_embedder, embedding_models, flagged_chunks, storage
-from db.documents.account_texts import AccountTexts
+from db.documents.account_screening import AccountScreening
 from db.documents.configured_embedder import BATCH_TIMEOUT_S
 from db.documents.ingest import DocumentFile, DocumentOptions, Ingest
 from db.documents.retrieval import PostgresRetriever
@@ -153,7 +153,7 @@ async def _ingest(visit: Visit, options: DocumentOptions, file: DocumentFile) ->
 async def _searched(visit: Visit, user_id: str, query: str) -> Retrieved:
     async with configured_embedder.open_model(visit.site.settings) as model:
         retriever = PostgresRetriever(visit.store.pool, model.embedder if model else None)
-        embedded = await AccountTexts(visit.store.pool).masked(user_id, query)
+        embedded = await AccountScreening(visit.store.pool).masked(user_id, query)
         found = await retriever.search(user_id, query, PASSAGES, embedded=embedded)
     detail = {"what": "documents", "query_chars": len(query), "passages": len(found)}
     await visit.log(LoggedAction.SEARCH, user_id=user_id, detail=detail)

@@ -17,7 +17,7 @@ from worker.rules import CompiledRules, compile_rules
 NO_RULES: Final = compile_rules((), (), version=0)
 
 
-class AccountTexts:
+class AccountScreening:
     """Texts of documents and queries under the settings in force; each account is read once.
 
     Args:
