@@ -1,1 +1,1 @@
-"""The terminal face: thin commands that call the other packages."""
+"""The command-line interface: thin commands that call the other packages."""

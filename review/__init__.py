@@ -1,1 +1,1 @@
-"""PEOPLE: the web face of the audit."""
+"""The review pages: the web application for reviewing decisions."""

@@ -42,7 +42,7 @@ OWNER_CAUSES: Final[Mapping[str, str]] = {
 }
 """Why the owner of a conversation changed; total over ``db.conversation_owners.OwnerCause``."""
 CANCEL_REASONS: Final[Mapping[str | None, str]] = {
-    None: "Taken back by a reviewer before delivery",
+    None: "Cancelled by a reviewer before delivery",
     "too_late": "Held back because it was too late",
     "taken_over": "Discarded because people took the conversation",
     "message_deleted": "Discarded because the author deleted the message",
@@ -61,9 +61,9 @@ ATTEMPT_OUTCOMES: Final[Mapping[str, str]] = {
     "connection": "no connection",
     "rate_limited": "too many requests",
     "server_error": "server error",
-    "malformed": "an unreadable answer",
+    "malformed": "a malformed response",
     "empty": "an empty answer",
-    "unreadable": "an answer of another shape",
+    "unreadable": "a response in an unexpected format",
     "rejected": "refused",
     "misconfigured": "refused: the endpoint is misconfigured",
     "detector": "its filter failed",

@@ -1,3 +1,3 @@
-"""The engine: what should happen to one event, and why."""
+"""The decision logic: what should happen to one event, and why."""
 
 __version__ = "0.1.0"

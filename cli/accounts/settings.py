@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from cli.accounts import setting_list, store_account
+from cli.accounts import settings_reference, store_account
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail, json_text, stdout_is_terminal
 
@@ -66,9 +66,9 @@ def settings(
         hushgate accounts settings
     """
     if markdown:
-        typer.echo(setting_list.as_markdown(), nl=False)
+        typer.echo(settings_reference.as_markdown(), nl=False)
     else:
-        emit(setting_list.list_settings(), ["setting", "value", "default", "meaning"])
+        emit(settings_reference.list_settings(), ["setting", "value", "default", "meaning"])
 
 
 def _changes(source: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether the laws held in one run."""
+"""Checks the invariants of one demo run."""
 
 from __future__ import annotations
 

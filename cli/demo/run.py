@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.decisions.view import decision_details
-from cli.demo import events, seed, sign_in_links
+from cli.demo import events, review_access, seed
 from cli.demo.report import Report, report
 from cli.demo.view import progress
 from cli.exit_codes import ExitCode
@@ -69,7 +69,7 @@ def demo(
 
     Exit 0 only when every law held and the pages answered.
     """
-    stays = sign_in_links.on_terminal() if stay is None else stay
+    stays = review_access.on_terminal() if stay is None else stay
     _say("starting Postgres, Valkey, the sandbox, two workers and the review pages on this machine ...")
     with fleet() as running:
         result = _run(running, rate)
@@ -100,19 +100,19 @@ def up(
         _say("\n".join(seed.report(found)))
         running.start_all(workers)
         running.start_beat()
-        sign_in_links.await_pages(running, _say)
+        review_access.await_pages(running, _say)
         _say("running until Ctrl-C. In another shell:")
         for name, value in running.addresses.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
-        _say("\n".join(asyncio.run(sign_in_links.new_review_access(running)).lines()))
+        _say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
         _stay(running, f"logs: {running.logs}/*.log; accounts: corner-shop, music-channel")
 
 
 def _open_pages(running: Fleet) -> bool:
     """Print how to reach the review pages; whether the sign-in link, or else the start page, answers."""
-    sign_in_links.await_pages(running, _say)
-    asyncio.run(sign_in_links.add_sample_reviews(running))
-    way = asyncio.run(sign_in_links.new_review_access(running))
+    review_access.await_pages(running, _say)
+    asyncio.run(review_access.add_sample_reviews(running))
+    way = asyncio.run(review_access.new_review_access(running))
     answered = loopback.status(way.link or way.address) == 200
     if stdout_is_terminal():
         screen.print(Text("\n".join(("", *way.lines()))), soft_wrap=True)
@@ -129,8 +129,8 @@ def _stay(running: Fleet, text: str) -> None:
         for name in running.restart_ended():
             log = f"; log: {running.logs}/{name}.log" if name in running.workers else ""
             _say(f"{name} had ended and was started again{log}")
-        if sign_in_links.enter_pressed():
-            _say("\n".join(asyncio.run(sign_in_links.new_review_access(running)).lines()))
+        if review_access.enter_pressed():
+            _say("\n".join(asyncio.run(review_access.new_review_access(running)).lines()))
     _say("draining ...")
 
 

@@ -100,7 +100,7 @@ def take(account: AccountArgument, conversation: ConversationArgument) -> None:
 
 @app.command()
 def release(account: AccountArgument, conversation: ConversationArgument) -> None:
-    """Give a conversation back to the AI; messages of the meantime are not answered.
+    """Give a conversation back to the AI; messages received meanwhile are not answered.
 
     For example:
 

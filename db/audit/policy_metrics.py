@@ -1,4 +1,4 @@
-"""How the policies of an account fared: the figures that the source designs ask to be watched."""
+"""Metrics of an account's policies, as the source designs require them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Counting decisions: hourly figures, dashboard, agreement, policy metrics."""
+"""Statistics of decisions: hourly figures, dashboard, agreement, rejections."""

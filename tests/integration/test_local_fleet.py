@@ -8,7 +8,7 @@ import urllib.request
 import psycopg
 import pytest
 
-from cli.demo.sign_in_links import add_sample_reviews, await_pages, new_review_access
+from cli.demo.review_access import add_sample_reviews, await_pages, new_review_access
 from cli.stack.fleet import fleet
 from sandbox.server import DIRECT
 from worker.errors import ConfigurationError

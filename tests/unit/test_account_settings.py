@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic.fields import FieldInfo
 
-from cli.accounts import setting_list
+from cli.accounts import settings_reference
 from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
@@ -142,7 +142,7 @@ def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> Non
     shape = {"type": "integer", "minimum": 1, "maximum": 9}
 
     assert kind_of("limit") is SettingKind.NUMBER
-    assert setting_list._value_words(shape, {}) == "whole number from 1 to 9"
+    assert settings_reference._value_words(shape, {}) == "whole number from 1 to 9"
     assert [repr(settings_form._typed_number(form, "limit", text)) for text in ("9", "9.5", "inf")] == [
         "9",
         "9.5",
@@ -170,4 +170,4 @@ def test_every_policy_is_explained_on_the_form() -> None:
 
 def test_the_page_of_settings_is_current() -> None:
     """`make schema` writes docs/settings.md."""
-    assert (ROOT / "docs" / "settings.md").read_text() == setting_list.as_markdown()
+    assert (ROOT / "docs" / "settings.md").read_text() == settings_reference.as_markdown()

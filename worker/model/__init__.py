@@ -1,4 +1,4 @@
-"""The nouns: values that travel from the stream entry to the audit row, all frozen."""
+"""The domain types: immutable values from the stream entry to the audit row."""
 
 from worker.model.account import OPENAI_MODERATION, Account, Combination, FailurePolicy, ModeratorChoice
 from worker.model.assessment import Action, Assessment, Tier

@@ -1,4 +1,4 @@
-"""The settings of an account as a list, for ``hushgate accounts settings`` and ``docs/settings.md``."""
+"""A reference of all account settings, for ``hushgate accounts settings`` and ``docs/settings.md``."""
 
 from __future__ import annotations
 
