@@ -96,7 +96,7 @@ EDIT: Final = """, former AS (
 ), edited AS (
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     SELECT user_id, %(conversation_id)s, %(message_id)s, decision_id, role,
-        CASE role WHEN 'user' THEN %(text)s ELSE text END, created_at
+        CASE role WHEN 'assistant' THEN text ELSE %(text)s END, created_at
     FROM former ORDER BY id
 )"""
 """Message and reply are stored anew in their order: workers may not change a stored line."""

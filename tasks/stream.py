@@ -42,12 +42,11 @@ class EntryGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEntry:
-    """A message of a person that was read and waits behind another entry of its conversation."""
+    """A person's message, not validated, that waits behind another entry; ``payload`` as in a grant."""
 
     entry_id: str
-    user_id: str
-    conversation_id: str
-    author_id: str
+    size_bytes: int
+    payload: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +105,9 @@ def _grant(row: Sequence[Any]) -> EntryGrant:
     )
 
 
-def _agent(row: Sequence[bytes]) -> AgentEntry:
-    entry_id, user_id, conversation_id, author_id = (part.decode(errors="replace") for part in row)
-    return AgentEntry(
-        entry_id=entry_id, user_id=user_id, conversation_id=conversation_id, author_id=author_id
-    )
+def _agent(row: Sequence[Any]) -> AgentEntry:
+    entry_id, size, payload = row
+    return AgentEntry(entry_id=entry_id.decode(), size_bytes=int(size), payload=payload)
 
 
 class Lanes:

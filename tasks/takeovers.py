@@ -9,11 +9,14 @@ from datetime import datetime
 import structlog
 
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.decisions import decided_events
 from db.pool import Pool
 from tasks.accounts import Rulebooks
 from tasks.stream import AgentEntry
-from worker.contract import idle_end
-from worker.errors import StorageUnavailable
+from worker.contract import people_until
+from worker.errors import PayloadRejected, StorageUnavailable
+from worker.model import DecisionKind
+from worker.payload import arrival_of, parse
 
 log = structlog.get_logger(__name__)
 
@@ -28,12 +31,16 @@ class EarlyTakeovers:
         pool: the hot path's connections.
         rulebooks: accounts with their settings.
         now: the wall clock.
+        payload_bytes: largest payload that may become an event.
     """
 
-    def __init__(self, pool: Pool, rulebooks: Rulebooks, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, pool: Pool, rulebooks: Rulebooks, *, now: Callable[[], datetime], payload_bytes: int
+    ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
         self._now = now
+        self._payload_bytes = payload_bytes
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, entry: AgentEntry) -> None:
@@ -45,16 +52,28 @@ class EarlyTakeovers:
     async def take(self, entry: AgentEntry) -> None:
         """Take the conversation of a person's message, once."""
         try:
-            book = await self._rulebooks.get(entry.user_id)
-            now = self._now()
-            takeover = Takeover(
-                user_id=entry.user_id,
-                conversation_id=entry.conversation_id,
-                people_until=idle_end(book.account, now),
-                changed_by=entry.author_id,
-                cause=OwnerCause.AGENT_MESSAGE,
-                agent_entry=entry.entry_id,
-            )
-            await take_conversation(self._pool, takeover, now)
+            if (takeover := await self._takeover(entry)) is not None:
+                await take_conversation(self._pool, takeover, self._now())
         except StorageUnavailable as error:
             log.warning("takeover_postponed", entry_id=entry.entry_id, error=error.kind)
+
+    async def _takeover(self, entry: AgentEntry) -> Takeover | None:
+        """None for a dead letter, a repetition of a decided event, and a message of long ago."""
+        now = self._now()
+        arrival = arrival_of(entry.entry_id, entry.size_bytes, now)
+        try:
+            event = parse(entry.payload, arrival, most_bytes=self._payload_bytes)
+        except PayloadRejected:
+            return None
+        book = await self._rulebooks.get(event.user_id)
+        until = people_until(event, book.account, DecisionKind.IGNORE, now)
+        if until is None or await decided_events(self._pool, event.user_id, [event.event_id]):
+            return None
+        return Takeover(
+            user_id=event.user_id,
+            conversation_id=event.conversation_id,
+            people_until=until,
+            changed_by=event.author_id,
+            cause=OwnerCause.AGENT_MESSAGE,
+            agent_entry=entry.entry_id,
+        )

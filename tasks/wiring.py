@@ -193,7 +193,9 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
             in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
         ),
         may_admit=lambda: gate.is_open,
-        agent_wrote=EarlyTakeovers(pool, rulebooks, now=clock.now).start,
+        agent_wrote=EarlyTakeovers(
+            pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
+        ).start,
     )
     return WorkerParts(
         engine=engine,

@@ -115,9 +115,17 @@ def taken_over() -> Ending:
 
 def people_until(event: Event, account: Account, kind: DecisionKind, now: datetime) -> datetime | None:
     """When the conversation returns to the AI after this event hands it to people; None when it does not."""
-    if kind is not DecisionKind.ESCALATE and event.type is not EventType.AGENT_MESSAGE:
+    written = event.type is EventType.AGENT_MESSAGE
+    if kind is not DecisionKind.ESCALATE and not written:
         return None
+    if written and _is_over(event, account, now):
+        return None  # a backfill
     return idle_end(account, now)
+
+
+def _is_over(event: Event, account: Account, now: datetime) -> bool:
+    """Whether the idle time after this message ended before now."""
+    return account.people_idle_s > 0 and idle_end(account, event.written_at) <= now
 
 
 def idle_end(account: Account, now: datetime) -> datetime:

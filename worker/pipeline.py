@@ -9,7 +9,7 @@ from worker import contract
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.masking import account_masker
-from worker.model import Action, Decision, EventType, Message
+from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.steps import context, drafting, guards, trust
@@ -45,11 +45,14 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
 async def _blocked(run: Run) -> Ending | None:
     """The ending of an event that no model is asked about."""
     text, edited = run.case.event.text, run.case.event.type is EventType.MESSAGE_EDITED
+    closed = guards.scope_closed(run)
+    if closed is not None and not edited:
+        return closed
+    unmoderated = closed is not None and closed.reason_code is not Reason.TOO_LATE
     return (
-        (None if edited else guards.scope_closed(run))
-        or guards.rule_hit(run, text, MESSAGE)
+        guards.rule_hit(run, text, MESSAGE)
         or contract.owned_ending(run.case.event, run.case.conversation)
-        or await guards.moderation_hit(run, text, MESSAGE)
+        or (None if unmoderated else await guards.moderation_hit(run, text, MESSAGE))
         or (None if edited else await guards.merged(run) or guards.too_late(run))
     )
 
@@ -59,15 +62,30 @@ async def _answer(run: Run) -> Ending:
     history = await context.history(run)
     candidate = await context.retrieve(run, run.case.event.text, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
-        return refused
+        return await _unless_overtaken(run, refused)
     draft = await _clean_draft(run, candidate, history)
     if isinstance(draft, Ending):
-        return draft
+        return await _unless_overtaken(run, draft)
     candidate = await trust.assessed(run, draft, history)
     if candidate.assessed.action is Action.RECHECK:
         candidate = await _rechecked(run, candidate, history)
     late = guards.too_late(run) or await guards.overtaken(run)
-    return replace(late, candidate=candidate) if late else trust.ending(run, candidate)
+    if late is not None:
+        return replace(late, candidate=candidate)
+    ending = trust.ending(run, candidate)
+    if ending.reason_code is Reason.PARTIAL_REPLY and ending.reply is not None:  # sentences newly adjacent
+        blocked = guards.rule_hit(run, ending.reply, REPLY)
+        return replace(blocked, candidate=candidate) if blocked else ending
+    return ending
+
+
+async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
+    """An ending without a draft, unless it speaks or hands over and newer events forbid that."""
+    hands_over = ending.reason_code.spec.decision is DecisionKind.ESCALATE
+    if ending.quarantine or not (ending.reply is not None or hands_over):
+        return ending
+    late = await guards.overtaken(run)
+    return replace(late, candidate=ending.candidate) if late else ending
 
 
 async def _clean_draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:

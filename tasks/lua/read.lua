@@ -1,7 +1,7 @@
 -- READ: take over released lanes, then read new entries and admit them, in one step.
 -- ARGV[3] most grants wanted, ARGV[4] bytes of payload granted, ARGV[5] largest payload parsed for its lane.
 -- Returns {grants, entries read from the stream, the stream's last generated id, messages of agents that wait
--- behind another entry of their lane, as {entry id, account, conversation, author}}.
+-- behind another entry of their lane, as {entry id, size, data}}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local grants = {}
 
@@ -32,7 +32,8 @@ if #grants < wanted then
     end
     if body and string.sub(lane, 1, 1) ~= '!' and type_of(body) == 'agent_message'
         and redis.call('ZCARD', lane_key(lane)) > 1 then
-      agents[#agents + 1] = {row[1], body.user_id, body.conversation_id, tostring(body.author_id)}
+      local data = field_data(row[2])
+      agents[#agents + 1] = {row[1], #data, string.sub(data, 1, keep_bytes)}
     end
   end
 end

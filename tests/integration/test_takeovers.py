@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -12,11 +14,11 @@ import pytest
 import structlog
 
 from db.conversation_owners import ConversationIds, OwnerCause, load_owner
-from db.pool import WORKER_ROLE, Pool, create_pool
+from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from tasks.accounts import Rulebooks
 from tasks.stream import AgentEntry
 from tasks.takeovers import EarlyTakeovers
-from tests.support.samples import NOW, account
+from tests.support.samples import NOW, account, event
 from worker.contract import FOR_EVER
 from worker.errors import StorageUnavailable
 from worker.model import Account, Owner
@@ -32,17 +34,28 @@ async def source(database_url: str) -> AsyncIterator[Pool]:
         yield opened
 
 
-def message() -> AgentEntry:
+def message(**changes: Any) -> AgentEntry:
     """A person's message in a conversation of its own."""
     number = next(NUMBERS)
-    return AgentEntry(
-        entry_id=f"{number}-0", user_id="acme", conversation_id=f"early-{number}", author_id="ann"
-    )
+    body = {
+        "event_id": f"e{number}",
+        "user_id": "acme",
+        "scope": "chat",
+        "conversation_id": f"early-{number}",
+        "message_id": f"m{number}",
+        "author_id": "ann",
+        "text": "I will help you.",
+        "type": "agent_message",
+        "created_at": NOW.isoformat(),
+    } | changes
+    payload = json.dumps(body).encode()
+    return AgentEntry(entry_id=f"{number}-0", size_bytes=len(payload), payload=payload)
 
 
 def ids(entry: AgentEntry) -> ConversationIds:
     """The conversation of a message."""
-    return ConversationIds(user_id=entry.user_id, conversation_id=entry.conversation_id)
+    body = json.loads(entry.payload)
+    return ConversationIds(user_id=body["user_id"], conversation_id=body["conversation_id"])
 
 
 def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeovers:
@@ -57,7 +70,7 @@ def early(source: Pool, known: Account | None, *errors: Exception) -> EarlyTakeo
     async def versions(_: Any) -> dict[str, int]:
         return {}
 
-    return EarlyTakeovers(source, Rulebooks(load, versions), now=lambda: NOW)
+    return EarlyTakeovers(source, Rulebooks(load, versions), now=lambda: NOW, payload_bytes=10_000)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +98,7 @@ async def test_the_settings_of_the_account_say_how_long_people_keep_it(
 async def test_one_message_takes_a_conversation_once(source: Pool) -> None:
     """However often its entry is read; an older message that comes late changes nothing."""
     entry = message()
-    older = AgentEntry(
-        entry_id="0-1", user_id=entry.user_id, conversation_id=entry.conversation_id, author_id="old"
-    )
+    older = replace(message(conversation_id=ids(entry).conversation_id, author_id="old"), entry_id="0-1")
     takes = early(source, account())
     await asyncio.gather(*(takes.take(entry) for _ in range(4)))
     await takes.take(older)
@@ -108,3 +119,35 @@ async def test_settings_that_cannot_be_read_postpone_the_takeover(source: Pool) 
     assert [(each["event"], each["error"]) for each in logs] == [("takeover_postponed", "ConnectionFailed")]
     assert before is None
     assert await load_owner(source, ids(entry)) is not None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"message_id": None},
+        {"author_id": ["ann"]},
+        {"text": "a\x00b"},
+        {"created_at": (NOW - timedelta(days=3)).isoformat()},
+    ],
+)
+async def test_what_becomes_no_message_of_now_takes_nothing(source: Pool, changes: dict[str, Any]) -> None:
+    """A payload that will be a dead letter, and a message of days ago, as in a backfill."""
+    entry = message(**changes)
+    await early(source, account()).take(entry)
+
+    assert await load_owner(source, ids(entry)) is None
+
+
+async def test_a_decided_message_that_is_published_again_takes_nothing(source: Pool) -> None:
+    """A release in between stays."""
+    entry = message()
+    decided = event(event_id=json.loads(entry.payload)["event_id"], entry_id="7-7")
+    async with checkout(source) as connection:
+        await connection.execute(
+            "INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)"
+            " VALUES (%s, %s, '7-7', gen_random_uuid(), %s)",
+            (decided.user_id, decided.event_id, NOW),
+        )
+    await early(source, account()).take(entry)
+
+    assert await load_owner(source, ids(entry)) is None

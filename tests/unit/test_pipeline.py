@@ -21,6 +21,7 @@ from tests.support.fakes import (
 )
 from tests.support.samples import NOW, account, event, passage, scores
 from worker.assessment import parse_delivery, parse_policy
+from worker.assessment.policies.reply_metadata import published_record
 from worker.errors import (
     EndpointMisconfigured,
     ModelRejected,
@@ -866,3 +867,57 @@ def test_a_wrong_field_of_a_following_guardrail_is_named(following: Any, problem
         parse_policy({"name": "failsafe", "guardrail": following})
 
     assert list(refused.value.problems) == [problem]
+
+
+@pytest.mark.parametrize("closed", [{"ai_control_enabled": False}, {"version": 0}])
+async def test_an_edit_goes_to_no_vendor_while_the_ai_is_off(closed: dict[str, Any]) -> None:
+    """The history follows; rules are tested, moderation is not called."""
+    edit = event(type=EventType.MESSAGE_EDITED)
+    world = World()
+    decision = await world.decide(edit, account(**closed))
+
+    assert decision.reason_code == Reason.MESSAGE_EDITED
+    assert world.calls == (0, 0, 0, 0)
+
+
+async def test_no_fallback_answers_a_message_that_its_author_deleted_meanwhile() -> None:
+    """Also where the documents cannot answer, before any model is called."""
+    deleted = replace(NEXT, type=EventType.MESSAGE_DELETED, message_id="m1")
+    fallback = {"name": "calibrated", "low_action": "fallback"}
+    world = World(found=[()], newer=[(deleted,)])
+    owner = account(assessment_policy=fallback, fallback_texts={"en": "Soon."}, burst_window_s=0.0)
+    decision = await world.decide(owner=owner)
+
+    assert (decision.reason_code, decision.reply) == (Reason.MESSAGE_WITHDRAWN, None)
+
+
+async def test_no_part_of_an_irrelevant_draft_is_sent() -> None:
+    """A supported sentence about something else is no partial answer."""
+    parking = "Parking is free for every guest. The shop is in Hanoi. We sell private jets for 900 dollars."
+    place = passage(text="Parking is free for every guest. The shop is in Hanoi, near the lake.")
+    policy = {"name": "calibrated", "fallback_levels": ["partial", "silence"], "min_asked": 0.0}
+    world = World(model=[replace(ANSWER, text=parking)], found=[(place,)])
+    asked = event(text="How do I get a refund for a broken lamp?")
+    decision = await world.decide(asked, account(assessment_policy=policy))
+
+    assert decision.reply is None
+
+
+async def test_the_reply_stream_has_only_published_diagnostics() -> None:
+    """What an account's options add to the record of the guardrail stays in the audit."""
+    decision = await World(judge=[1.0]).decide(owner=account(assessment_policy={"name": "guardrail"}))
+    assert decision.assessment is not None
+    more = {**decision.assessment.diagnostics, "removed_sentences": ["secret"]}
+    record = published_record(replace(decision.assessment, diagnostics=more))
+
+    assert record is not None
+    assert {"confidence", "confidenceTier", "timestamp"} <= set(record)
+    assert "removed_sentences" not in record
+
+
+async def test_a_guardrail_after_a_disabled_failsafe_is_in_test_mode_too() -> None:
+    """Scores change nothing, whichever policy made them."""
+    policy = {"name": "failsafe", "enabled": False, "test_mode": True, "guardrail": {}}
+    decision = await World(judge=[0.0]).decide(owner=account(assessment_policy=policy))
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLIED, SENT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from worker import endings
 from worker.assessment import (
@@ -35,6 +36,9 @@ from worker.model import Action, Assessment, AttemptOutcome, Completion, Message
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
+IRRELEVANT: Final = frozenset({"irrelevant", "off_topic"})
+"""Checks and categories of a draft that answers something else: no part of it is sent."""
+
 
 def refused_early(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Ending | None:
     """The ending when there is nothing to answer from, so that no model call is paid."""
@@ -65,7 +69,7 @@ async def assessed(
             judge=_TracedJudge(asks=run.ports.judge, run=run) if run.ports.judge else None,
         )
         look = _with_record(found.assessment, set_here)
-        if run.case.policy.test_mode and run.case.policy.enabled:
+        if run.case.policy.test_mode and look.category != "disabled":
             look = in_test_mode(look)
         if found.answers:
             note.detail["judged"] = [answer.outcome.value for answer in found.answers]
@@ -102,7 +106,9 @@ def _with_part(run: Run, candidate: Candidate) -> Candidate:
     """The candidate with its supported part, where the account wants to send one."""
     look, delivery = candidate.assessed, run.case.delivery
     trusted = look.action in (Action.SEND, Action.RECHECK)
-    if trusted or not look.measured or FallbackLevel.PARTIAL not in delivery.fallback_levels:
+    if trusted or not look.measured or not IRRELEVANT.isdisjoint({look.category, *look.failed_checks}):
+        return candidate
+    if FallbackLevel.PARTIAL not in delivery.fallback_levels:
         return candidate
     evidence = _evidence(run, candidate, (), rechecks=0)
     policy, _ = _policy(run, evidence)

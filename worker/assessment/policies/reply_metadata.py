@@ -8,6 +8,17 @@ from worker.model import Assessment, Decision, Json
 
 VALIDATION_INFO: Final = ("passed", "reasons", "used_fallback", "confidence_score", "context_docs_count")
 """Confidence Validation, "validation_info Structure"."""
+GUARDRAIL_METADATA: Final = (
+    "confidence",
+    "confidenceTier",
+    "confidenceBreakdown",
+    "confidenceDetails",
+    "documentsUsed",
+    "recheckAttempted",
+    "recheckCount",
+    "timestamp",
+)
+"""Confidence Guardrail, metadata of a message; other diagnostics, such as removed sentences, stay inside."""
 
 
 def reply_metadata(decision: Decision) -> dict[str, Json]:
@@ -36,4 +47,6 @@ def published_record(found: Assessment) -> dict[str, Json] | None:
             "validation_info": {name: record[name] for name in VALIDATION_INFO},
             "learning_suggestions": record["learning_suggestions"],
         }
-    return dict(record) if "confidenceBreakdown" in record else None  # Confidence Guardrail
+    if "confidenceBreakdown" not in record:
+        return None
+    return {name: record[name] for name in GUARDRAIL_METADATA if name in record}
