@@ -105,8 +105,10 @@ DELETION: Final = f""", deleted AS (
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
 ), cancelled AS (
-    UPDATE outbox o SET cancelled_at = %(created_at)s, cancel_reason = 'message_deleted' FROM key
-    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancelled_at IS NULL
+    UPDATE outbox o SET cancel_reason = 'message_deleted',
+        cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
+    FROM key
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
 ), retracted AS (
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)

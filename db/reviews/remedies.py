@@ -47,7 +47,7 @@ CANCEL_REPLY: Final = sa.text("""
 UNCANCEL_REPLY: Final = sa.text("""
     UPDATE outbox SET cancelled_at = NULL
     WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
-        AND delivered_at IS NULL AND cancelled_at = :cancelled_at
+        AND delivered_at IS NULL AND cancelled_at = :cancelled_at AND cancel_reason IS NULL
 """)
 RETRACT: Final = sa.text("""
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,

@@ -40,6 +40,7 @@ from worker.model import (
     Event,
     EventType,
     FailurePolicy,
+    Json,
     Message,
     NewerEvent,
     Source,
@@ -907,7 +908,7 @@ async def test_the_reply_stream_has_only_published_diagnostics() -> None:
     """What an account's options add to the record of the guardrail stays in the audit."""
     decision = await World(judge=[1.0]).decide(owner=account(assessment_policy={"name": "guardrail"}))
     assert decision.assessment is not None
-    more = {**decision.assessment.diagnostics, "removed_sentences": ["secret"]}
+    more: dict[str, Json] = {**decision.assessment.diagnostics, "removed_sentences": ["secret"]}
     record = published_record(replace(decision.assessment, diagnostics=more))
 
     assert record is not None
