@@ -94,4 +94,4 @@ def test_without_masking_the_same_data_is_in_the_requests(engine: Running) -> No
     engine.decide(user_id, AGAIN, conversation_id="open")
 
     assert all(leaked(engine.sandbox).values())
-    assert set(leaked(engine.sandbox)) == {"chat", "judge", "moderations", "embeddings"}
+    assert set(leaked(engine.sandbox)) >= {"chat", "moderations", "embeddings"}

@@ -189,7 +189,8 @@ def test_a_policy_and_its_model_must_fit(engine: Running) -> None:
 def test_a_threshold_of_a_category_is_compared_with_the_probability(engine: Running) -> None:
     """A mild text passes by the model's word, and is stopped by a strict account."""
     mild = "The counterfeit ones are cheaper. When are you open on weekdays?"
-    loose = engine.account(documents=HOURS, moderators=[moderator("llama")])
+    unassessed = {"enabled": False}
+    loose = engine.account(documents=HOURS, moderators=[moderator("llama")], assessment_policy=unassessed)
     strict = engine.account(moderators=[moderator("llama", thresholds={"unsafe": 0.2})])
 
     assert engine.decide(loose, mild)["reason_code"] == "REPLIED"
