@@ -157,8 +157,8 @@ def test_every_sentence_begins_with_what_happened(reason: Reason) -> None:
                     attempt("moderation_reply", 1, "unreadable") | {"moderator": "house"},
                 ],
             ),
-            "Nothing was sent: the moderator “house” gave no result for the drafted reply in one attempt (an"
-            " answer of another shape).",
+            "Nothing was sent: the moderator “house” gave no result for the drafted reply in one attempt (a"
+            " response in an unexpected format).",
         ),
         (
             row("LLM_ERROR", attempts=[attempt("generation", 1, "rate_limited")]),
