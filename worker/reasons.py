@@ -337,7 +337,7 @@ class Reason(StrEnum):
             decision=DecisionKind.ESCALATE,
             family=ReasonFamily.ESCALATED,
             label="Draft promised an action",
-            when="the draft promised a handoff or an action that nobody would do, or claimed it was done",
+            when="the draft promised a handoff or an action that is not performed, or claimed it was done",
             explanation="Handed to a person: the drafted reply promised an action that the AI cannot do, or"
             " claimed that it was done.",
         ),

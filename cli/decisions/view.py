@@ -34,17 +34,10 @@ REVIEW_COLUMNS: Final = (
 WIDE: Final = 150
 
 
-def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
-    """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
-    snapshot = Snapshot.from_json(row["snapshot_json"])
-    head = Text.assemble(
-        (str(row["decision"]), "bold"),
-        " because ",
-        (str(row["reason_code"]), "bold"),
-        f": {printable(row['reason'])}",
-    )
+def _facts(row: Mapping[str, Any], snapshot: Snapshot) -> list[tuple[str, Any]]:
+    """Names and values of a decision, in the order of the printed grid."""
     names = ("id", "created_at", "user_id", "scope", "conversation_id", "author_id", "message_text")
-    facts = [(name, row[name]) for name in names]
+    facts: list[tuple[str, Any]] = [(name, row[name]) for name in names]
     facts += [("event type", snapshot.type)]
     facts += [("answers message", snapshot.parent_id)] if snapshot.parent_id else []
     confidence = row["confidence"] if row["assessed"] else "–"
@@ -57,8 +50,20 @@ def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
         facts.append(("masked for vendors", json_text(snapshot.masked)))
     if snapshot.unreadable:
         facts.append(("unreadable in this release", ", ".join(snapshot.unreadable)))
+    return facts
+
+
+def decision_details(row: Mapping[str, Any]) -> list[Table | Text]:
+    """A decision as parts to print: a headline, its facts, its stages, its findings and attempts."""
+    snapshot = Snapshot.from_json(row["snapshot_json"])
+    head = Text.assemble(
+        (str(row["decision"]), "bold"),
+        " because ",
+        (str(row["reason_code"]), "bold"),
+        f": {printable(row['reason'])}",
+    )
     grid = Table.grid(padding=(0, 2))
-    for name, value in facts:
+    for name, value in _facts(row, snapshot):
         grid.add_row(Text(name.replace("_", " "), style="dim"), cell(value))
     parts: list[Table | Text] = [head, grid, _waterfall(snapshot.stages)]
     if snapshot.assessment is not None:

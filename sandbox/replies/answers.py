@@ -112,7 +112,7 @@ def _wrong_answer(request: ChatRequest, fault: SandboxFault) -> SandboxAnswer:
 
 
 def _irrelevant_answer(request: ChatRequest) -> SandboxAnswer:
-    """A sentence that a passage supports and nobody asked for; the honest answer without any passage."""
+    """A supported sentence that answers another question; the honest answer without any passage."""
     found = furthest_extract(request.question, request.passages)
     if found is None:
         return _honest_answer(request)

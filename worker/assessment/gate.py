@@ -18,7 +18,7 @@ MAX_CONTEXT_CHARS = 200_000
 NEED_NO_CHECK = frozenset({ReplyKind.GREETING, ReplyKind.THANKS, ReplyKind.CLARIFYING_QUESTION})
 """Kinds that state no fact and are sent without a check.
 
-A non-answer is none of them, because it does not help the author, nor is a hand-off, which nobody would make.
+A non-answer is none of them, because it does not help the author, nor is a hand-off, which is not performed.
 """
 
 _FEW_WORDS = 45

@@ -126,7 +126,7 @@ def _texts(run: Run, candidate: Candidate) -> AccountTexts:
     look, delivery = candidate.assessed, run.case.delivery
     sent = look.action in (Action.SEND, Action.RECHECK)
     tier = Tier.MEDIUM if candidate.part else look.tier
-    told = delivery.tell_confidence and look.measured and (sent or candidate.part)
+    with_confidence = delivery.tell_confidence and look.measured and (sent or candidate.part)
     by_tier = {
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
@@ -134,7 +134,7 @@ def _texts(run: Run, candidate: Candidate) -> AccountTexts:
         disclosure=_in_language(run, run.case.account.disclosure_texts),
         fallback=None if sent else _in_language(run, run.case.account.fallback_texts),
         missing=_in_language(run, delivery.missing_texts) if candidate.part else None,
-        confidence=_in_language(run, by_tier) if told else None,
+        confidence=_in_language(run, by_tier) if with_confidence else None,
     )
 
 

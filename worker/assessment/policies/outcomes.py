@@ -145,7 +145,7 @@ def unchecked_assessment(design: str, policy: CommonPolicy, kind: ReplyKind) -> 
 
 
 def promise_assessment(design: str, policy: CommonPolicy, sentence: str) -> Assessment:
-    """The assessment of a draft that promises what nobody will do: people take over under any policy."""
+    """The assessment of a draft that promises what is not performed: people take over under any policy."""
     return Assessment(
         policy=policy_name(design, policy.version),
         confidence=0.0,
@@ -153,8 +153,8 @@ def promise_assessment(design: str, policy: CommonPolicy, sentence: str) -> Asse
         action=Action.ESCALATE,
         category=ReplyKind.PROMISE,
         failed_checks=(ReplyKind.PROMISE,),
-        reasons=(f"the draft promises an action that nobody will do: {draft_preview(sentence, 200)}",),
-        explanation="The draft promises a handoff or an action that nobody will do. Action: escalate.",
+        reasons=(f"the draft promises an action that is not performed: {draft_preview(sentence, 200)}",),
+        explanation="The draft promises a handoff or an action that is not performed. Action: escalate.",
         measured=False,
     )
 

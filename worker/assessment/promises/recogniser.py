@@ -1,7 +1,7 @@
 """Finds the promises of a draft, and tells those that only quote a passage.
 
 A promise is a sentence, but no question, in which the speaker, the company or its people will act for the
-author or have acted. The speaker's own act is always a promise: nobody does it. An act of the company is a
+author or have acted. The speaker's own act is always an unkept promise. An act of the company is a
 quotation if one sentence of the passages says the same; if a passage says part of it, the promise is in
 doubt.
 """
