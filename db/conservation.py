@@ -17,7 +17,8 @@ ENDED: Final = sa.text("""
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'event_keys') AS purged_keys,
            (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name = 'ai_decisions')
                AS purged_audit,
-           (SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL)
+           (SELECT count(*) FROM outbox
+            WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL)
                AS replies_waiting,
            (SELECT count(*) FROM outbox) AS replies
 """)

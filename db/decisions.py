@@ -106,7 +106,8 @@ DELETION: Final = f""", deleted AS (
         AND m.message_id = %(message_id)s
 ), cancelled AS (
     UPDATE outbox o SET cancel_reason = 'message_deleted',
-        cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
+        cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
+        retraction_id = CASE WHEN %(retract)s THEN %(id)s::uuid END, retract_from = %(created_at)s
     FROM key
     WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
 ), retracted AS (

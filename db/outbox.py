@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -31,14 +31,6 @@ LOCK_CONVERSATION: Final = f"""
 """No relay delivers a reply of this conversation until the transaction ends; at most ``HOLD_S``."""
 LOCK_AND_WAIT: Final = LOCK_WITH_TIMEOUT.replace("pg_try_advisory_xact_lock", "pg_advisory_xact_lock")
 """Blocks relays until this transaction ends. A frozen holder loses the lock after ``HOLD_S``."""
-REMOVE_CANCELLED: Final = """
-    removed AS (
-        DELETE FROM messages m USING cancelled
-        WHERE m.user_id = cancelled.user_id AND m.conversation_id = cancelled.conversation_id
-            AND m.decision_id = cancelled.decision_id AND m.role = 'assistant'
-    )
-"""
-"""A cancelled reply leaves the stored history."""
 OVERTAKEN: Final = """
     EXISTS (
         SELECT FROM conversations c
@@ -46,21 +38,53 @@ OVERTAKEN: Final = """
             AND (c.people_until > %(now)s OR c.changes <> o.changes))
 """
 """True of a reply whose conversation people own, or owned since its decision."""
-WAITING: Final = f"""
-    WITH cancelled AS (
+LOOK: Final = f"""
+    WITH overtaken AS (
         UPDATE outbox o SET cancelled_at = %(now)s,
             cancel_reason = CASE WHEN send_before < %(now)s THEN 'too_late' ELSE 'taken_over' END
-        WHERE delivered_at IS NULL AND cancelled_at IS NULL AND (send_before < %(now)s OR {OVERTAKEN})
-        RETURNING user_id, conversation_id, decision_id
-    ), {REMOVE_CANCELLED}, oldest AS MATERIALIZED (
-        SELECT id, user_id, conversation_id FROM outbox o
-        WHERE delivered_at IS NULL AND cancelled_at IS NULL
+        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
+            AND (send_before < %(now)s OR {OVERTAKEN})
+        RETURNING id, decision_id, user_id, conversation_id
+    ), cancelled AS MATERIALIZED (
+        SELECT * FROM overtaken
+        UNION
+        SELECT id, decision_id, user_id, conversation_id FROM outbox
+        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NOT NULL
+    ), oldest AS MATERIALIZED (
+        SELECT id, decision_id, user_id, conversation_id FROM outbox o
+        WHERE delivered_at IS NULL AND NOT cancel_settled AND cancelled_at IS NULL
             AND (send_before >= %(now)s OR send_before IS NULL) AND NOT {OVERTAKEN}
         ORDER BY id LIMIT %(limit)s
     )
-    SELECT id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
+    SELECT true, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM cancelled
+    UNION ALL
+    SELECT false, id, decision_id, pg_try_advisory_xact_lock_shared({CONVERSATION_LOCK}) FROM oldest
 """
-"""A reply that became too late, or that people forestalled, is cancelled."""
+"""The waiting replies, and those to settle: too late, forestalled by people, or cancelled by request."""
+CANCEL: Final = """
+    WITH cancelled AS (
+        UPDATE outbox SET cancel_settled = true WHERE id = ANY(%(ids)s)
+        RETURNING user_id, conversation_id, decision_id
+    )
+    DELETE FROM messages m USING cancelled
+    WHERE m.user_id = cancelled.user_id AND m.conversation_id = cancelled.conversation_id
+        AND m.decision_id = cancelled.decision_id AND m.role = 'assistant'
+"""
+"""A cancelled reply leaves the stored history."""
+KEEP: Final = """
+    WITH kept AS (
+        UPDATE outbox o SET delivered_at = %(now)s, cancelled_at = NULL, cancel_reason = NULL
+        FROM outbox former
+        WHERE o.id = ANY(%(ids)s) AND former.id = o.id
+        RETURNING o.*, former.cancelled_at AS requested_at
+    )
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT decision_id, retraction_id, user_id, event_id, conversation_id, message_id, scope, requested_at,
+        retract_from
+    FROM kept WHERE retraction_id IS NOT NULL
+"""
+"""A reply whose cancelling came after a relay had sent it; it is retracted where that was asked for."""
 STILL_WAITING: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources, metadata, draft IS NOT NULL AS ai_generated,
@@ -78,15 +102,12 @@ STILL_WAITING: Final = f"""
 
 The first reply that is delivered in a conversation has the disclosure; relays deliver one after the other.
 """
-CANCEL_OF_CONVERSATION: Final = f"""
-    WITH cancelled AS (
-        UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
-        WHERE delivered_at IS NULL AND cancelled_at IS NULL
-            AND user_id = %(user_id)s AND conversation_id = %(conversation_id)s
-        RETURNING user_id, conversation_id, decision_id
-    ), {REMOVE_CANCELLED}
-    SELECT count(*) FROM cancelled
+CANCEL_OF_CONVERSATION: Final = """
+    UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
+    WHERE delivered_at IS NULL AND cancelled_at IS NULL
+        AND user_id = %(user_id)s AND conversation_id = %(conversation_id)s
 """
+"""A request: the next relay finds out whether a reply was sent before; see ``cancel_settled``."""
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 
 
@@ -136,12 +157,17 @@ class LockedBatch(Generic[Row]):
         await self._connection.execute(self._set_delivered, (at, list(ids)))
 
 
+WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]
+"""Which of these decisions' replies were put on the stream; None when the relay may no longer act."""
+
+
 @asynccontextmanager
 async def waiting_replies(
-    source: Pool, limit: int, now: datetime
+    source: Pool, limit: int, now: datetime, were_sent: WereSent
 ) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
-    """The oldest waiting replies in one transaction; None while another relay holds the lock.
+    """The oldest waiting replies in one transaction; None while another relay acts.
 
+    First settles the cancelled ones: a relay that died may have sent a reply without recording it.
     The transaction ends after ``HOLD_S`` without a statement, so that a frozen relay blocks no other.
     """
     async with checkout(source) as connection, connection.transaction():
@@ -149,11 +175,29 @@ async def waiting_replies(
         if not (row and row[0]):
             yield None
             return
-        oldest = await (await connection.execute(WAITING, {"limit": limit, "now": now})).fetchall()
-        locked = [row_id for row_id, is_locked in oldest if is_locked]
+        found = await (await connection.execute(LOOK, {"limit": limit, "now": now})).fetchall()
+        locked = [row for row in found if row[3]]
+        cancelled = {row_id: decision_id for is_over, row_id, decision_id, _ in locked if is_over}
+        waiting = [row_id for is_over, row_id, _, _ in locked if not is_over]
+        if cancelled and not await _settle(connection, cancelled, now, were_sent):
+            yield None
+            return
         rows: list[WaitingReply] = []
-        if locked:
+        if waiting:
             async with connection.cursor(row_factory=class_row(WaitingReply)) as cursor:
-                await cursor.execute(STILL_WAITING, {"ids": locked, "now": now})
+                await cursor.execute(STILL_WAITING, {"ids": waiting, "now": now})
                 rows = await cursor.fetchall()
-        yield LockedBatch(connection, rows, SET_DELIVERED, complete=len(locked) == len(oldest))
+        yield LockedBatch(connection, rows, SET_DELIVERED, complete=len(locked) == len(found))
+
+
+async def _settle(
+    connection: PoolConnection, cancelled: Mapping[int, UUID], now: datetime, were_sent: WereSent
+) -> bool:
+    """Record of each cancelled reply whether it was sent before; False when the relay may no longer act."""
+    sent = await were_sent(list(cancelled.values()))
+    if sent is None:
+        return False
+    kept = [row_id for row_id, decision_id in cancelled.items() if decision_id in sent]
+    await connection.execute(CANCEL, {"ids": [row_id for row_id in cancelled if row_id not in kept]})
+    await connection.execute(KEEP, {"ids": kept, "now": now})
+    return True

@@ -281,6 +281,14 @@ outbox: Final = table(
     sa.Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
     sa.Column("cancelled_at", Timestamp, comment="when a reviewer withdrew it, or it became too late"),
     sa.Column("cancel_reason", sa.Text, comment="too_late, taken_over or message_deleted; null: a reviewer"),
+    required(
+        "cancel_settled",
+        sa.Boolean,
+        server_default=sa.false(),
+        comment="a relay found that it was not sent before it was cancelled",
+    ),
+    sa.Column("retraction_id", sa.Uuid, comment="of the retraction to make if it was sent before"),
+    sa.Column("retract_from", Timestamp, comment="when that retraction may be sent"),
     sa.Column("changes", sa.Integer, comment="conversations.changes at the decision; null: an older release"),
     sa.Column("draft", sa.Text, comment="as assessed, with its citation marks"),
     required(
@@ -293,7 +301,7 @@ outbox: Final = table(
     sa.Column("disclosure", sa.Text, comment="sent before the text, if none was sent in the conversation"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
-    index("ix_outbox_waiting", "id", where="delivered_at IS NULL"),
+    index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
 )
 
 

@@ -73,6 +73,16 @@ class Outgoing:
         return tuple(part for item in fields.items() for part in item)
 
 
+SENT: Final = """#!lua flags=allow-oom
+-- KEYS[1] lease, KEYS[2..] marks; ARGV[1] token. Returns 1 or 0 for each mark, nothing when the lease ended:
+-- while it lives, no request of an earlier relay can still set a mark.
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
+local found = {}
+for i = 2, #KEYS do found[#found + 1] = redis.call('EXISTS', KEYS[i]) end
+return found
+"""
+
+
 class OnceStream:
     """A stream that we write and others read; ``name`` is its key."""
 
@@ -82,8 +92,13 @@ class OnceStream:
         self.lease_key = f"{{{name}}}:relay"
         self.acquire = redis.register_script(ACQUIRE)
         self.release = redis.register_script(RELEASE)
+        self.sent = redis.register_script(SENT)
         self.send = redis.register_script(f"#!lua{SEND}")
         self.send_over_limit = redis.register_script(f"#!lua flags=allow-oom{SEND}")
+
+    def mark_key(self, mark: str) -> str:
+        """The key that shows that an entry was put on the stream."""
+        return f"{{{self.name}}}:sent:{mark}"
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Lease | None]:
@@ -131,6 +146,15 @@ class Lease:
             raise
         return sent
 
+    async def sent(self, marks: Sequence[str]) -> frozenset[str] | None:
+        """Those of these entries that were put on the stream; None when the lease has ended."""
+        stream = self._stream
+        keys = [stream.lease_key, *map(stream.mark_key, marks)]
+        found = await stream.sent(keys=keys, args=[self._token])
+        if len(found) != len(marks):
+            return None
+        return frozenset(mark for mark, present in zip(marks, found, strict=True) if present)
+
     async def end(self) -> None:
         """Release the lease; when Redis does not answer, it expires."""
         with suppress(RedisError, OSError):
@@ -143,7 +167,7 @@ class Lease:
 
     async def _put_batch(self, entries: Sequence[Outgoing]) -> int:
         name = self._stream.name
-        keys = [name, self._stream.lease_key, *(f"{{{name}}}:sent:{entry.mark}" for entry in entries)]
+        keys = [name, self._stream.lease_key, *(self._stream.mark_key(entry.mark) for entry in entries)]
         args: list[str | bytes | int] = [self._token, MARK_TTL_S]
         for fields in (entry.fields() for entry in entries):
             args += [len(fields), *fields]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Final, TypeVar
+from uuid import UUID
 
 import structlog
 from redis.asyncio import Redis
@@ -16,7 +17,7 @@ from db import outbox
 from db.outbox import LockedBatch, WaitingReply
 from db.pool import Pool
 from db.reviews.retractions import Retraction
-from tasks.once_stream import OnceStream, Outgoing
+from tasks.once_stream import Lease, OnceStream, Outgoing
 from tasks.outgoing import REPLY, ReplyEntry
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope
@@ -72,17 +73,22 @@ class Relay:
 
     async def deliver_batch(self) -> int | None:
         """Deliver up to ``BATCH`` replies; how many, None while another relay delivers."""
-        sent, complete = await send_waiting(
-            self._stream, lambda: outbox.waiting_replies(self._pool, BATCH, self._now()), _outgoing, self._now
-        )
+        sent, complete = await send_waiting(self._stream, self._waiting, _outgoing, self._now)
         for reply in sent:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
         return len(sent) if complete else None
 
+    def _waiting(self, lease: Lease) -> AbstractAsyncContextManager[LockedBatch[WaitingReply] | None]:
+        async def sent(decisions: Sequence[UUID]) -> frozenset[UUID] | None:
+            found = await lease.sent([str(decision_id) for decision_id in decisions])
+            return None if found is None else frozenset(map(UUID, found))
+
+        return outbox.waiting_replies(self._pool, BATCH, self._now(), sent)
+
 
 async def send_waiting(
     stream: OnceStream,
-    waiting: Callable[[], AbstractAsyncContextManager[LockedBatch[Row] | None]],
+    waiting: Callable[[Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]],
     outgoing: Callable[[Row], Outgoing],
     now: Callable[[], datetime],
 ) -> tuple[Sequence[Row], bool]:
@@ -90,7 +96,7 @@ async def send_waiting(
     async with stream.lease() as lease:
         if lease is None:
             return (), False
-        async with waiting() as batch:
+        async with waiting(lease) as batch:
             if batch is None:
                 return (), False
             sent = batch.rows and batch.rows[: await lease.put([outgoing(row) for row in batch.rows])]

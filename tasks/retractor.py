@@ -49,7 +49,7 @@ class Retractor:
         """Append up to ``BATCH`` due retractions; how many, None while another holds them."""
         sent, complete = await send_waiting(
             self._stream,
-            lambda: retractions.due_retractions(self._pool, BATCH, self._now()),
+            lambda _lease: retractions.due_retractions(self._pool, BATCH, self._now()),
             _outgoing,
             self._now,
         )

@@ -40,12 +40,12 @@ SEAL: Final = sa.text(f"""
 BLOCK_RELAYS: Final = sa.text(LOCK_AND_WAIT)
 """An unsent reply or retraction stays unsent until this transaction ends."""
 CANCEL_REPLY: Final = sa.text("""
-    UPDATE outbox SET cancelled_at = :now
+    UPDATE outbox SET cancelled_at = :now, retraction_id = :review_id, retract_from = :not_before
     WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
         AND delivered_at IS NULL AND cancelled_at IS NULL
 """)
 UNCANCEL_REPLY: Final = sa.text("""
-    UPDATE outbox SET cancelled_at = NULL
+    UPDATE outbox SET cancelled_at = NULL, cancel_settled = false, retraction_id = NULL
     WHERE user_id = :user_id AND event_id = :event_id AND decision_id = :id
         AND delivered_at IS NULL AND cancelled_at = :cancelled_at AND cancel_reason IS NULL
 """)
@@ -180,9 +180,6 @@ async def _remove(
     keys = subject.keys()
     moved = await connection.execute(SEAL, {**keys, "expires_at": now + QUARANTINE})
     await connection.execute(BLOCK_RELAYS)
-    cancelled = await connection.execute(CANCEL_REPLY, {**keys, "now": now})
-    if cancelled.rowcount:
-        return
     request = {
         **keys,
         "review_id": review_id,
@@ -191,6 +188,9 @@ async def _remove(
         "now": now,
         "not_before": now + UNDO_WINDOW,
     }
+    cancelled = await connection.execute(CANCEL_REPLY, request)
+    if cancelled.rowcount:
+        return
     retracted = await connection.execute(RETRACT, request)
     if not (moved.rowcount or retracted.rowcount):
         raise RemedyImpossible(NOT_REMOVABLE)

@@ -228,13 +228,12 @@ def until(condition: Callable[[], Value], what: str) -> Value:
 
 
 def seed_account(database_url: str) -> None:
-    """The account ``u``, with rules and a document to answer from."""
-    paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
+    """The account ``u``, with rules and a document to answer from; people own a conversation for a second."""
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords)"
-            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
+            " stale_reply, people_idle_s, flagged_keywords)"
+            " VALUES ('u', true, true, 0, 'send', 1, ARRAY['spam'])"
         )
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
     seed_document(database_url, "u", "Hours", paragraphs)

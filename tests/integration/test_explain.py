@@ -27,6 +27,7 @@ from tasks import entry_lookup
 from tasks.publish import append
 from tasks.stream import Lanes, connect
 from tests.support.audited import blocked, ignored, record, replied, rows
+from tests.support.relays import none_sent
 from tests.support.reviewing import add_person, stored
 from tests.support.samples import event
 from tests.support.terminal import Shell
@@ -349,7 +350,7 @@ def test_a_reply_that_is_too_late_is_held_back(shell: Shell, database_url: str) 
     async def relay() -> None:
         async with (
             create_pool(database_url, size=1, application="test") as source,
-            outbox.waiting_replies(source, 10, now),
+            outbox.waiting_replies(source, 10, now, none_sent),
         ):
             pass
 

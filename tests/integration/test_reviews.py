@@ -32,6 +32,7 @@ from db.reviews.submission import StaleReview, StoredReview, Submission
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tests.support.audited import blocked, history, ignored, record, replied, rows
+from tests.support.relays import none_sent, send_and_die
 from tests.support.reviewing import add_person, stored
 from worker.model import Decision, DecisionKind
 
@@ -347,6 +348,29 @@ def test_an_undo_comes_too_late_when_the_channel_was_asked(database_url: str, re
     assert history(database_url, "too-late") == []
 
 
+def test_a_removed_reply_that_a_killed_relay_sent_is_retracted(database_url: str, redis_url: str) -> None:
+    """The removal finds the reply unrecorded; the relay that settles it asks for the retraction."""
+    sent = replied(conversation_id="unrecorded")
+    record(database_url, sent)
+
+    async def send() -> None:
+        redis = Redis.from_url(redis_url)
+        async with create_pool(database_url, size=1, application="test") as source:
+            await send_and_die(source, redis, "hushgate:replies", NOW)
+        await redis.aclose()
+
+    asyncio.run(send())
+    given = ruling(sent, reviewer(database_url), Ruling.OVERTURN, remedy=Remedy.REMOVE)
+    done = submit(database_url, given)
+    relayed(database_url, redis_url, NOW)
+    query = "SELECT 1 FROM retractions WHERE delivered_at IS NOT NULL AND decision_id = %s"
+    early = rows(database_url, query, sent.decision_id)
+    _, retracted = relayed(database_url, redis_url, LATER)
+
+    assert early == []
+    assert [each["review_id"] for each in retracted] == [str(done.review.id)]
+
+
 def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str, redis_url: str) -> None:
     """While a relay holds the outbox a removal waits, and then finds the reply delivered."""
     sent = replied()
@@ -365,7 +389,7 @@ def test_a_relay_at_work_and_a_reviewer_never_pass_each_other(database_url: str,
                 async with store.writing() as connection:
                     await submission.submit_review(connection, given, NOW)
 
-            async with outbox.waiting_replies(source, 200, NOW) as batch:
+            async with outbox.waiting_replies(source, 200, NOW, none_sent) as batch:
                 assert batch is not None
                 removing = asyncio.create_task(remove())
                 done, _ = await asyncio.wait({removing}, timeout=0.5)

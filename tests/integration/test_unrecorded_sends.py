@@ -1,0 +1,173 @@
+"""Replies that a relay sent before it was killed, cancelled before another relay could record the send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from redis.asyncio import Redis
+
+from db import decisions
+from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.pool import WORKER_ROLE, Pool, create_pool
+from tasks.relay import Relay
+from tasks.stream import connect
+from tests.support.relays import send_and_die
+from tests.support.samples import event
+from worker import contract, endings
+from worker.adapters.system_clock import SystemClock
+from worker.model import Decision, DecisionKind, EventType
+from worker.reasons import Reason
+
+CLOCK = SystemClock()
+NUMBERS = count(1)
+REPLIES = "test:replies"
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """The hot path's connections, with a worker's rights."""
+    async with create_pool(database_url, size=4, application="test", role=WORKER_ROLE) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A client of the empty server."""
+    async with connect(redis_url) as client:
+        yield client
+
+
+async def approved(source: Pool, **changes: object) -> Decision:
+    """A stored reply that waits for delivery."""
+    number, now = next(NUMBERS), CLOCK.now()
+    asked = event(
+        event_id=f"e{number}", entry_id=f"{number}-0", conversation_id=f"c{number}", received_at=now
+    )
+    made = Decision(
+        decision_id=CLOCK.new_id(now),
+        decided_at=now,
+        event=asked,
+        kind=DecisionKind.RESPOND,
+        reason_code=Reason.REPLIED,
+        reason="every check passed",
+        confidence=0.9,
+        rules_version=1,
+        reply="From nine to five.",
+        remember=True,
+        **changes,  # type: ignore[arg-type]
+    )
+    await decisions.record_decision(source, made)
+    return made
+
+
+async def delete_message(source: Pool, answered: Decision) -> Decision:
+    """Commit the deletion of a message whose account wants its reply retracted."""
+    ending = endings.silent_ending(Reason.MESSAGE_DELETED, "the author deleted an earlier message")
+    now = CLOCK.now()
+    deletion = replace(
+        answered,
+        decision_id=CLOCK.new_id(now),
+        decided_at=now,
+        event=replace(
+            answered.event,
+            event_id=f"{answered.event.event_id}-deleted",
+            entry_id=f"{next(NUMBERS)}-1",
+            type=EventType.MESSAGE_DELETED,
+        ),
+        kind=DecisionKind.IGNORE,
+        reason_code=ending.reason_code,
+        reply=None,
+        remember=False,
+        retract_reply=True,
+    )
+    await decisions.record_decision(source, deletion)
+    return deletion
+
+
+async def take(source: Pool, of: Decision) -> None:
+    """A colleague takes the conversation of a decision."""
+    taken = Takeover(
+        user_id=of.event.user_id,
+        conversation_id=of.event.conversation_id,
+        people_until=CLOCK.now() + contract.FOR_EVER,
+        changed_by="ann",
+        cause=OwnerCause.COMMAND,
+    )
+    await take_conversation(source, taken, CLOCK.now())
+
+
+def stored(database_url: str, made: Decision) -> dict[str, object]:
+    """The reply of a decision, its lines in the history and its retractions."""
+    with psycopg.connect(database_url, row_factory=dict_row) as owner:
+        row = owner.execute(
+            """
+            SELECT o.delivered_at IS NOT NULL AS delivered, o.cancel_reason,
+                ARRAY(SELECT role FROM messages m WHERE m.decision_id = o.decision_id ORDER BY id) AS history,
+                ARRAY(SELECT review_id FROM retractions r WHERE r.decision_id = o.decision_id) AS retractions
+            FROM outbox o WHERE decision_id = %s
+            """,
+            (made.decision_id,),
+        ).fetchone()
+    assert row is not None
+    return row
+
+
+async def drain(source: Pool, redis: Redis) -> int:
+    """Deliver with a relay of another worker; how many entries the stream has then."""
+    await Relay(source, redis, stream=REPLIES, now=CLOCK.now).drain()
+    return int(await redis.xlen(REPLIES))
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_takeover_cancels_only_what_was_not_sent(
+    source: Pool, redis: Redis, database_url: str, sent: bool
+) -> None:
+    """A reply that is on the stream is recorded as delivered and stays in the history."""
+    made = await approved(source)
+    if sent:
+        await send_and_die(source, redis, REPLIES, CLOCK.now())
+    await take(source, made)
+    entries = await drain(source, redis)
+
+    expected: dict[str, object] = {"delivered": True, "cancel_reason": None, "history": ["user", "assistant"]}
+    if not sent:
+        expected = {"delivered": False, "cancel_reason": "taken_over", "history": ["user"]}
+    assert stored(database_url, made) == expected | {"retractions": []}
+    assert entries == int(sent)
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_reply_that_was_sent_in_time_is_not_too_late(
+    source: Pool, redis: Redis, database_url: str, sent: bool
+) -> None:
+    """The limit passes between the send and the relay that records it."""
+    made = await approved(source, send_before=CLOCK.now())
+    if sent:
+        await send_and_die(source, redis, REPLIES, CLOCK.now() - timedelta(seconds=1))
+    await drain(source, redis)
+
+    row = stored(database_url, made)
+    assert (row["delivered"], row["cancel_reason"]) == ((True, None) if sent else (False, "too_late"))
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_reply_that_was_sent_is_retracted_when_its_message_is_deleted(
+    source: Pool, redis: Redis, database_url: str, sent: bool
+) -> None:
+    """The deletion finds the reply unrecorded; the relay that settles it asks for the retraction."""
+    made = await approved(source)
+    if sent:
+        await send_and_die(source, redis, REPLIES, CLOCK.now())
+    deletion = await delete_message(source, made)
+    await drain(source, redis)
+
+    row = stored(database_url, made)
+    assert (row["delivered"], row["cancel_reason"]) == ((True, None) if sent else (False, "message_deleted"))
+    assert row["retractions"] == ([deletion.decision_id] if sent else [])
+    assert row["history"] == []

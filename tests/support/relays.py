@@ -1,0 +1,37 @@
+"""Relays as failures leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from uuid import UUID
+
+from redis.asyncio import Redis
+
+from db import outbox
+from db.pool import Pool
+from tasks.once_stream import OnceStream, Outgoing
+
+
+class Killed(Exception):
+    """Ends a relay where SIGKILL would."""
+
+
+async def none_sent(decisions: Sequence[UUID]) -> frozenset[UUID]:
+    """No relay put any of these replies on the stream."""
+    del decisions
+    return frozenset()
+
+
+async def send_and_die(source: Pool, redis: Redis, stream: str, now: datetime) -> None:
+    """Put every waiting reply on the stream and end before Postgres records it."""
+    with suppress(Killed):
+        async with (
+            OnceStream(redis, stream).lease() as lease,
+            outbox.waiting_replies(source, 200, now, none_sent) as batch,
+        ):
+            assert lease is not None
+            assert batch is not None
+            await lease.put([Outgoing(mark=str(row.decision_id), key="", body={}) for row in batch.rows])
+            raise Killed
