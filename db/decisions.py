@@ -122,6 +122,14 @@ DELETION: Final = f""", deleted AS (
     ORDER BY o.id DESC LIMIT 1
 )"""
 
+FLAGGED_EDIT: Final = f""", cancelled AS (
+    UPDATE outbox o SET cancel_reason = 'message_flagged',
+        cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
+    FROM key
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
+)"""
+"""The exchange leaves the history, so a reply that still waits must not enter the conversation."""
+
 KNOWN: Final = """
     SELECT k.entry_id, EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s),
         c.people_until, c.changes
@@ -262,7 +270,13 @@ def _statement(decision: Decision, key: str) -> str:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
         change = DELETION
+    elif _is_flagged_edit(decision):
+        change = FLAGGED_EDIT
     return COMMIT.format(key=key, change=change)
+
+
+def _is_flagged_edit(decision: Decision) -> bool:
+    return decision.quarantine and decision.event.type is EventType.MESSAGE_EDITED
 
 
 async def _committed(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
@@ -279,7 +293,8 @@ async def _count(
     connection: PoolConnection, decision: Decision, statement: str, values: dict[str, Any]
 ) -> int:
     """Commit; a change of what a relay may send locks the conversation."""
-    if decision.people_until is None and decision.reason_code != Reason.MESSAGE_DELETED:
+    withdraws = decision.reason_code == Reason.MESSAGE_DELETED or _is_flagged_edit(decision)
+    if decision.people_until is None and not withdraws:
         row = await (await connection.execute(statement, values)).fetchone()
         return int(row[0]) if row else 0
     async with connection.transaction():

@@ -280,7 +280,11 @@ outbox: Final = table(
     required("created_at", Timestamp),
     sa.Column("delivered_at", Timestamp, comment="when it was put on the reply stream"),
     sa.Column("cancelled_at", Timestamp, comment="when a reviewer withdrew it, or it became too late"),
-    sa.Column("cancel_reason", sa.Text, comment="too_late, taken_over or message_deleted; null: a reviewer"),
+    sa.Column(
+        "cancel_reason",
+        sa.Text,
+        comment="too_late, taken_over, message_deleted or message_flagged; null: a reviewer",
+    ),
     required(
         "cancel_settled",
         sa.Boolean,

@@ -46,6 +46,7 @@ CANCEL_REASONS: Final[Mapping[str | None, str]] = {
     "too_late": "Held back because it was too late",
     "taken_over": "Discarded because people took the conversation",
     "message_deleted": "Discarded because the author deleted the message",
+    "message_flagged": "Discarded because the author's edit of the message was flagged",
 }
 """Why a reply was cancelled, by ``outbox.cancel_reason``."""
 DECISION_LABELS: Final[Mapping[str, str]] = {

@@ -91,6 +91,7 @@ CANCELLED_BECAUSE: Final[Mapping[str | None, str]] = {
     None: "by a reviewer",
     "taken_over": "because people took the conversation",
     "message_deleted": "because the author deleted the message",
+    "message_flagged": "because the author edited the message and the new text was flagged",
 }
 
 

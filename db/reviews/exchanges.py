@@ -22,7 +22,11 @@ SUBJECT: Final = sa.text("""
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
 """)
-LOCATION: Final = sa.text("""
+MESSAGE_DELETED: Final = """
+    EXISTS (SELECT FROM ai_decisions WHERE user_id = :user_id AND conversation_id = :conversation_id
+            AND message_id = :message_id AND reason_code = 'MESSAGE_DELETED')
+"""
+LOCATION: Final = sa.text(f"""
     SELECT ARRAY(SELECT role FROM messages WHERE user_id = :user_id AND conversation_id = :conversation_id
                  AND decision_id = :id ORDER BY created_at, id) AS history,
            ARRAY(SELECT role FROM quarantine
@@ -31,12 +35,15 @@ LOCATION: Final = sa.text("""
             WHERE decision_id = :id AND expires_at > :now) AS sealed_until,
            o.id IS NOT NULL AS has_reply, o.delivered_at AS reply_delivered_at,
            o.cancelled_at AS reply_cancelled_at, r.id IS NOT NULL AS retracted,
-           r.delivered_at AS retraction_sent_at
+           r.delivered_at AS retraction_sent_at, {MESSAGE_DELETED} AS message_deleted
     FROM (SELECT 1) AS one
     LEFT JOIN outbox o ON o.user_id = :user_id AND o.event_id = :event_id AND o.decision_id = :id
     LEFT JOIN LATERAL (SELECT id, delivered_at FROM retractions
                        WHERE decision_id = :id AND cancelled_at IS NULL ORDER BY id DESC LIMIT 1) r ON true
 """)
+
+
+KEYS: Final = ("id", "user_id", "event_id", "conversation_id", "message_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,7 @@ class ReviewSubject:
 
     def keys(self) -> dict[str, object]:
         """SQL parameters that find its exchange and its reply."""
-        return {name: getattr(self, name) for name in ("id", "user_id", "event_id", "conversation_id")}
+        return {name: getattr(self, name) for name in KEYS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +78,7 @@ class Exchange:
         reply_cancelled_at: when it was cancelled before delivery.
         retracted: a reviewer asked the channel to remove it.
         retraction_sent_at: when that request was sent.
+        message_deleted: its author deleted the message.
     """
 
     history: tuple[str, ...]
@@ -81,6 +89,7 @@ class Exchange:
     reply_cancelled_at: datetime | None
     retracted: bool
     retraction_sent_at: datetime | None
+    message_deleted: bool = False
 
     @property
     def reply_stands(self) -> bool:
@@ -99,7 +108,7 @@ def offered_remedies(subject: ReviewSubject, ruling: Ruling, exchange: Exchange)
     sent = subject.decision is DecisionKind.RESPOND
     restorable = (blocked and ruling is Ruling.OVERTURN) or (sent and ruling is Ruling.AGREE)
     removable = (blocked and ruling is Ruling.AGREE) or (sent and ruling is Ruling.OVERTURN)
-    if restorable and exchange.sealed:
+    if restorable and exchange.sealed and not exchange.message_deleted:
         return (Remedy.RESTORE_MESSAGE, Remedy.RESTORE) if exchange.answer_gone else (Remedy.RESTORE,)
     if removable and (exchange.history or exchange.reply_stands):
         return (Remedy.REMOVE,)

@@ -12,7 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.decisions import QUARANTINE
 from db.outbox import LOCK_AND_WAIT
-from db.reviews.exchanges import ReviewSubject, exchange_as_decided, load_exchange, offered_remedies
+from db.reviews.exchanges import (
+    MESSAGE_DELETED,
+    ReviewSubject,
+    exchange_as_decided,
+    load_exchange,
+    offered_remedies,
+)
 from db.reviews.rulings import UNDO_WINDOW, Effect, Remedy, Review, ReviewRejected, Ruling
 
 LINE: Final = "user_id, conversation_id, message_id, decision_id, role, text, created_at"
@@ -20,6 +26,7 @@ LINE: Final = "user_id, conversation_id, message_id, decision_id, role, text, cr
 UNSEAL: Final = sa.text(f"""
     WITH moved AS (
         DELETE FROM quarantine WHERE decision_id = :id AND expires_at > :now AND role = ANY(:roles)
+            AND NOT {MESSAGE_DELETED}
         RETURNING id, {LINE}, expires_at
     ), inserted AS (
         INSERT INTO messages ({LINE})
@@ -68,7 +75,8 @@ CANCEL_RETRACTION: Final = sa.text("""
 
 NOT_RESTORABLE: Final = (
     "restore: expected an overturned block, or agreement with a removed reply, and its exchange in"
-    " quarantine; got none: it expired, was erased or already restored. The review is possible without it"
+    " quarantine; got none: it expired, was erased or already restored, or the author deleted the message."
+    " The review is possible without it"
 )
 NOT_REMOVABLE: Final = (
     "remove: expected an overturned reply, or agreement with a restored block, and its exchange in the"
@@ -165,7 +173,7 @@ async def _restore(
     connection: AsyncConnection, subject: ReviewSubject, remedy: Remedy, now: datetime
 ) -> datetime:
     roles = ["user"] if remedy is Remedy.RESTORE_MESSAGE else ["user", "assistant"]
-    values = {"id": subject.id, "now": now, "roles": roles}
+    values = {**subject.keys(), "now": now, "roles": roles}
     until: datetime | None = (await connection.execute(UNSEAL, values)).scalar_one()
     if until is None:
         raise RemedyImpossible(NOT_RESTORABLE)
@@ -183,7 +191,6 @@ async def _remove(
     request = {
         **keys,
         "review_id": review_id,
-        "message_id": subject.message_id,
         "scope": subject.scope,
         "now": now,
         "not_before": now + UNDO_WINDOW,
@@ -206,5 +213,5 @@ async def _undo_removal(
         )
     await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
     await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
-    await connection.execute(UNSEAL, {"id": subject.id, "now": now, "roles": ["user", "assistant"]})
+    await connection.execute(UNSEAL, {**subject.keys(), "now": now, "roles": ["user", "assistant"]})
     return Effect.RESTORED

@@ -34,7 +34,8 @@ from tasks.retractor import Retractor
 from tests.support.audited import blocked, history, ignored, record, replied, rows
 from tests.support.relays import none_sent, send_and_die
 from tests.support.reviewing import add_person, stored
-from worker.model import Decision, DecisionKind
+from worker.model import Decision, DecisionKind, EventType
+from worker.reasons import Reason
 
 NOW = datetime.fromisoformat("2026-11-22T10:00:00+00:00")
 SOON = NOW + timedelta(seconds=30)
@@ -275,6 +276,38 @@ def test_a_removed_reply_that_is_not_out_yet_never_goes_out(database_url: str, r
     assert str(sent.decision_id) not in {each["decision_id"] for each in replies}
     assert asked == []
     assert history(database_url, "held-back") == []
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_nothing_of_a_deleted_message_returns_to_the_history(database_url: str, deleted: bool) -> None:
+    """Neither a restored block nor an undone removal brings it back."""
+    flagged = blocked(conversation_id=f"deleted-{deleted}")
+    sent = replied(conversation_id=f"deleted-{deleted}")
+    record(database_url, flagged, sent)
+    by = reviewer(database_url)
+    removed = submit(database_url, ruling(sent, by, Ruling.OVERTURN, remedy=Remedy.REMOVE))
+    if deleted:
+        record(database_url, *map(deletion, (flagged, sent)))
+    undo(database_url, removed.review.id, by)
+    given = ruling(flagged, by, Ruling.OVERTURN, remedy=Remedy.RESTORE_MESSAGE)
+    if deleted:
+        with pytest.raises(RemedyImpossible, match="deleted the message"):
+            submit(database_url, given)
+    else:
+        submit(database_url, given)
+
+    assert (history(database_url, f"deleted-{deleted}") == []) is deleted
+
+
+def deletion(of: Decision) -> Decision:
+    """The author deletes the message of a decision."""
+    made = ignored(
+        conversation_id=of.event.conversation_id,
+        message_id=of.event.message_id,
+        reason_code=Reason.MESSAGE_DELETED,
+        remember=False,
+    )
+    return replace(made, event=replace(made.event, type=EventType.MESSAGE_DELETED))
 
 
 def test_an_undone_removal_sends_the_reply_after_all(database_url: str, redis_url: str) -> None:

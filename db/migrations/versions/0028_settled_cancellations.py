@@ -15,6 +15,10 @@ depends_on: str | Sequence[str] | None = None
 
 INDEX = "ix_outbox_waiting"
 COLUMNS = "cancel_settled, retraction_id, retract_from"
+REASONS = (
+    "too_late, taken_over or message_deleted; null: a reviewer",
+    "too_late, taken_over, message_deleted or message_flagged; null: a reviewer",
+)
 
 
 def upgrade() -> None:
@@ -52,11 +56,13 @@ def upgrade() -> None:
     op.create_index(
         INDEX, "outbox", ["id"], postgresql_where=sa.text("delivered_at IS NULL AND NOT cancel_settled")
     )
+    op.alter_column("outbox", "cancel_reason", comment=REASONS[1])
     op.execute(f"GRANT UPDATE ({COLUMNS}) ON outbox TO hushgate_worker, hushgate_reviewer")
 
 
 def downgrade() -> None:
     """Remove the columns."""
+    op.alter_column("outbox", "cancel_reason", comment=REASONS[0])
     op.drop_index(INDEX, "outbox")
     for column in COLUMNS.split(", "):
         op.drop_column("outbox", column)
