@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import structlog
+from argon2 import PasswordHasher
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from cli.stack import Stack
 from db import migrate
+from review.auth import passwords
 from sandbox.server import SandboxHandle, start
 
 TEMPLATE = "hushgate_template"
@@ -35,6 +37,15 @@ def _reported_logs() -> None:
         processors=[structlog.processors.add_log_level, structlog.dev.ConsoleRenderer(colors=False)],
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def deployed_hasher() -> Iterator[PasswordHasher]:
+    """The hasher of a deployment; tests hash in a millisecond, as its 0.3 s of CPU a sign-in add up."""
+    with pytest.MonkeyPatch.context() as patch:
+        deployed = passwords._HASHER
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield deployed
 
 
 @pytest.fixture

@@ -9,6 +9,11 @@ from argon2.exceptions import VerifyMismatchError
 from review.auth import passwords
 
 
+@pytest.fixture(autouse=True)
+def _as_deployed(deployed_hasher: PasswordHasher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "_HASHER", deployed_hasher)
+
+
 def test_passwords_are_hashed_with_the_low_memory_profile_of_rfc_9106() -> None:
     """Argon2id with 64 MiB, three passes and four lanes."""
     used = extract_parameters(passwords._unmatched_hash())
