@@ -63,6 +63,7 @@ def restored_logging() -> Iterator[None]:
 def stack() -> Iterator[Stack]:
     """Postgres and Valkey for the whole session."""
     with Stack() as servers:
+        stop_waiting_for_disk(servers)
         yield servers
 
 
@@ -102,6 +103,19 @@ def sandbox(sandbox_process: SandboxHandle) -> SandboxHandle:
     """The OpenAI-compatible server with no faults, no latency and all counts at nought."""
     sandbox_process.reset()
     return sandbox_process
+
+
+def stop_waiting_for_disk(servers: Stack) -> None:
+    """Commits and writes without fsync: a killed server loses nothing by that, only a machine without power.
+
+    Tests of killed servers start their own, as deployed.
+    """
+    with psycopg.connect(servers.database_url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("ALTER SYSTEM SET full_page_writes = off")
+        connection.execute("SELECT pg_reload_conf()")
+    with Redis.from_url(servers.redis_url) as redis:
+        redis.config_set("appendfsync", "no")
 
 
 def create_database(url: str, name: str, template: str = "template1") -> None:
