@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated, Final
 
 import psycopg
@@ -11,16 +13,8 @@ import structlog
 import typer
 from redis.exceptions import RedisError
 
-from cli.accounts import documents, rules, settings
-from cli.assess import commands as assess
-from cli.decisions import commands as decisions
-from cli.demo import run as demo
-from cli.deployment import config, serve
-from cli.doctor import command as doctor
-from cli.events import conversations, dead_letters, explain, publish
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
-from cli.review import site
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -35,33 +29,53 @@ EPILOG: Final = "Exit codes, the same for every command:\n\n" + "\n".join(
 )
 PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-app = typer.Typer(
-    help=HELP,
-    epilog=EPILOG,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=True,
-    rich_markup_mode="markdown",
-)
-app.command()(demo.demo)
-app.command()(demo.up)
-app.command()(publish.publish)
-app.command()(explain.explain)
-app.add_typer(decisions.app, name="decisions")
-app.add_typer(site.app, name="review")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(conversations.app, name="conversations")
-app.add_typer(settings.app, name="accounts")
-app.add_typer(documents.app, name="documents")
-app.add_typer(rules.app, name="rules")
-app.add_typer(assess.app, name="assess")
-app.command(context_settings=PASSTHROUGH)(serve.worker)
-app.command(context_settings=PASSTHROUGH)(serve.beat)
-app.command()(serve.migrate)
-app.command()(serve.sandbox)
-app.command()(doctor.doctor)
-app.add_typer(config.app, name="config")
-app.command()(config.schema)
+COMMANDS: Final = {
+    "demo": "cli.demo.run:demo",
+    "up": "cli.demo.run:up",
+    "publish": "cli.events.publish:publish",
+    "explain": "cli.events.explain:explain",
+    "decisions": "cli.decisions.commands:app",
+    "review": "cli.review.site:app",
+    "dead-letters": "cli.events.dead_letters:app",
+    "conversations": "cli.events.conversations:app",
+    "accounts": "cli.accounts.settings:app",
+    "documents": "cli.accounts.documents:app",
+    "rules": "cli.accounts.rules:app",
+    "assess": "cli.assess.commands:app",
+    "worker": "cli.deployment.serve:worker",
+    "beat": "cli.deployment.serve:beat",
+    "migrate": "cli.deployment.migrate:migrate",
+    "sandbox": "cli.deployment.serve:sandbox",
+    "doctor": "cli.doctor.command:doctor",
+    "config": "cli.deployment.config:app",
+    "schema": "cli.deployment.config:schema",
+}
+"""Where each command is defined: module and name. A module is imported when its command runs: a start that
+imports all of them takes five seconds of CPU."""
+PASSTHROUGH: Final = frozenset({"worker", "beat"})
+"""Commands that pass their options on to Celery."""
+
+
+def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command `hushgate` with these commands, or with all."""
+    line = typer.Typer(
+        help=HELP,
+        epilog=EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=True,
+        rich_markup_mode="markdown",
+    )
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(module), attribute)
+        if isinstance(command, typer.Typer):
+            line.add_typer(command, name=name)
+        else:
+            options = {"allow_extra_args": name in PASSTHROUGH, "ignore_unknown_options": name in PASSTHROUGH}
+            line.command(name, context_settings=options)(command)
+    line.callback()(_root)
+    return line
 
 
 def _version(requested: bool) -> None:  # as Typer calls it
@@ -70,7 +84,6 @@ def _version(requested: bool) -> None:  # as Typer calls it
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
@@ -87,13 +100,18 @@ def main() -> None:
         if any("\udc80" <= character <= "\udcff" for word in sys.argv for character in word):
             print_message("arguments: expected UTF-8, got other bytes")
             sys.exit(ExitCode.USAGE)
-        app()
+        command_line(_named(sys.argv[1:]))()
     except (HushgateError, RedisError, psycopg.Error, sa.exc.DBAPIError) as error:
         print_message(_shown(error))
         sys.exit(code_of(error))
     except Exception as error:  # noqa: BLE001  # a defect: its traceback and its own exit code
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(ExitCode.DEFECT)
+
+
+def _named(words: list[str]) -> Iterable[str]:
+    """The command that the first word names; all commands for a list of them or a wrong word."""
+    return words[:1] if words and words[0] in COMMANDS else COMMANDS
 
 
 def _shown(error: Exception) -> str:

@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import structlog
+from argon2 import PasswordHasher
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from cli.stack import Stack
 from db import migrate
+from review.auth import passwords
 from sandbox.server import SandboxHandle, start
 
 TEMPLATE = "hushgate_template"
@@ -37,6 +39,15 @@ def _reported_logs() -> None:
     )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def deployed_hasher() -> Iterator[PasswordHasher]:
+    """The hasher of a deployment; tests hash in a millisecond, as its 0.3 s of CPU a sign-in add up."""
+    with pytest.MonkeyPatch.context() as patch:
+        deployed = passwords._HASHER
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield deployed
+
+
 @pytest.fixture
 def restored_logging() -> Iterator[None]:
     """Logging after the test as it was before."""
@@ -52,6 +63,7 @@ def restored_logging() -> Iterator[None]:
 def stack() -> Iterator[Stack]:
     """Postgres and Valkey for the whole session."""
     with Stack() as servers:
+        stop_waiting_for_disk(servers)
         yield servers
 
 
@@ -91,6 +103,19 @@ def sandbox(sandbox_process: SandboxHandle) -> SandboxHandle:
     """The OpenAI-compatible server with no faults, no latency and all counts at nought."""
     sandbox_process.reset()
     return sandbox_process
+
+
+def stop_waiting_for_disk(servers: Stack) -> None:
+    """Commits and writes without fsync: a killed server loses nothing by that, only a machine without power.
+
+    Tests of killed servers start their own, as deployed.
+    """
+    with psycopg.connect(servers.database_url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("ALTER SYSTEM SET full_page_writes = off")
+        connection.execute("SELECT pg_reload_conf()")
+    with Redis.from_url(servers.redis_url) as redis:
+        redis.config_set("appendfsync", "no")
 
 
 def create_database(url: str, name: str, template: str = "template1") -> None:

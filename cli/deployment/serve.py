@@ -1,4 +1,4 @@
-"""``hushgate migrate``, ``worker`` and ``beat``: thin commands over Alembic and Celery."""
+"""``hushgate worker``, ``beat`` and ``sandbox``: each becomes the process that it names."""
 
 from __future__ import annotations
 
@@ -8,34 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.deployment import logins
-from cli.options import database_url
-from cli.output import emit
-from db import migrate as migrations
 from worker.settings import Settings, load
-
-
-def migrate(
-    create_logins: Annotated[
-        bool,
-        typer.Option(
-            "--create-logins",
-            help="Also create hushgate_worker_login and hushgate_review_login, or set their passwords.",
-        ),
-    ] = False,
-) -> None:
-    """Upgrade the database to the newest migration; safe to repeat and to run on several machines at once.
-
-    Needs DATABASE_URL only, with the login of the database's owner. Workers, beat and review pages use other
-    logins, which own nothing; --create-logins creates them. Their passwords are read from
-    HUSHGATE_DB_WORKER_PASSWORD and HUSHGATE_DB_REVIEW_PASSWORD. Without a password, a new login gets a
-    generated one, printed once as part of its DATABASE_URL, and an existing login keeps its password.
-    """
-    url = database_url()
-    before, after = migrations.upgrade(url)
-    emit([{"before": before, "after": after}], ["before", "after"])
-    if create_logins:
-        logins.create(url)
 
 
 def worker(context: typer.Context) -> None:

@@ -8,8 +8,6 @@ from typing import Final
 
 from db.documents.ingest import EmbeddingModel
 from worker import settings
-from worker.adapters import openai_client
-from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.settings import DocumentSettings
 
 BATCH_TIMEOUT_S: Final = 60.0
@@ -24,6 +22,9 @@ async def open_model(
     if not known.embedding_model:
         yield None
         return
+    from worker.adapters import openai_client  # noqa: PLC0415  # a second of CPU, only with a model
+    from worker.adapters.openai_embeddings import OpenAIEmbedder  # noqa: PLC0415  # same
+
     base_url, key = settings.embedding_endpoint(known)
     client = openai_client.client(base_url, key, connections=4)
     embedder = OpenAIEmbedder(client, timeout_s=max(patience_s, known.embedding_timeout_s))

@@ -20,8 +20,6 @@ COMMON: Final = frozenset(
 """Words that make a password guessable when little else is added."""
 ROWS: Final = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "01234567890123456789")
 _HASHER: Final = PasswordHasher()
-_DUMMY: Final = _HASHER.hash("no person has this password")
-"""Verified for unknown logins, so that the time does not depend on whether a login exists."""
 _THREADS: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
 """Two at a time: each takes 64 MiB and a core, and many sign-ins at once must leave some."""
 
@@ -76,6 +74,16 @@ def device_mark(stored: str, login: str, nonce: str) -> str:
 
 def _matches(stored: str | None, password: str) -> bool:
     try:
-        return _HASHER.verify(stored or _DUMMY, password[:MOST_CHARS]) and stored is not None
+        return _HASHER.verify(stored or _unmatched_hash(), password[:MOST_CHARS]) and stored is not None
     except (VerificationError, InvalidHashError):
         return False
+
+
+def _unmatched_hash() -> str:
+    """A hash that no password has, as slow to verify as a stored one.
+
+    Verified for unknown logins, so that the time does not depend on whether a login exists. The parts after
+    the parameters are 16 bytes of salt and 32 of hash in base64, all zero.
+    """
+    costs = f"m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
+    return f"$argon2id$v=19${costs}${'A' * 22}${'A' * 43}"

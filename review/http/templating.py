@@ -22,37 +22,41 @@ STATIC: Final = PACKAGE / "static"
 class Templates:
     """The templates of the review pages."""
 
-    def __init__(self) -> None:
-        self._environment = Environment(
-            loader=FileSystemLoader(PACKAGE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._environment.globals["static"] = static_url
-        self._environment.filters |= {
-            "when": time_element,
-            "words": breakable_code,
-            "how_words": match_wording_with_codes,
-            "percent": wording.percent,
-            "amount": wording.amount,
-            "category_words": content_covers.category_wording,
-            "how": wording.match_wording,
-            "reason_label": wording.reason_label,
-            "span_of": wording.duration_wording,
-            "plain": wording.value_wording,
-            "decision_label": wording.decision_label,
-            "event_type": wording.event_type_wording,
-            "tier": wording.tier_wording,
-            "owner_cause": wording.owner_cause,
-            "cancel_reason": wording.cancel_wording,
-        }
-
     def render(self, template: str, values: Mapping[str, object]) -> str:
         """The text of a page."""
-        return self._environment.get_template(template).render(values)
+        return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    """One for the process: a template is compiled once, however many applications are built."""
+    environment = Environment(
+        loader=FileSystemLoader(PACKAGE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals["static"] = static_url
+    environment.filters |= {
+        "when": time_element,
+        "words": breakable_code,
+        "how_words": match_wording_with_codes,
+        "percent": wording.percent,
+        "amount": wording.amount,
+        "category_words": content_covers.category_wording,
+        "how": wording.match_wording,
+        "reason_label": wording.reason_label,
+        "span_of": wording.duration_wording,
+        "plain": wording.value_wording,
+        "decision_label": wording.decision_label,
+        "event_type": wording.event_type_wording,
+        "tier": wording.tier_wording,
+        "owner_cause": wording.owner_cause,
+        "cancel_reason": wording.cancel_wording,
+    }
+    return environment
 
 
 PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")

@@ -22,7 +22,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 from typer.testing import CliRunner
 
-from cli.main import app as hushgate
+from cli.main import command_line
 from cli.stack import Stack
 from db.logins import LOGINS, Service
 from review.http.visit import READERS
@@ -311,7 +311,7 @@ def test_migrations_create_the_logins() -> None:
 def test_review_command_exists_and_is_asked_for_its_health_where_it_listens() -> None:
     """The options are those of the command, and the port is the same everywhere."""
     review = services()["review"]
-    shown = CliRunner().invoke(hushgate, [*review["command"], "--help"])
+    shown = CliRunner().invoke(command_line(), [*review["command"], "--help"])
 
     assert shown.exit_code == 0, shown.output
     assert review["command"][-1] == "8085"
@@ -470,6 +470,7 @@ def test_runtime_lock_has_all_that_the_image_runs() -> None:
     script = (
         "import sys, importlib, importlib.metadata as metadata\n"
         "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "sys.modules['cli.main'].command_line()\n"
         "owners = metadata.packages_distributions()\n"
         "tops = {name.partition('.')[0] for name in sys.modules}\n"
         "print(*{owner for top in tops for owner in owners.get(top, ())})\n"

@@ -222,7 +222,7 @@ def test_a_defect_is_a_traceback_and_ends_with_6(shell: Shell, monkeypatch: pyte
     def broken() -> None:
         raise KeyError("a defect")
 
-    monkeypatch.setattr(command_line, "app", broken)
+    monkeypatch.setattr(command_line, "command_line", lambda names: broken)
     ended = shell.run("decisions", "list")
 
     assert (ended.code, ended.out) == (ExitCode.DEFECT, "")

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from cli.main import command_line
 from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
 from tests.support.reviewing import PASSWORD, Visitor, add_person, site, stored
@@ -39,7 +39,7 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("HUSHGATE_REVIEW_URL", "https://127.0.0.1")
 
     def command(*words: str) -> dict[str, Any]:
-        done = CliRunner().invoke(app, ["review", *words])
+        done = CliRunner().invoke(command_line(["review"]), ["review", *words])
         assert done.exit_code == 0, done.output
         row: dict[str, Any] = json.loads(next(line for line in done.stdout.splitlines() if line[0] == "{"))
         return row
@@ -328,6 +328,6 @@ def test_disabling_a_person_names_whose_passwords_they_may_know(
     boss.post(f"{path}/manage", what="disable")
     after = boss.get(path).text
     run("enable", leaver.login)
-    printed = CliRunner().invoke(app, ["review", "disable", leaver.login]).output
+    printed = CliRunner().invoke(command_line(["review"]), ["review", "disable", leaver.login]).output
 
     assert ["puppet@example.org" in each for each in (before, after, printed)] == [False, True, True]

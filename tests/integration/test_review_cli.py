@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from cli.main import command_line
 from tests.support.reviewing import site
 
 
@@ -21,7 +21,7 @@ def run(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("HUSHGATE_REVIEW_URL", "https://127.0.0.1")
 
     def command(*words: str) -> tuple[int, list[dict[str, Any]], str]:
-        done = CliRunner().invoke(app, ["review", *words])
+        done = CliRunner().invoke(command_line(["review"]), ["review", *words])
         rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return done.exit_code, rows, done.output
 

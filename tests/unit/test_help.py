@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from cli.exit_codes import MEANINGS, ExitCode
-from cli.main import app
+from cli.main import command_line
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -34,7 +36,7 @@ def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield from tree(child, (*path, name))
 
 
-COMMANDS = dict(tree(get_command(app)))
+COMMANDS = dict(tree(get_command(command_line())))
 GROUPS = [path for path, command in COMMANDS.items() if path and hasattr(command, "commands")]
 
 
@@ -98,6 +100,15 @@ def test_every_command_and_option_is_explained(path: tuple[str, ...]) -> None:
     assert [
         each.name for each in command.params if not getattr(each, "help", "") and each.name != "help"
     ] == []
+
+
+def test_a_command_is_started_without_the_modules_of_the_others() -> None:
+    """A worker's start, and each line of a shell script, would pay seconds of CPU for them."""
+    script = "import sys, cli.main as main; main.command_line(['worker']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert "cli.deployment.serve" in done.stdout.split()
+    assert not {"cli.demo.run", "review.app", "openai", "authlib"} & set(done.stdout.split())
 
 
 def test_the_exit_codes_stand_in_help_and_documents() -> None:
