@@ -161,11 +161,9 @@ def _create_escalations() -> None:
         comment="decisions that people must answer; at most one of a conversation is open",
     )
     is_open = sa.text("closed_at IS NULL")
-    op.create_index(
-        "ix_escalations_open", "escalations", ["opened_at", "decision_id"], postgresql_where=is_open
-    )
+    op.create_index("ix_escalations_open", "escalations", ["decision_id"], postgresql_where=is_open)
     op.create_index("ix_escalations_conversation", "escalations", ["user_id", "conversation_id", "opened_at"])
-    op.create_index("ix_escalations_opened", "escalations", ["opened_at", "decision_id"])
+    op.create_index("ix_escalations_opened_at", "escalations", ["opened_at"])
 
 
 def _add_settings() -> None:
