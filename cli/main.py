@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "review": "cli.review.site:app",
     "dead-letters": "cli.events.dead_letters:app",
     "conversations": "cli.events.conversations:app",
+    "escalations": "cli.events.escalations:app",
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",

@@ -55,6 +55,7 @@ def _environment() -> Environment:
         "tier": wording.tier_wording,
         "owner_cause": wording.owner_cause,
         "cancel_reason": wording.cancel_wording,
+        "closing_cause": wording.closing_wording,
     }
     return environment
 
