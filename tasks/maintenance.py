@@ -10,12 +10,14 @@ from celery import shared_task
 
 from db import upkeep
 from tasks.runtime import Runtime
+from tasks.stream_upkeep.sweep import sweep_streams
 
 log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+    "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
     "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
@@ -53,3 +55,10 @@ def sweep(task: Any) -> None:
     )
     deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, limits))
     log.info("swept", **deleted)
+
+
+@shared_task(name="hushgate.streams", bind=True)
+def streams(task: Any) -> None:
+    """Delete entries of the outgoing streams that every consumer group has read, and warn of long streams."""
+    runtime = _runtime(task)
+    runtime.call(sweep_streams(runtime.parts.redis, task.app.hushgate_settings))
