@@ -49,7 +49,7 @@ class UndoAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RulesInForce:
     """The rules of an account in force; ``version`` 0 for an account without settings."""
 
     user_id: str

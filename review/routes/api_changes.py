@@ -63,7 +63,7 @@ API_CHANGES: Final = (
         right=Right.VIEW,
         api=True,
         summary="The rules of an account",
-        response=change_shapes.Rules,
+        response=change_shapes.RulesInForce,
     ),
     PageRoute(
         path=ACCOUNT + "/rules",
