@@ -27,7 +27,6 @@ Start with `hushgate demo`. Then: `hushgate migrate`, `hushgate worker`, `hushga
 EPILOG: Final = "Exit codes, the same for every command:\n\n" + "\n".join(
     f"- {code.value}: {meaning}" for code, meaning in MEANINGS.items()
 )
-PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 COMMANDS: Final = {
     "demo": "cli.demo.run:demo",
@@ -39,12 +38,14 @@ COMMANDS: Final = {
     "dead-letters": "cli.events.dead_letters:app",
     "conversations": "cli.events.conversations:app",
     "escalations": "cli.events.escalations:app",
+    "streams": "cli.events.streams:app",
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
     "assess": "cli.assess.commands:app",
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
+    "gateway": "cli.deployment.gateway:gateway",
     "migrate": "cli.deployment.migrate:migrate",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",

@@ -22,7 +22,7 @@ LEAST_POSTGRES: Final = 150000
 LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
-FREE_MEMORY: Final = "start workers, trim the entries of the reply stream that were read, or raise maxmemory"
+FREE_MEMORY: Final = "start workers, run hushgate streams trim, or raise maxmemory"
 EVERYSEC: Final = "a power failure may lose about a second of events"
 
 

@@ -69,7 +69,7 @@ class EscalationRelay:
         """Append up to ``BATCH`` events; how many, None while another relay holds them."""
         sent, complete = await send_waiting(
             self._stream,
-            lambda: events.events_to_stream(self._pool, BATCH),
+            lambda _lease: events.events_to_stream(self._pool, BATCH),
             lambda event: escalation_entry(event, self._pages),
             self._now,
         )

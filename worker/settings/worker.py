@@ -16,12 +16,12 @@ from worker.settings.documents import (
     EmbeddingSettings,
 )
 from worker.settings.environment import HttpUrl
-from worker.settings.servers import StreamSettings
+from worker.settings.outgoing import OutgoingStreamSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
+class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     review_url: HttpUrl | None = Field(
