@@ -24,8 +24,8 @@ from typing import Any, Final, TypeAlias
 
 import redis
 
-from . import CHANNELS
 from .client import call
+from .environment import recipe, setting, setup
 from .recipe import Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
 
 REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
@@ -50,9 +50,9 @@ LOG: Final = logging.getLogger("consumer")
 class Consumer:
     """One member of the group of a channel and an account."""
 
-    def __init__(self, client: redis.Redis, recipe: Recipe, setup: Setup, *, url: str, token: str) -> None:
-        self.redis, self.recipe, self.setup, self.url, self.token = client, recipe, setup, url, token
-        self.group = f"{recipe.name}:{setup.account}"
+    def __init__(self, client: redis.Redis, channel: Recipe, inbox: Setup, *, url: str, token: str) -> None:
+        self.redis, self.channel, self.inbox, self.url, self.token = client, channel, inbox, url, token
+        self.group = f"{channel.name}:{inbox.account}"
         self.name = f"{socket.gethostname()}-{os.getpid()}"
         self.stopping = False
         self.handlers = {
@@ -83,7 +83,8 @@ class Consumer:
             self.pause(LEASE_S / 4)
             return
         for stream, entry_id, fields in self.unfinished() or self.new():
-            self.handle(stream, entry_id, fields)
+            if not self.stopping and self.leads():
+                self.handle(stream, entry_id, fields)
 
     def leads(self) -> bool:
         """Whether we hold the group's lease; it is taken when it is free, and renewed."""
@@ -128,30 +129,26 @@ class Consumer:
         except (SendRefused, KeyError, ValueError) as error:
             LOG.warning("%s %s refused: %s", stream, entry_id, error)
             refused: dict[Any, Any] = fields | {"error": str(error)}
-            self.redis.xadd(f"{self.group}:refused", refused)
+            self.redis.xadd(f"{self.group}:refused", refused, maxlen=10_000)
         self.redis.xack(stream, self.group, entry_id)
 
     def is_ours(self, body: Json) -> bool:
         """Whether an entry belongs to our account and channel."""
         place = find(body, "conversation_id", str) or ""
-        return find(body, "user_id", str) == self.setup.account and place.startswith(f"{self.recipe.name}:")
+        return find(body, "user_id", str) == self.inbox.account and place.startswith(f"{self.channel.name}:")
 
     def reply(self, fields: Mapping[str, str], reply: Json) -> None:
         """Send a reply once, unless it was taken back before."""
         key = fields["key"]
         if self.redis.exists(self.mark(key)):
             return
-        sent_id = self.recipe.sent_id(self.call(self.recipe.send(reply, self.setup, key), key))
+        sent_id = self.channel.sent_id(self.call(self.channel.send(reply, self.inbox, key), key))
         self.remember(key, "sent_id", sent_id)
-        if self.redis.hexists(self.mark(key), "taken_back"):  # it came while we were sending
+        if self.redis.hexists(self.mark(key), "taken_back"):  # by another consumer, while we were sending
             self.remove(key, reply, sent_id)
 
     def retraction(self, fields: Mapping[str, str], retraction: Json) -> None:
-        """Remove a reply from the channel, or see that it is never sent.
-
-        Each of the two handlers writes its own field before it reads the other's: when they run at the same
-        time, at least one of them sees both and removes the message.
-        """
+        """Remove a reply from the channel; one that was not sent yet never is."""
         key = fields["key"]
         self.remember(key, "taken_back", retraction["review_id"])
         if sent_id := self.redis.hget(self.mark(key), "sent_id"):
@@ -164,19 +161,19 @@ class Consumer:
         text = (
             f"A person must answer: {read(escalation, 'reason', str)} {escalation.get('link') or ''}".strip()
         )
-        if request := self.recipe.announce(text, escalation, self.setup):
+        if request := self.channel.announce(text, escalation, self.inbox):
             self.call(request, f"escalation {fields['ce_id']}")
 
     def remove(self, key: str, entry: Json, sent_id: str) -> None:
         """Remove a sent message; it may be gone already."""
         with suppress(Gone):
-            self.call(self.recipe.retract(entry, self.setup, sent_id), f"retraction {key}")
+            self.call(self.channel.retract(entry, self.inbox, sent_id), f"retraction {key}")
 
     def call(self, request: Request, key: str) -> Json:
         """The channel's answer to a request."""
-        authorization = self.recipe.authorization.format(token=self.token)
+        authorization = self.channel.authorization.format(token=self.token)
         answer = call(self.url, request, authorization=authorization, key=key)
-        self.recipe.check_answer(answer)
+        self.channel.check_answer(answer)
         return answer
 
     def mark(self, key: str) -> str:
@@ -204,23 +201,14 @@ class Consumer:
         return [(stream, *entry) for stream, entries in found or () for entry in entries]
 
 
-def setting(name: str) -> str:
-    """A variable of the environment that must be set."""
-    if not (value := os.environ.get(name)):
-        raise SystemExit(f"{name}: expected a value, got nothing")
-    return value
-
-
 def main() -> None:
-    """Run a consumer as the environment says, until SIGTERM or Ctrl-C."""
+    """Run a consumer until SIGTERM or Ctrl-C."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    recipe, token = CHANNELS[setting("CHANNEL")], setting("TOKEN")
-    url = os.environ.get("CHANNEL_URL") or recipe.url or setting("CHANNEL_URL")
-    place = os.environ.get("ESCALATION_PLACE", "")
-    setup = Setup(account=setting("ACCOUNT"), own_id=setting("OWN_ID"), place=place)
+    found = recipe()
+    url = os.environ.get("CHANNEL_URL") or found.url or setting("CHANNEL_URL")
     # Protocol 2: answers have the same form in every release of redis-py.
     with redis.Redis.from_url(setting("REDIS_URL"), protocol=2, decode_responses=True) as client:
-        consumer = Consumer(client, recipe, setup, url=url, token=token)
+        consumer = Consumer(client, found, setup(), url=url, token=setting("TOKEN"))
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, consumer.stop)
         consumer.run()
