@@ -77,7 +77,7 @@ class Journal {
   }
 }
 
-// ---- The channel: replace these four.
+// ---- The channel: replace these functions.
 
 async function call(url, method, key, body, token = "") {
   let answer;
@@ -98,7 +98,9 @@ async function call(url, method, key, body, token = "") {
 
 async function send(reply, key) {
   const message = { conversation: reply.conversation_id, answers: reply.message_id, text: reply.text };
-  return (await call(`${setting("CHANNEL_URL")}/messages`, "POST", key, message)).id;
+  const { id } = await call(`${setting("CHANNEL_URL")}/messages`, "POST", key, message);
+  if (!id) throw new Failure(422, "/messages: expected an id in the answer, got none");
+  return id;
 }
 
 async function remove(sentId, key) {
@@ -129,16 +131,8 @@ function eventOf(message) {
 
 const handlers = {
   async "reply.created"(reply, key, journal) {
-    const known = journal.of(key);
-    if (known.sentId || known.takenBack || known.refused) return;
-    try {
-      const sentId = await send(reply, key);
-      journal.write(key, { sentId });
-    } catch (error) {
-      if (error.status !== 422) throw error;
-      console.error(`${key}: refused by the channel: ${error.message}`);
-      journal.write(key, { refused: error.message });
-    }
+    const { sentId, takenBack, refused } = journal.of(key);
+    if (!sentId && !takenBack && !refused) journal.write(key, { sentId: await send(reply, key) });
   },
   async "reply.retracted"(retraction, key, journal) {
     journal.write(key, { takenBack: true });
@@ -163,11 +157,16 @@ function inTurn(key, work) {
 async function takeWebhook(headers, body, journal) {
   verify(headers, body, setting("WEBHOOK_SECRET"));
   const { type, data } = parsed(body);
-  const handle = handlers[type];
-  if (!handle) return;
+  if (!Object.hasOwn(handlers, type)) return; // of a later release, or nothing to do
   if (!data?.user_id || !data.event_id) throw new Failure(400, "data: expected user_id and event_id");
   const key = `${data.user_id}/${data.event_id}`;
-  await inTurn(key, () => handle(data, key, journal));
+  try {
+    await inTurn(key, () => handlers[type](data, key, journal));
+  } catch (error) {
+    if (error.status !== 422) throw error;
+    console.error(`${type} ${key}: refused by the channel: ${error.message}`);
+    journal.write(key, { refused: error.message }); // to repeat it would change nothing
+  }
 }
 
 async function takeMessage(headers, body) {

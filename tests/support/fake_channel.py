@@ -1,4 +1,7 @@
-"""A small Slack on loopback: it takes a message once by its idempotency key, and can be slow or away."""
+"""A small channel on loopback: it takes a message once by its idempotency key, and can be slow or away.
+
+It has the requests of Slack, and those of ``examples/channels/consumer.mjs``.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ class FakeChannel(ThreadingHTTPServer):
         messages: time stamp → body of every message, in the order of their first request.
         calls: path and idempotency key of every request.
         deleted: time stamps of deleted messages.
+        events: events that were published over HTTP.
         failures: status and body of the next answers; then all is well again.
         held: set while the request that brought the message number ``hold_at`` gets no answer.
     """
@@ -32,6 +36,7 @@ class FakeChannel(ThreadingHTTPServer):
         self.by_key: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
         self.deleted: list[str] = []
+        self.events: list[dict[str, Any]] = []
         self.failures: list[tuple[int, dict[str, Any]]] = []
         self.stamps = count(1)
         self.hold_at = 0
@@ -60,13 +65,19 @@ class FakeChannel(ThreadingHTTPServer):
 
     def take(self, path: str, key: str, body: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks for; the answer."""
+        if path.startswith("/messages/"):
+            self.deleted.append(path.removeprefix("/messages/"))
+            return {}
         if path == "/chat.delete":
             self.deleted.append(body["ts"])
             return {"ok": True, "channel": body["channel"], "ts": body["ts"]}
+        if path == "/api/v1/events":
+            self.events.append(body)
+            return {}
         if key not in self.by_key:
             stamp = f"1795262490.{next(self.stamps):06}"
             self.by_key[key], self.messages[stamp] = stamp, body
-        return {"ok": True, "channel": body["channel"], "ts": self.by_key[key]}
+        return {"ok": True, "ts": self.by_key[key], "id": self.by_key[key]}
 
 
 class FakeChannelHandler(BaseHTTPRequestHandler):
@@ -74,10 +85,15 @@ class FakeChannelHandler(BaseHTTPRequestHandler):
 
     server: FakeChannel
 
+    def do_DELETE(self) -> None:
+        """Delete a message."""
+        self.do_POST()
+
     def do_POST(self) -> None:
         """Take a request; answer when the test wants it."""
         key = self.headers["Idempotency-Key"]
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers.get("Content-Length", 0))
+        body = json.loads(self.rfile.read(length)) if length else {}
         self.server.calls.append((self.path, key))
         if self.server.failures:
             status, answer = self.server.failures.pop(0)
