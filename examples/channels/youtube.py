@@ -14,18 +14,15 @@ SETTLE_S: Final = 120
 """Younger comments of our own channel are left for the next poll: the consumer may be recording their ids."""
 
 
-def page(setup: Setup, token: str = "") -> Request:
-    """The request for the newest threads of the channel ``setup.own_id``; ``token`` is ``nextPageToken``."""
-    query = {
-        "part": "snippet,replies",
-        "allThreadsRelatedToChannelId": setup.own_id,
-        "order": "time",
-        "textFormat": "plainText",
-        "maxResults": 100,
-    }
-    return Request(
-        method="GET", path=f"/commentThreads?{urlencode(query | ({'pageToken': token} if token else {}))}"
-    )
+def page(setup: Setup) -> Request:
+    """The request for the newest hundred threads of the channel ``setup.own_id``."""
+    query = {"part": "snippet,replies", "allThreadsRelatedToChannelId": setup.own_id, "order": "time"}
+    return _get("/commentThreads", query)
+
+
+def replies(thread: str) -> Request:
+    """The request for the newest hundred replies of a thread: a page of threads shows only some of them."""
+    return _get("/comments", {"part": "snippet", "parentId": thread})
 
 
 def events(payload: Json, setup: Setup, *, sent: Container[str], now: datetime) -> list[Json]:
@@ -65,6 +62,11 @@ def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
 def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
     """YouTube has no place that only the team sees."""
     return None
+
+
+def _get(path: str, query: dict[str, str]) -> Request:
+    plain = query | {"textFormat": "plainText", "maxResults": "100"}
+    return Request(method="GET", path=f"{path}?{urlencode(plain)}")
 
 
 def _comments(item: object) -> list[object]:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import pytest
@@ -19,11 +14,11 @@ from examples.channels import slack
 from examples.channels.consumer import ESCALATIONS, REPLIES, RETRACTIONS, Consumer
 from examples.channels.recipe import Setup
 from tasks.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tests.support.channel_programs import channel_program
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.running import PATIENCE_S, eventually
 from worker.model import Scope
 
-ROOT: Final = Path(__file__).parents[2]
 GROUP: Final = "slack:shop"
 TALK: Final = "slack:C0SHOP:1795262400.000100"
 AT: Final = "2026-11-21T12:00:00+00:00"
@@ -92,28 +87,6 @@ def waiting(redis: Redis, stream: str = REPLIES) -> int:
     return int(group["pending"]) + int(group["lag"] or 0)
 
 
-@contextmanager
-def consumer_process(redis_url: str, channel: FakeChannel) -> Iterator[subprocess.Popen[bytes]]:
-    """The example as a process of its own, with a short lease."""
-    environment: Mapping[str, str] = {
-        **os.environ,
-        "REDIS_URL": redis_url,
-        "CHANNEL": "slack",
-        "CHANNEL_URL": channel.url,
-        "ACCOUNT": "shop",
-        "OWN_ID": "U0BOT",
-        "TOKEN": "xoxb-test",
-        "LEASE_S": "0.3",
-    }
-    command = [sys.executable, "-m", "examples.channels.consumer"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
 def test_a_killed_consumer_sends_nothing_twice_and_loses_nothing(
     redis: Redis, redis_url: str, channel: FakeChannel
 ) -> None:
@@ -122,12 +95,12 @@ def test_a_killed_consumer_sends_nothing_twice_and_loses_nothing(
         put_reply(redis, number)
     for number in (1, 5, 9):
         channel.hold(number)
-        with consumer_process(redis_url, channel) as process:
+        with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url) as process:
             assert channel.held.wait(PATIENCE_S)
             process.kill()
             process.wait()
         channel.release()
-    with consumer_process(redis_url, channel):
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url):
         eventually(lambda: waiting(redis) == 0, "every reply to be acknowledged")
 
     assert channel.texts() == [f"reply {number}" for number in range(12)]
@@ -141,7 +114,7 @@ def test_a_consumer_ends_after_the_request_under_way(
     for number in range(9):
         put_reply(redis, number)
     channel.hold(3)
-    with consumer_process(redis_url, channel) as process:
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url) as process:
         assert channel.held.wait(PATIENCE_S)
         process.send_signal(signal.SIGTERM)
         channel.release()
@@ -294,7 +267,6 @@ def test_a_trimmed_entry_holds_nothing_up(redis: Redis, consumer: Consumer, chan
     redis.xtrim(REPLIES, maxlen=0)
     put_reply(redis, 2)
     consumer.step()
-    consumer.step()
 
     assert (channel.texts(), waiting(redis)) == (["reply 2"], 0)
 
@@ -315,7 +287,7 @@ def test_the_team_learns_of_an_escalation(redis: Redis, consumer: Consumer, chan
 
 def test_a_consumer_survives_an_emptied_redis(redis: Redis, redis_url: str, channel: FakeChannel) -> None:
     """It makes its groups again and goes on."""
-    with consumer_process(redis_url, channel):
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url):
         eventually(lambda: redis.exists(REPLIES), "the groups")
         redis.flushall()
         put_reply(redis, 1)

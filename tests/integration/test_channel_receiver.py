@@ -6,42 +6,21 @@ import hashlib
 import hmac
 import http.client
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from redis import Redis
 
 from sandbox.server import SandboxHandle
+from tests.support.channel_programs import ROOT, SLACK_SECRET, channel_program
 from tests.support.conversing import HOURS
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.running import PATIENCE_S, Running, eventually, running
 
-ROOT: Final = Path(__file__).parents[2]
 PAYLOADS: Final = json.loads((ROOT / "tests" / "data" / "channels" / "slack.json").read_text())["payloads"]
-SECRET: Final = "8f742231b10e8888abcd99yyyzzz85a5"
-
-
-@contextmanager
-def example(name: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A program of the examples as a process."""
-    inbox = {"CHANNEL": "slack", "OWN_ID": "U0BOT", "PEOPLE": "U0LEE,U0KIM", "SIGNING_SECRET": SECRET}
-    command = [sys.executable, "-m", f"examples.channels.{name}"]
-    values = {**os.environ, **inbox, "TOKEN": "xoxb-test", "LISTEN": "127.0.0.1:0", **environment}
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=values, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def port(process: subprocess.Popen[bytes]) -> int:
@@ -53,7 +32,7 @@ def port(process: subprocess.Popen[bytes]) -> int:
 def post(to: int, body: bytes, **headers: str) -> tuple[int, Any]:
     """Send a request as Slack signs it; status and answer."""
     stamp = str(int(time.time()))
-    digest = hmac.new(SECRET.encode(), f"v0:{stamp}:".encode() + body, hashlib.sha256).hexdigest()
+    digest = hmac.new(SLACK_SECRET.encode(), f"v0:{stamp}:".encode() + body, hashlib.sha256).hexdigest()
     signed = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": f"v0={digest}"}
     connection = http.client.HTTPConnection("127.0.0.1", to, timeout=PATIENCE_S)
     try:
@@ -73,7 +52,7 @@ def slack(to: int, name: str, **event: Any) -> None:
 
 def test_what_is_no_request_of_the_channel_is_refused(redis_url: str) -> None:
     """By its signature, its size and its form; nothing is published, and a later request is served."""
-    with Redis.from_url(redis_url) as redis, example("receiver", ACCOUNT="shop", REDIS_URL=redis_url) as run:
+    with Redis.from_url(redis_url) as redis, channel_program("receiver", REDIS_URL=redis_url) as run:
         to = port(run)
         challenge = PAYLOADS["url_verification"]
         refused = [
@@ -96,7 +75,7 @@ def test_what_is_no_request_of_the_channel_is_refused(redis_url: str) -> None:
 
 def test_events_are_acknowledged_only_after_redis_has_them() -> None:
     """While Redis is away the channel is asked to send the request again."""
-    with example("receiver", ACCOUNT="shop", REDIS_URL="redis://127.0.0.1:9") as run:
+    with channel_program("receiver", REDIS_URL="redis://127.0.0.1:9") as run:
         assert post(port(run), json.dumps(PAYLOADS["message"]).encode())[0] == 503
 
 
@@ -120,7 +99,7 @@ def test_a_message_is_answered_and_taken_back_in_its_thread(
     """Question, reply, its echo, a deletion that takes the reply back, a person who makes the AI silent."""
     account = engine.account(documents=HOURS, retract_deleted=True)
     place = {"ACCOUNT": account, "REDIS_URL": redis_url, "CHANNEL_URL": channel.url}
-    with example("receiver", **place) as receiver, example("consumer", **place):
+    with channel_program("receiver", **place) as receiver, channel_program("consumer", **place):
         to = port(receiver)
         slack(to, "message", text="When are you open on weekdays?", ts=f"{time.time():.6f}")
         eventually(lambda: channel.messages, "the reply")

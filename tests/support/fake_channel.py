@@ -24,6 +24,7 @@ class FakeChannel(ThreadingHTTPServer):
         calls: path and idempotency key of every request.
         deleted: time stamps of deleted messages.
         events: events that were published over HTTP.
+        pages: answers to GET requests, by their path without the query.
         failures: status and body of the next answers; then all is well again.
         held: set while the request that brought the message number ``hold_at`` gets no answer.
     """
@@ -36,6 +37,7 @@ class FakeChannel(ThreadingHTTPServer):
         self.by_key: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
         self.deleted: list[str] = []
+        self.pages: dict[str, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
         self.failures: list[tuple[int, dict[str, Any]]] = []
         self.stamps = count(1)
@@ -65,6 +67,8 @@ class FakeChannel(ThreadingHTTPServer):
 
     def take(self, path: str, key: str, body: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks for; the answer."""
+        if found := self.pages.get(path.partition("?")[0]):
+            return found
         if path.startswith("/messages/"):
             self.deleted.append(path.removeprefix("/messages/"))
             return {}
@@ -84,6 +88,10 @@ class FakeChannelHandler(BaseHTTPRequestHandler):
     """One connection."""
 
     server: FakeChannel
+
+    def do_GET(self) -> None:
+        """Give a page."""
+        self.do_POST()
 
     def do_DELETE(self) -> None:
         """Delete a message."""

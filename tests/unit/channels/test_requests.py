@@ -103,7 +103,8 @@ def test_a_reply_to_youtube_is_below_the_first_comment() -> None:
     body = {"snippet": {"parentId": "UgzRoot", "textOriginal": "Open <!here> & @everyone"}}
 
     assert sent("youtube") == Request(method="POST", path="/comments?part=snippet", body=body)
-    assert youtube.page(SETUPS["youtube"], "next").path.endswith("maxResults=100&pageToken=next")
+    assert "allThreadsRelatedToChannelId=UCshop&" in youtube.page(SETUPS["youtube"]).path
+    assert youtube.replies("UgzRoot").path.startswith("/comments?part=snippet&parentId=UgzRoot&")
 
 
 @pytest.mark.parametrize(
