@@ -140,12 +140,23 @@ class Consumer:
     def reply(self, fields: Mapping[str, str], reply: Json) -> None:
         """Send a reply once, unless it was taken back before."""
         key = fields["key"]
-        if self.redis.exists(self.mark(key)):
-            return
-        sent_id = self.channel.sent_id(self.call(self.channel.send(reply, self.inbox, key), key))
-        self.remember(key, "sent_id", sent_id)
-        if self.redis.hexists(self.mark(key), "taken_back"):  # by another consumer, while we were sending
-            self.remove(key, reply, sent_id)
+        known: Any = self.redis.hgetall(self.mark(key))
+        sent_id: str | None = known.get("sent_id") or (
+            self.sent_before(key, reply) if "tried" in known else None
+        )
+        if sent_id is None and "taken_back" not in known:
+            self.remember(key, "tried", "yes")
+            sent_id = self.channel.sent_id(self.call(self.channel.send(reply, self.inbox, key), key))
+        if sent_id:
+            self.remember(key, "sent_id", sent_id)
+            if self.redis.hexists(self.mark(key), "taken_back"):  # while we did not know the id
+                self.remove(key, reply, sent_id)
+
+    def sent_before(self, key: str, reply: Json) -> str | None:
+        """The channel's id of a reply whose request had no answer, where the channel takes no key."""
+        if (lookup := self.channel.lookup) is None:
+            return None
+        return lookup.sent_id(self.call(lookup.request(reply), key), reply, self.inbox, key)
 
     def retraction(self, fields: Mapping[str, str], retraction: Json) -> None:
         """Remove a reply from the channel; one that was not sent yet never is."""

@@ -12,6 +12,7 @@ from typing import Final
 from .recipe import (
     Inbound,
     Json,
+    Lookup,
     Recipe,
     Request,
     SendRefused,
@@ -24,6 +25,7 @@ from .recipe import (
     instant,
     read,
     read_id,
+    same_text,
 )
 
 NAME: Final = "intercom"
@@ -61,6 +63,24 @@ def events(payload: Json, setup: Setup) -> list[Json]:
 def send(reply: Json, setup: Setup, key: str) -> Request:
     """A comment of the teammate ``setup.own_id``."""
     return _comment(reply, setup, "comment", read(reply, "text", str))
+
+
+def conversation_of(reply: Json) -> Request:
+    """The conversation with its parts."""
+    (conversation,) = address(reply, NAME)
+    return Request(method="GET", path=f"/conversations/{conversation}", headers=VERSION)
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The id of our part with the reply's text after the message that is answered."""
+    parts = read(answer, "conversation_parts.conversation_parts", list)
+    ids = [read_id(part, "id") for part in parts]
+    answered = read(reply, "message_id", str)
+    for part in parts[ids.index(answered) + 1 if answered in ids else 0 :]:
+        text = _plain(find(part, "body", str) or "")
+        if read_id(part, "author.id") == setup.own_id and same_text(read(reply, "text", str), text):
+            return read_id(part, "id")
+    return None
 
 
 def sent_id(answer: Json) -> str:
@@ -147,4 +167,5 @@ RECIPE: Final = Recipe(
     retract=retract,
     announce=announce,
     inbound=Inbound(check=check, answer=answer, events=events),
+    lookup=Lookup(request=conversation_of, sent_id=sent_before),
 )

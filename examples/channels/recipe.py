@@ -86,6 +86,19 @@ class Inbound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """Whether a reply was sent by a request without an answer, in channels that take no key.
+
+    Attributes:
+        request: shows the messages after the one that is answered.
+        sent_id: the channel's id of the reply among them, by the answer, the reply, the setup and the key.
+    """
+
+    request: Callable[[Json], Request]
+    sent_id: Callable[[Json, Json, Setup, str], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """A channel; every function is pure.
 
@@ -97,6 +110,7 @@ class Recipe:
         sent_id: the channel's id of what was sent, from its answer.
         retract: the request that removes what was sent, by its id.
         announce: the request that shows a text to the team; None where the channel has no place for it.
+        lookup: looks for a reply before it is sent again; None where the channel takes a key.
         check_answer: raises what the answer of a 200 says, in channels that report errors there.
     """
 
@@ -108,6 +122,7 @@ class Recipe:
     retract: Callable[[Json, Setup, str], Request]
     announce: Callable[[str, Json, Setup], Request | None]
     inbound: Inbound | None = None
+    lookup: Lookup | None = None
     check_answer: Callable[[Json], None] = lambda _answer: None
 
 
@@ -165,6 +180,11 @@ def address(entry: Json, name: str, parts: int = 1) -> list[str]:
     if prefix != name or len(rest) != parts or not all(map(PART.fullmatch, rest)):
         raise PayloadError(f"conversation_id: expected {name}: and {parts} ids, got another form")
     return rest
+
+
+def same_text(sent: str, shown: str) -> bool:
+    """Whether a channel shows a text of ours; some change its spaces and line ends."""
+    return sent.split() == shown.split()
 
 
 def instant(seconds: float) -> str:

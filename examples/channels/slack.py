@@ -7,11 +7,13 @@ import hmac
 import html
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlencode
 
 from .recipe import (
     Gone,
     Inbound,
     Json,
+    Lookup,
     PayloadError,
     Recipe,
     Request,
@@ -93,6 +95,24 @@ def check_answer(answer: Json) -> None:
     raise (Gone if error == "message_not_found" else SendRefused)(f"Slack: {error}")
 
 
+def thread_of(reply: Json) -> Request:
+    """The messages of the conversation after the one that is answered, with their metadata."""
+    channel, thread = address(reply, NAME, 2)
+    query = {"channel": channel, "oldest": read(reply, "message_id", str), "include_all_metadata": "true"}
+    method = "conversations.history"
+    if thread != DIRECT:
+        method, query["ts"] = "conversations.replies", thread
+    return Request(method="GET", path=f"/{method}?{urlencode(query)}&limit=200")
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The time stamp of the message with our key."""
+    for message in read(answer, "messages", list):
+        if find(message, "metadata.event_payload.key", str) == key:
+            return read(message, "ts", str)
+    return None
+
+
 def sent_id(answer: Json) -> str:
     """The message's time stamp."""
     return read(answer, "ts", str)
@@ -155,5 +175,6 @@ RECIPE: Final = Recipe(
     retract=retract,
     announce=announce,
     inbound=Inbound(check=check, answer=answer, events=events),
+    lookup=Lookup(request=thread_of, sent_id=sent_before),
     check_answer=check_answer,
 )

@@ -7,9 +7,23 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
-from .recipe import Json, PayloadError, Recipe, Request, Setup, address, event, find, read, written_by
+from .recipe import (
+    Json,
+    Lookup,
+    PayloadError,
+    Recipe,
+    Request,
+    Setup,
+    address,
+    event,
+    find,
+    read,
+    same_text,
+    written_by,
+)
 
 NAME: Final = "youtube"
+PUBLISHED: Final = "snippet.publishedAt"
 SETTLE_S: Final = 120
 """Younger comments of our own channel are left for the next poll: the consumer may be recording their ids."""
 
@@ -49,6 +63,24 @@ def send(reply: Json, setup: Setup, key: str) -> Request:
     return Request(method="POST", path="/comments?part=snippet", body={"snippet": snippet})
 
 
+def thread_of(reply: Json) -> Request:
+    """The replies of the thread."""
+    return replies(*address(reply, NAME))
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The id of our comment with the reply's text, no older than the comment that is answered."""
+    items = read(answer, "items", list)
+    answered = [_time(each, PUBLISHED) for each in items if find(each, "id", str) == reply["message_id"]]
+    for each in items:
+        text = find(each, "snippet.textDisplay", str) or ""
+        ours = find(each, "snippet.authorChannelId.value", str) == setup.own_id
+        is_later = all(_time(each, PUBLISHED) >= earliest for earliest in answered)
+        if ours and is_later and same_text(read(reply, "text", str), text):
+            return read(each, "id", str)
+    return None
+
+
 def sent_id(answer: Json) -> str:
     """The comment's id."""
     return read(answer, "id", str)
@@ -78,7 +110,7 @@ def _comments(item: object) -> list[object]:
 
 def _events(comment: object, setup: Setup, sent: Container[str], now: datetime) -> list[Json]:
     number, author = read(comment, "id", str), find(comment, "snippet.authorChannelId.value", str)
-    published, updated = _time(comment, "snippet.publishedAt"), _time(comment, "snippet.updatedAt")
+    published, updated = _time(comment, PUBLISHED), _time(comment, "snippet.updatedAt")
     ours = author == setup.own_id
     if ours and (number in sent or (now - published).total_seconds() < SETTLE_S):
         return []
@@ -116,4 +148,5 @@ RECIPE: Final = Recipe(
     sent_id=sent_id,
     retract=retract,
     announce=announce,
+    lookup=Lookup(request=thread_of, sent_id=sent_before),
 )

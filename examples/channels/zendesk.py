@@ -12,6 +12,7 @@ from typing import Final
 from .recipe import (
     Inbound,
     Json,
+    Lookup,
     Recipe,
     Request,
     SendRefused,
@@ -25,6 +26,7 @@ from .recipe import (
     header,
     read,
     read_id,
+    same_text,
     written_by,
 )
 
@@ -84,6 +86,23 @@ def send(reply: Json, setup: Setup, key: str) -> Request:
     return _comment(reply, read(reply, "text", str), setup, public=True)
 
 
+def comments_of(reply: Json) -> Request:
+    """The newest comments of the ticket, newest first."""
+    (ticket,) = address(reply, NAME)
+    return Request(method="GET", path=f"/tickets/{ticket}/comments?sort=-created_at")
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The id of our comment with the reply's text after the comment that is answered."""
+    for comment in read(answer, "comments", list):
+        if read_id(comment, "id") == reply["message_id"]:
+            return None
+        text = find(comment, "plain_body", str) or ""
+        if read_id(comment, "author_id") == setup.own_id and same_text(read(reply, "text", str), text):
+            return read_id(comment, "id")
+    return None
+
+
 def sent_id(answer: Json) -> str:
     """The comment's id, which the audit of the change has."""
     for each in read(answer, "audit.events", list):
@@ -118,4 +137,5 @@ RECIPE: Final = Recipe(
     retract=retract,
     announce=announce,
     inbound=Inbound(check=check, answer=answer, events=events),
+    lookup=Lookup(request=comments_of, sent_id=sent_before),
 )

@@ -24,6 +24,7 @@ class FakeChannel(ThreadingHTTPServer):
         calls: path and idempotency key of every request.
         deleted: time stamps of deleted messages.
         events: events that were published over HTTP.
+        knows_keys: whether a repeated request is taken once.
         pages: answers to GET requests, by their path without the query.
         failures: status and body of the next answers; then all is well again.
         held: set while the request that brought the message number ``hold_at`` gets no answer.
@@ -37,6 +38,7 @@ class FakeChannel(ThreadingHTTPServer):
         self.by_key: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
         self.deleted: list[str] = []
+        self.knows_keys = True
         self.pages: dict[str, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
         self.failures: list[tuple[int, dict[str, Any]]] = []
@@ -69,6 +71,8 @@ class FakeChannel(ThreadingHTTPServer):
         """Do what a request asks for; the answer."""
         if found := self.pages.get(path.partition("?")[0]):
             return found
+        if path.startswith("/conversations.replies?"):
+            return {"ok": True, "messages": [{"ts": stamp, **sent} for stamp, sent in self.messages.items()]}
         if path.startswith("/messages/"):
             self.deleted.append(path.removeprefix("/messages/"))
             return {}
@@ -78,7 +82,7 @@ class FakeChannel(ThreadingHTTPServer):
         if path == "/api/v1/events":
             self.events.append(body)
             return {}
-        if key not in self.by_key:
+        if key not in self.by_key or not self.knows_keys:
             stamp = f"1795262490.{next(self.stamps):06}"
             self.by_key[key], self.messages[stamp] = stamp, body
         return {"ok": True, "ts": self.by_key[key], "id": self.by_key[key]}

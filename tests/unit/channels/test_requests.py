@@ -135,6 +135,82 @@ def test_a_retraction_removes_what_was_sent(channel: str, sent_id: str, expected
     assert request.body is None or sent_id in request.body.values()
 
 
+def our_part(number: int, text: str, author: str = "991267999") -> Json:
+    """A part of an Intercom conversation."""
+    return {"id": str(number), "author": {"type": "admin", "id": author}, "body": f"<p>{text}</p>"}
+
+
+def our_comment(number: int, text: str, author: int = 8447388099999) -> Json:
+    """A comment of a Zendesk ticket."""
+    return {"id": number, "author_id": author, "plain_body": text}
+
+
+def our_video_comment(number: str, text: str, author: str = "UCshop", minute: int = 9) -> Json:
+    """A comment below a YouTube thread."""
+    author_id = {"value": author}
+    published = f"2026-11-21T12:{minute:02}:00Z"
+    return {
+        "id": number,
+        "snippet": {"authorChannelId": author_id, "textDisplay": text, "publishedAt": published},
+    }
+
+
+OLDER: Final = our_video_comment("b", REPLIES["youtube"]["text"], minute=8)
+OTHER_KEY: Final = {"ts": "1.1", "metadata": {"event_payload": {"key": "shop/e0"}}}
+OUR_KEY: Final = {"ts": "2.2", "metadata": {"event_payload": {"key": "shop/e1"}}}
+TEXT: Final = REPLIES["youtube"]["text"]
+LOOKUPS: Final[list[tuple[str, Json, str | None]]] = [
+    ("slack", {"messages": [{"ts": "1.0"}, OTHER_KEY, OUR_KEY]}, "2.2"),
+    ("slack", {"messages": [{"ts": "1.0"}, OTHER_KEY]}, None),
+    ("intercom", {"parts": [our_part(22900000001, "Hi", "1"), our_part(7, "1 &lt; 2<br>Bye")]}, "7"),
+    ("intercom", {"parts": [our_part(7, "1 &lt; 2<br>Bye")]}, "7"),
+    ("intercom", {"parts": [our_part(7, "1 &lt; 2<br>Bye"), our_part(22900000001, "Hi", "1")]}, None),
+    ("intercom", {"parts": [our_part(7, "1 &lt; 2<br>Bye", "991267460"), our_part(8, "Other")]}, None),
+    ("zendesk", {"comments": [our_comment(9, f"{TEXT}\n"), our_comment(4904990273659, "Hi", 1)]}, "9"),
+    ("zendesk", {"comments": [our_comment(4904990273659, "Hi", 1), our_comment(9, TEXT)]}, None),
+    ("zendesk", {"comments": [our_comment(9, TEXT, 5), our_comment(8, "Other")]}, None),
+    ("youtube", {"items": [our_video_comment("a", "Other"), our_video_comment("b", TEXT)]}, "b"),
+    ("youtube", {"items": [our_video_comment("b", TEXT, "UClee")]}, None),
+    (
+        "youtube",
+        {
+            "items": [
+                our_video_comment("UgzRoot.9reply1", "Hi", "UCann"),
+                our_video_comment("b", TEXT, minute=8),
+            ]
+        },
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("channel", "answer", "expected"), LOOKUPS)
+def test_a_reply_is_found_before_it_is_sent_again(channel: str, answer: Json, expected: str | None) -> None:
+    """By its key or its text, after the message that is answered: an equal older reply is another one."""
+    lookup = CHANNELS[channel].lookup
+    assert lookup is not None
+    if channel == "intercom":
+        answer = {"conversation_parts": {"conversation_parts": answer["parts"]}}
+
+    assert lookup.sent_id(answer, REPLIES[channel], SETUPS[channel], "shop/e1") == expected
+
+
+def test_only_a_channel_that_takes_a_key_needs_no_lookup() -> None:
+    """The requests show the conversation of the reply."""
+    shown = {
+        name: each.lookup.request(REPLIES[name]).path.partition("?")[0]
+        for name, each in CHANNELS.items()
+        if each.lookup
+    }
+
+    assert shown == {
+        "slack": "/conversations.replies",
+        "intercom": "/conversations/215470000000017",
+        "zendesk": "/tickets/5158/comments",
+        "youtube": "/comments",
+    }
+
+
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_an_escalation_is_shown_to_the_team_only(channel: str) -> None:
     """In the team's place or as a private comment; nowhere where the channel has neither."""
