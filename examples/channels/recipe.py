@@ -1,0 +1,226 @@
+"""What all recipes share: the values of a channel, checked reading of payloads, and signatures."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias, TypeVar
+
+Json: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+WINDOW_S: Final = 300
+"""Oldest signed request that is accepted: an older one may be a replay."""
+PART: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
+"""An id of a channel; it leads nowhere else in a path."""
+KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "a text", int: "an integer"}
+
+
+class PayloadError(ValueError):
+    """A payload is not of the channel's documented form; names the field, the expectation and what came."""
+
+
+class SignatureError(ValueError):
+    """An incoming request is not signed by the channel, or it is too old."""
+
+
+class SendRefused(Exception):
+    """The channel will not take this request, however often it is repeated."""
+
+
+class Gone(SendRefused):
+    """What the request would change is no longer there."""
+
+
+class TryLater(Exception):
+    """The channel may take the request after ``after_s`` seconds; it may have taken it already."""
+
+    def __init__(self, message: str, after_s: float) -> None:
+        super().__init__(message)
+        self.after_s = after_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One inbox: an account of Hushgate in one channel.
+
+    Attributes:
+        account: the account, ``user_id`` of its events.
+        own_id: the channel's id for us; what it wrote is never an event.
+        people: the channel's ids of the team, whose messages make the AI silent.
+        place: where escalations are announced, in channels that need a place of its own.
+    """
+
+    account: str
+    own_id: str
+    people: frozenset[str] = frozenset()
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request to the channel; ``path`` follows the recipe's ``url``."""
+
+    method: str
+    path: str
+    body: Json | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """How a channel's requests become events, in channels that send requests.
+
+    Attributes:
+        check: SignatureError unless the channel signed headers and body, by secret and Unix time.
+        answer: what the request is answered with.
+        events: the events of a payload; none when it is nothing for us. PayloadError: another form.
+    """
+
+    check: Callable[[Mapping[str, str], bytes, str, float], None]
+    answer: Callable[[Json], Json]
+    events: Callable[[Json, Setup], list[Json]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """Whether a reply was sent by a request without an answer, in channels that take no key.
+
+    Attributes:
+        request: shows the messages after the one that is answered.
+        sent_id: the channel's id of the reply among them, by the answer, the reply, the setup and the key.
+    """
+
+    request: Callable[[Json], Request]
+    sent_id: Callable[[Json, Json, Setup, str], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A channel; every function is pure.
+
+    Attributes:
+        name: prefix of its conversation ids, by which a consumer knows its replies.
+        url: where its requests go; empty when it differs from customer to customer.
+        authorization: the header's value; ``{token}`` stands for the secret.
+        send: the request for a reply; the key (third argument) identifies it when it is repeated.
+        sent_id: the channel's id of what was sent, from its answer.
+        retract: the request that removes what was sent, by its id.
+        announce: the request that shows a text to the team; None where the channel has no place for it.
+        lookup: looks for a reply before it is sent again; None where the channel takes a key.
+        check_answer: raises what the answer of a 200 says, in channels that report errors there.
+    """
+
+    name: str
+    url: str
+    authorization: str
+    send: Callable[[Json, Setup, str], Request]
+    sent_id: Callable[[Json], str]
+    retract: Callable[[Json, Setup, str], Request]
+    announce: Callable[[str, Json, Setup], Request | None]
+    inbound: Inbound | None = None
+    lookup: Lookup | None = None
+    check_answer: Callable[[Json], None] = lambda _answer: None
+
+
+def find(payload: object, path: str, kind: type[T]) -> T | None:
+    """A value such as ``event.user`` of a payload; None where it is absent, null or an empty text.
+
+    Raises:
+        PayloadError: it is of another type.
+    """
+    found = payload
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    if found is None or found == "":
+        return None
+    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
+        raise PayloadError(f"{path}: expected {_named(kind)}, got {_named(type(found))}")
+    return found
+
+
+def read(payload: object, path: str, kind: type[T]) -> T:
+    """A value that must be there, see ``find``."""
+    found = find(payload, path, kind)
+    if found is None:
+        raise PayloadError(f"{path}: expected {_named(kind)}, got nothing")
+    return found
+
+
+def read_id(payload: object, path: str) -> str:
+    """An id, which some channels send as a text and some as an integer."""
+    found = find(payload, path, object)
+    return str(found) if type(found) is int else read(payload, path, str)
+
+
+def event(setup: Setup, **fields: Any) -> list[Json]:
+    """The event of what an author did, or none for a message without text.
+
+    The event id comes from the message id: a message that the channel delivers twice is decided once.
+    """
+    made = {"user_id": setup.account, "type": "message", "text": "", **fields}
+    stamp = {"message_edited": f"#edited-{made['created_at']}", "message_deleted": "#deleted"}
+    made["event_id"] = f"{made['conversation_id']}/{made['message_id']}{stamp.get(made['type'], '')}"
+    if made["type"] == "agent_message":
+        made["text"] = made["text"] or "[attachment]"  # a person spoke: the AI must know
+    return [made] if made["text"].strip() or made["type"] == "message_deleted" else []
+
+
+def written_by(setup: Setup, *ids: str) -> str:
+    """The type of a new message whose author has these ids: of a customer or of the team."""
+    return "agent_message" if setup.people.intersection(ids) else "message"
+
+
+def address(entry: Json, name: str, parts: int = 1) -> list[str]:
+    """The parts of a conversation id after the channel's name: where a reply goes."""
+    prefix, *rest = read(entry, "conversation_id", str).split(":", parts)
+    if prefix != name or len(rest) != parts or not all(map(PART.fullmatch, rest)):
+        raise PayloadError(f"conversation_id: expected {name}: and {parts} ids, got another form")
+    return rest
+
+
+def same_text(sent: str, shown: str) -> bool:
+    """Whether a channel shows a text of ours; some change its spaces and line ends."""
+    return sent.split() == shown.split()
+
+
+def instant(seconds: float) -> str:
+    """Unix seconds as RFC 3339. PayloadError: no time of our calendar."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError) as error:
+        raise PayloadError("time: expected Unix seconds, got another number") from error
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    """A header of a request, whose names have no case. SignatureError: it is missing."""
+    for each, value in headers.items():
+        if each.lower() == name.lower():
+            return value
+    raise SignatureError(f"{name}: expected a header, got none")
+
+
+def check_same(expected: str, received: str, name: str) -> None:
+    """Compare a signature in constant time."""
+    if not hmac.compare_digest(expected.encode(), received.encode()):
+        raise SignatureError(f"{name}: the signature is not that of the secret and the body")
+
+
+def check_fresh(signed_at: float, now: float, name: str) -> None:
+    """Refuse a request that was signed long ago, or in the future."""
+    if not abs(now - signed_at) <= WINDOW_S:
+        raise SignatureError(f"{name}: expected a time at most {WINDOW_S} s from now")
+
+
+def unix_seconds(text: str, name: str) -> int:
+    """The time in a header. SignatureError: it is no number."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 12):
+        raise SignatureError(f"{name}: expected Unix seconds")
+    return int(text)
+
+
+def _named(kind: type) -> str:
+    return KINDS.get(kind, kind.__name__)

@@ -1,0 +1,180 @@
+"""Slack: Events API in, chat.postMessage out. A thread is a conversation; a direct message is one too."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import html
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from .recipe import (
+    Gone,
+    Inbound,
+    Json,
+    Lookup,
+    PayloadError,
+    Recipe,
+    Request,
+    SendRefused,
+    Setup,
+    TryLater,
+    address,
+    check_fresh,
+    check_same,
+    event,
+    find,
+    header,
+    instant,
+    read,
+    unix_seconds,
+    written_by,
+)
+
+NAME: Final = "slack"
+DIRECT: Final = "direct"
+"""Instead of a thread, in a direct message."""
+TOKEN_ERRORS: Final = ("invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive")
+WRITTEN: Final = (None, "file_share", "me_message", "thread_broadcast")
+"""Subtypes of messages that a person wrote; the others are notices such as ``channel_join``."""
+
+
+def check(headers: Mapping[str, str], body: bytes, secret: str, now: float) -> None:
+    """SignatureError unless Slack signed the request with the app's signing secret."""
+    signed_at = header(headers, "X-Slack-Request-Timestamp")
+    check_fresh(unix_seconds(signed_at, "X-Slack-Request-Timestamp"), now, "X-Slack-Request-Timestamp")
+    digest = hmac.new(secret.encode(), f"v0:{signed_at}:".encode() + body, hashlib.sha256).hexdigest()
+    check_same(f"v0={digest}", header(headers, "X-Slack-Signature"), "X-Slack-Signature")
+
+
+def answer(payload: Json) -> Json:
+    """What the request is answered with at once: the challenge, when Slack checks the address."""
+    challenge = find(payload, "challenge", str)
+    return {"challenge": challenge} if challenge else {}
+
+
+def events(payload: Json, setup: Setup) -> list[Json]:
+    """The events of a callback; none for bots, ourselves and notices."""
+    if find(payload, "type", str) != "event_callback" or find(payload, "event.type", str) != "message":
+        return []
+    happened = read(payload, "event", dict)
+    match find(happened, "subtype", str):
+        case "message_changed":
+            before = find(happened, "previous_message", dict) or {}
+            message = read(happened, "message", dict)
+            same = find(before, "text", str) == find(message, "text", str)  # Slack added a preview, say
+            return [] if same else _event(happened, message, setup, "message_edited")
+        case "message_deleted":
+            return _event(happened, read(happened, "previous_message", dict), setup, "message_deleted")
+        case subtype if subtype in WRITTEN:
+            return _event(happened, happened, setup)
+    return []
+
+
+def send(reply: Json, setup: Setup, key: str) -> Request:
+    """A reply in the thread of the conversation; `metadata` lets a person find it by its key."""
+    channel, thread = address(reply, NAME, 2)
+    body: Json = {
+        "channel": channel,
+        "text": _escaped(read(reply, "text", str)),
+        "metadata": {"event_type": "hushgate_reply", "event_payload": {"key": key}},
+    }
+    if thread != DIRECT:
+        body["thread_ts"] = thread
+    return Request(method="POST", path="/chat.postMessage", body=body)
+
+
+def check_answer(answer: Json) -> None:
+    """Slack reports most errors in the body of a 200."""
+    error = str(answer.get("error"))
+    if answer.get("ok") is True:
+        return
+    if error in TOKEN_ERRORS:
+        raise TryLater(f"Slack: {error}; correct the token", after_s=15)
+    raise (Gone if error == "message_not_found" else SendRefused)(f"Slack: {error}")
+
+
+def thread_of(reply: Json) -> Request:
+    """The messages of the conversation after the one that is answered, with their metadata."""
+    channel, thread = address(reply, NAME, 2)
+    query = {"channel": channel, "oldest": read(reply, "message_id", str), "include_all_metadata": "true"}
+    method = "conversations.history"
+    if thread != DIRECT:
+        method, query["ts"] = "conversations.replies", thread
+    return Request(method="GET", path=f"/{method}?{urlencode(query)}&limit=200")
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The time stamp of the message with our key."""
+    for message in read(answer, "messages", list):
+        if find(message, "metadata.event_payload.key", str) == key:
+            return read(message, "ts", str)
+    return None
+
+
+def sent_id(answer: Json) -> str:
+    """The message's time stamp."""
+    return read(answer, "ts", str)
+
+
+def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:
+    """Delete our message."""
+    channel, _ = address(retraction, NAME, 2)
+    return Request(method="POST", path="/chat.delete", body={"channel": channel, "ts": sent_id})
+
+
+def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
+    """A message in the team's channel, ``setup.place``."""
+    if not setup.place:
+        return None
+    return Request(
+        method="POST", path="/chat.postMessage", body={"channel": setup.place, "text": _escaped(text)}
+    )
+
+
+def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[Json]:
+    author = find(message, "user", str)
+    if message.get("bot_id") or author in (setup.own_id, "USLACKBOT"):
+        return []
+    author = read(message, "user", str)
+    channel, stamp = read(happened, "channel", str), read(message, "ts", str)
+    thread = find(message, "thread_ts", str) or stamp
+    place = DIRECT if find(happened, "channel_type", str) == "im" else thread
+    return event(
+        setup,
+        type=kind or written_by(setup, author),
+        scope="chat",
+        conversation_id=f"{NAME}:{channel}:{place}",
+        message_id=stamp,
+        author_id=author,
+        text=html.unescape(find(message, "text", str) or "") if kind != "message_deleted" else "",
+        created_at=_time(read(happened, "event_ts", str)),
+        parent_id=thread if thread != stamp else None,
+    )
+
+
+def _escaped(text: str) -> str:
+    """Without it ``<!channel>`` in a reply would notify everyone."""
+    return html.escape(text, quote=False)
+
+
+def _time(stamp: str) -> str:
+    try:
+        return instant(float(stamp))
+    except ValueError as error:
+        raise PayloadError("event_ts: expected Unix seconds, got another text") from error
+
+
+RECIPE: Final = Recipe(
+    name=NAME,
+    url="https://slack.com/api",
+    authorization="Bearer {token}",
+    send=send,
+    sent_id=sent_id,
+    retract=retract,
+    announce=announce,
+    inbound=Inbound(check=check, answer=answer, events=events),
+    lookup=Lookup(request=thread_of, sent_id=sent_before),
+    check_answer=check_answer,
+)

@@ -1,0 +1,315 @@
+"""The example consumer between real streams and a small channel: each reply once and in order."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import pytest
+from redis import Redis
+
+from examples.channels import slack
+from examples.channels.consumer import ESCALATIONS, REPLIES, RETRACTIONS, Consumer
+from examples.channels.recipe import Setup
+from tasks.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tests.support.channel_programs import channel_program
+from tests.support.fake_channel import FakeChannel, fake_channel
+from tests.support.running import PATIENCE_S, eventually
+from worker.model import Scope
+
+GROUP: Final = "slack:shop"
+TALK: Final = "slack:C0SHOP:1795262400.000100"
+AT: Final = "2026-11-21T12:00:00+00:00"
+ID: Final = "019ab000-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    """A client of the empty server."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def channel() -> Iterator[FakeChannel]:
+    """A small Slack."""
+    with fake_channel() as server:
+        yield server
+
+
+@pytest.fixture
+def consumer(redis_url: str, channel: FakeChannel) -> Iterator[Consumer]:
+    """A consumer inside the test, for the step by step cases."""
+    setup = Setup(account="shop", own_id="U0BOT", place="C0TEAM")
+    with Redis.from_url(redis_url, protocol=2, decode_responses=True) as client:
+        made = Consumer(client, slack.RECIPE, setup, url=channel.url, token="xoxb-test")
+        made.join()
+        yield made
+
+
+def body(number: int, **changes: Any) -> dict[str, Any]:
+    """The fields that every entry has."""
+    return {
+        "event_id": f"e{number}",
+        "user_id": "shop",
+        "decision_id": ID,
+        "conversation_id": TALK,
+        "message_id": "1795262400.000100",
+        "scope": Scope.CHAT,
+        **changes,
+    }
+
+
+def put_reply(redis: Redis, number: int, **changes: Any) -> None:
+    """A reply on the stream, as workers put it."""
+    entry = ReplyEntry(
+        **body(number, **changes), text=f"reply {number}", ai_generated=True, sources=[], created_at=AT
+    )
+    put(redis, REPLIES, REPLY.outgoing(entry, mark=ID, at=AT).fields())
+
+
+def put_retraction(redis: Redis, number: int) -> None:
+    """The retraction of a reply on its stream."""
+    entry = RetractionEntry(**body(number), review_id=ID, retracted_at=AT)
+    put(redis, RETRACTIONS, RETRACTION.outgoing(entry, mark=ID, at=AT).fields())
+
+
+def put(redis: Redis, stream: str, fields: tuple[str | bytes, ...]) -> None:
+    """Append an entry."""
+    redis.xadd(stream, dict(zip(fields[::2], fields[1::2], strict=True)))
+
+
+def waiting(redis: Redis, stream: str = REPLIES) -> int:
+    """Entries of a stream that the group has not acknowledged."""
+    (group,) = [each for each in redis.xinfo_groups(stream) if each["name"] == GROUP.encode()]
+    return int(group["pending"]) + int(group["lag"] or 0)
+
+
+def test_a_killed_consumer_sends_nothing_twice_and_loses_nothing(
+    redis: Redis, redis_url: str, channel: FakeChannel
+) -> None:
+    """SIGKILL after the channel took a reply and before its acknowledgement, three times.
+
+    The channel takes each request, as Slack does: the consumer looks for the reply before it sends it again.
+    """
+    channel.knows_keys = False
+    for number in range(12):
+        put_reply(redis, number)
+    for number in (1, 5, 9):
+        channel.hold(number)
+        with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url) as process:
+            assert channel.held.wait(PATIENCE_S)
+            process.kill()
+            process.wait()
+        channel.release()
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url):
+        eventually(lambda: waiting(redis) == 0, "every reply to be acknowledged")
+
+    assert channel.texts() == [f"reply {number}" for number in range(12)]
+    assert [path.split("?")[0] for path, _ in channel.calls].count("/conversations.replies") == 3
+
+
+def test_a_consumer_ends_after_the_request_under_way(
+    redis: Redis, redis_url: str, channel: FakeChannel
+) -> None:
+    """After SIGTERM it acknowledges what the channel took, sends no more, and gives its lease back."""
+    for number in range(9):
+        put_reply(redis, number)
+    channel.hold(3)
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url) as process:
+        assert channel.held.wait(PATIENCE_S)
+        process.send_signal(signal.SIGTERM)
+        channel.release()
+
+        assert process.wait(PATIENCE_S) == 0
+    assert (len(channel.calls), len(channel.messages), waiting(redis)) == (3, 3, 6)
+    assert redis.exists(f"{GROUP}:lease") == 0
+
+
+def test_a_second_consumer_waits_for_the_first(
+    redis: Redis, consumer: Consumer, channel: FakeChannel
+) -> None:
+    """Only the one with the lease sends, so that replies keep their order."""
+    redis.set(f"{GROUP}:lease", "another", px=60_000)
+    put_reply(redis, 1)
+    consumer.stop()  # it waits no longer than that
+    consumer.step()
+    assert channel.calls == []
+
+    consumer.leave()
+    assert redis.get(f"{GROUP}:lease") == b"another"
+
+
+def test_a_repeated_entry_is_sent_once(redis: Redis, consumer: Consumer, channel: FakeChannel) -> None:
+    """By its key: even a channel that knows no keys gets one message."""
+    put_reply(redis, 1)
+    put_reply(redis, 1)
+    consumer.step()
+    consumer.step()
+
+    assert (len(channel.calls), waiting(redis)) == (1, 0)
+
+
+def test_a_retraction_removes_the_message(redis: Redis, consumer: Consumer, channel: FakeChannel) -> None:
+    """By the id that the channel gave to it; again when it is repeated, which changes nothing."""
+    put_reply(redis, 1)
+    consumer.step()
+    (stamp,) = channel.messages
+    put_retraction(redis, 1)
+    consumer.step()
+
+    assert (channel.deleted, waiting(redis, RETRACTIONS)) == ([stamp], 0)
+    assert redis.get(f"{GROUP}:sent:{stamp}") == b"shop/e1"
+
+
+def test_a_message_that_is_gone_need_not_be_removed(
+    redis: Redis, consumer: Consumer, channel: FakeChannel
+) -> None:
+    """Whether the channel says so by status or in the body."""
+    for number, failure in enumerate([(404, {}), (200, {"ok": False, "error": "message_not_found"})]):
+        put_reply(redis, number)
+        consumer.step()
+        channel.failures.append(failure)
+        put_retraction(redis, number)
+        consumer.step()
+
+    assert (waiting(redis, RETRACTIONS), redis.exists(f"{GROUP}:refused")) == (0, 0)
+
+
+def test_a_reply_that_was_taken_back_before_it_was_sent_is_never_sent(
+    redis: Redis, consumer: Consumer, channel: FakeChannel
+) -> None:
+    """As after an outage of the consumer, when both wait."""
+    put_retraction(redis, 1)
+    consumer.step()
+    put_reply(redis, 1)
+    consumer.step()
+
+    assert (channel.calls, waiting(redis)) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [(503, {}), (429, {}), (401, {}), (200, {"ok": False, "error": "token_expired"})],
+    ids=["down", "busy", "status_401", "token"],
+)
+def test_a_reply_waits_while_the_channel_takes_none(
+    redis: Redis, consumer: Consumer, channel: FakeChannel, failure: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again, before later ones, until the channel takes it."""
+    waits: list[float] = []
+    monkeypatch.setattr(consumer, "pause", waits.append)
+    channel.failures += [failure, failure]
+    put_reply(redis, 1)
+    put_reply(redis, 2)
+    for _ in range(4):
+        consumer.step()
+
+    assert (channel.texts(), waiting(redis), len(waits)) == (["reply 1", "reply 2"], 0, 2)
+    assert redis.exists(f"{GROUP}:refused") == 0
+
+
+def test_a_reply_that_may_have_been_sent_is_removed_when_it_was_taken_back(
+    redis: Redis, consumer: Consumer, channel: FakeChannel
+) -> None:
+    """The first request had no answer, then the retraction came: the consumer looks for the message."""
+    put_reply(redis, 1)
+    consumer.step()
+    (stamp,) = channel.messages
+    redis.hdel(f"{GROUP}:reply:shop/e1", "sent_id")
+    put_retraction(redis, 1)
+    consumer.step()
+    assert channel.deleted == []
+
+    put_reply(redis, 1)
+    consumer.step()
+    assert (channel.deleted, list(channel.messages)) == ([stamp], [stamp])
+
+
+def test_a_channel_that_does_not_answer_is_tried_again(
+    redis: Redis, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing listens at its address: the reply stays pending."""
+    monkeypatch.setattr(consumer, "url", "http://127.0.0.1:9")
+    monkeypatch.setattr(consumer, "pause", lambda _seconds: None)
+    put_reply(redis, 1)
+    consumer.step()
+    consumer.step()
+
+    assert waiting(redis) == 1
+
+
+@pytest.mark.parametrize(
+    "failure", [(400, {}), (403, {}), (200, {"ok": False, "error": "channel_not_found"}), (200, {"ok": True})]
+)
+def test_a_refused_reply_is_kept_aside(
+    redis: Redis, consumer: Consumer, channel: FakeChannel, failure: Any
+) -> None:
+    """With its error on a stream of its own; the next reply is sent."""
+    channel.failures.append(failure)
+    put_reply(redis, 1)
+    put_reply(redis, 2)
+    consumer.step()
+    consumer.step()
+    ((_, fields),) = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(f"{GROUP}:refused"))
+
+    assert (fields[b"key"], channel.texts(), waiting(redis)) == (b"shop/e1", ["reply 2"], 0)
+    assert fields[b"error"]
+
+
+@pytest.mark.parametrize(
+    ("data", "aside"),
+    [
+        (b"{", 1),
+        (b"[1]", 0),
+        (b'{"user_id": "shop"}', 0),
+        (b'{"user_id": "shop", "conversation_id": "slack:../x", "text": "a"}', 1),
+        (b'{"user_id": "shop", "conversation_id": "slack:C0SHOP:1.2", "text": ["a"]}', 1),
+        (b'{"user_id": "other", "conversation_id": "slack:C0SHOP:1.2", "text": "a"}', 0),
+        (b'{"user_id": "shop", "conversation_id": "zendesk:1", "text": "a"}', 0),
+    ],
+)
+def test_an_entry_of_others_or_of_another_form_holds_nothing_up(
+    redis: Redis, consumer: Consumer, channel: FakeChannel, data: bytes, aside: int
+) -> None:
+    """Entries of other accounts and channels are passed over; what cannot be read is kept aside."""
+    redis.xadd(REPLIES, {"key": "k", "data": data})
+    consumer.step()
+
+    assert (channel.calls, waiting(redis), redis.xlen(f"{GROUP}:refused")) == ([], 0, aside)
+
+
+def test_a_trimmed_entry_holds_nothing_up(redis: Redis, consumer: Consumer, channel: FakeChannel) -> None:
+    """An entry that was deleted while it was pending is acknowledged."""
+    put_reply(redis, 1)
+    redis.xreadgroup(GROUP, "dead", {REPLIES: ">"})
+    redis.xtrim(REPLIES, maxlen=0)
+    put_reply(redis, 2)
+    consumer.step()
+
+    assert (channel.texts(), waiting(redis)) == (["reply 2"], 0)
+
+
+def test_the_team_learns_of_an_escalation(redis: Redis, consumer: Consumer, channel: FakeChannel) -> None:
+    """In its own place, with the reason and the link; the end of one is no news."""
+    entry = body(1) | {"reason": "The author asks for a person.", "link": "https://example.org/decisions/1"}
+    for kind in ("opened", "closed"):
+        put(redis, ESCALATIONS, ("data", json.dumps(entry), "ce_id", ID, "ce_type", f"escalation.{kind}.v1"))
+    consumer.step()
+    consumer.step()
+
+    assert [(each["channel"], each["text"]) for each in channel.messages.values()] == [
+        ("C0TEAM", "A person must answer: The author asks for a person. https://example.org/decisions/1")
+    ]
+    assert waiting(redis, ESCALATIONS) == 0
+
+
+def test_a_consumer_survives_an_emptied_redis(redis: Redis, redis_url: str, channel: FakeChannel) -> None:
+    """It makes its groups again and goes on."""
+    with channel_program("consumer", REDIS_URL=redis_url, CHANNEL_URL=channel.url):
+        eventually(lambda: redis.exists(REPLIES), "the groups")
+        redis.flushall()
+        put_reply(redis, 1)
+        eventually(lambda: channel.texts() == ["reply 1"], "the reply")

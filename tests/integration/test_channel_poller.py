@@ -1,0 +1,99 @@
+"""The example poller: each comment of YouTube is published once, oldest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+from redis import Redis
+
+from examples.channels.poller import Poller
+from examples.channels.recipe import Setup
+from tests.support.channel_programs import channel_program
+from tests.support.fake_channel import FakeChannel, fake_channel
+from tests.support.running import eventually
+
+DATA: Final = Path(__file__).parents[1] / "data" / "channels" / "youtube.json"
+PAGES: Final = json.loads(DATA.read_text(encoding="utf-8"))["payloads"]
+NOW: Final = datetime(2026, 11, 21, 12, 10, tzinfo=UTC)
+ANN: Final = "UgzRootCommentOfAnn4AaABAg"
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    """A client of the empty server."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def channel() -> Iterator[FakeChannel]:
+    """A small YouTube."""
+    with fake_channel() as server:
+        server.pages["/commentThreads"] = PAGES["page"]
+        yield server
+
+
+@pytest.fixture
+def poller(redis: Redis, channel: FakeChannel) -> Poller:
+    """A poller of the shop's channel."""
+    setup = Setup(account="shop", own_id="UCshop", people=frozenset({"UClee"}))
+    return Poller(redis, setup, url=channel.url, token="token")
+
+
+def published(redis: Redis) -> list[tuple[str, str]]:
+    """Type and message id of every event on the stream."""
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange("hushgate:events"))
+    events: list[dict[str, Any]] = [json.loads(fields[b"data"]) for _, fields in entries]
+    return [(each["type"], each["message_id"]) for each in events]
+
+
+def test_a_comment_is_published_once(redis: Redis, poller: Poller, channel: FakeChannel) -> None:
+    """However often the page is read; an edit is published when it appears."""
+    assert [poller.poll(NOW) for _ in range(3)] == [3, 0, 0]
+
+    channel.pages["/commentThreads"] = PAGES["edited"]
+    assert [poller.poll(NOW) for _ in range(2)] == [1, 0]
+    assert published(redis) == [
+        ("message", ANN),
+        ("message", "UgzRootCommentOfKim4AaABAg"),
+        ("message", f"{ANN}.9reply1"),
+        ("message_edited", ANN),
+    ]
+
+
+def test_replies_that_a_page_does_not_show_are_read(
+    redis: Redis, poller: Poller, channel: FakeChannel
+) -> None:
+    """A thread with more replies than are shown is read by itself."""
+    page = json.loads(json.dumps(PAGES["edited"]))
+    page["items"][0]["snippet"]["totalReplyCount"] = 1
+    channel.pages |= {"/commentThreads": page, "/comments": PAGES["replies"]}
+    poller.poll(NOW)
+
+    assert ("message", f"{ANN}.9reply2") in published(redis)
+
+
+def test_it_runs_as_it_stands(redis: Redis, redis_url: str, channel: FakeChannel) -> None:
+    """As a process, by its variables."""
+    environment = {"REDIS_URL": redis_url, "CHANNEL_URL": channel.url, "OWN_ID": "UCshop"}
+    with channel_program("poller", **environment):
+        eventually(lambda: len(published(redis)) == 3, "the comments")
+
+
+def test_a_comment_that_the_consumer_sent_is_no_event(
+    redis: Redis, poller: Poller, channel: FakeChannel
+) -> None:
+    """By the id that the consumer noted; other comments of the channel are messages of the team."""
+    redis.set(f"youtube:shop:sent:{ANN}.9sent", "shop/e1")
+    channel.pages["/commentThreads"] = PAGES["own_comment"]
+    poller.poll(NOW)
+    assert published(redis) == [("message", ANN)]
+
+    channel.pages["/commentThreads"] = PAGES["message_of_the_team"]
+    poller.poll(NOW)
+    assert published(redis)[1:] == [("agent_message", f"{ANN}.9studio"), ("agent_message", f"{ANN}.9lee")]

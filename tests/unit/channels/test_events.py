@@ -1,0 +1,284 @@
+"""Recorded payloads of channels as events: valid, of the right type, and never of a bot or ourselves."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+
+from examples.channels import CHANNELS
+from examples.channels.recipe import Json, PayloadError
+from tasks.publish import checked
+from tests.unit.channels.recorded import SETUPS, events, payload, payloads
+from worker.payload import PAYLOAD_BYTES
+
+SCHEMA: Final = Path(__file__).parents[3] / "docs" / "event.schema.json"
+VALIDATOR: Final = Draft202012Validator(
+    json.loads(SCHEMA.read_text(encoding="utf-8")), format_checker=Draft202012Validator.FORMAT_CHECKER
+)
+THREAD: Final = "slack:C0SHOP:1795262400.000100"
+ROOM: Final = "discord:1333000000000000001"
+ANN: Final = "UgzRootCommentOfAnn4AaABAg"
+EXPECTED: Final[dict[str, dict[str, list[tuple[str, ...]]]]] = {
+    "slack": {
+        "message": [("message", THREAD, "1795262400.000100", "U0ANN", "Fish & chips <today>?")],
+        "message_in_thread": [("message", THREAD, "1795262460.000200", "U0ANN", "And on Sunday?")],
+        "direct_message": [
+            ("message", "slack:D0ANN:direct", "1795262400.000100", "U0ANN", "When are you open?")
+        ],
+        "message_of_the_team": [
+            ("agent_message", THREAD, "1795262470.000300", "U0LEE", "I will look into it.")
+        ],
+        "file_of_the_team": [("agent_message", THREAD, "1795262400.000100", "U0LEE", "[attachment]")],
+        "edit": [("message_edited", THREAD, "1795262400.000100", "U0ANN", "When are you open on Sunday?")],
+        "deletion": [("message_deleted", THREAD, "1795262400.000100", "U0ANN", "")],
+    },
+    "discord": {
+        "message": [("message", ROOM, "1333445566778899001", "1200000000000000001", "When are you open?")],
+        "reply": [("message", ROOM, "1333445566778899002", "1200000000000000001", "And on Sunday?")],
+        "direct_message": [
+            (
+                "message",
+                "discord:1333000000000000055",
+                "1333445566778899001",
+                "1200000000000000001",
+                "When are you open?",
+            )
+        ],
+        "message_of_the_team": [
+            ("agent_message", ROOM, "1333445566778899003", "1200000000000000002", "I will look into it.")
+        ],
+        "edit": [
+            (
+                "message_edited",
+                ROOM,
+                "1333445566778899001",
+                "1200000000000000001",
+                "When are you open on Sunday?",
+            )
+        ],
+        "deletion": [("message_deleted", ROOM, "1333445566778899001", "unknown", "")],
+        "command": [
+            ("message", ROOM, "command-1333445566778899101", "1200000000000000001", "When are you open?")
+        ],
+    },
+    "intercom": {
+        "started": [
+            (
+                "message",
+                "intercom:215470000000017",
+                "403918349",
+                "6762f0cd1bb69f9f2193bb83",
+                "When are you open?\nFish & chips <3",
+            )
+        ],
+        "customer_replied": [
+            (
+                "message",
+                "intercom:215470000000017",
+                "22900000001",
+                "6762f0cd1bb69f9f2193bb83",
+                "And on Sunday?",
+            )
+        ],
+        "message_of_the_team": [
+            (
+                "agent_message",
+                "intercom:215470000000017",
+                "22900000002",
+                "991267460",
+                "I will look into it.",
+            )
+        ],
+        "team_started": [("agent_message", "intercom:215470000000017", "403918350", "991267460", "Hi Ann")],
+        "redaction": [
+            ("message_deleted", "intercom:215470000000017", "22900000001", "6762f0cd1bb69f9f2193bb83", "")
+        ],
+    },
+    "zendesk": {
+        "message": [("message", "zendesk:5158", "4904990273659", "8447388090494", "When are you open?")],
+        "message_with_integer_ids": [
+            ("message", "zendesk:5158", "4904990273660", "8447388090494", "When are you open?")
+        ],
+        "message_of_the_team": [
+            ("agent_message", "zendesk:5158", "4904990273661", "8447388090495", "I will look into it.")
+        ],
+        "redaction": [("message_deleted", "zendesk:5158", "4904990273659", "unknown", "")],
+    },
+    "youtube": {
+        "page": [
+            ("message", f"youtube:{ANN}", ANN, "UCann", "When are you open?"),
+            ("message", f"youtube:{ANN}", f"{ANN}.9reply1", "UCann", "And on Sunday?"),
+            (
+                "message",
+                "youtube:UgzRootCommentOfKim4AaABAg",
+                "UgzRootCommentOfKim4AaABAg",
+                "UCkim",
+                "Nice video!",
+            ),
+        ],
+        "edited": [
+            ("message", f"youtube:{ANN}", ANN, "UCann", "When are you open on Sunday?"),
+            ("message_edited", f"youtube:{ANN}", ANN, "UCann", "When are you open on Sunday?"),
+        ],
+        "replies": [("message", f"youtube:{ANN}", f"{ANN}.9reply2", "UCann", "Thanks")],
+        "own_comment": [("message", f"youtube:{ANN}", ANN, "UCann", "When are you open?")],
+        "message_of_the_team": [
+            ("agent_message", f"youtube:{ANN}", f"{ANN}.9studio", "UCshop", "I will look into it."),
+            ("agent_message", f"youtube:{ANN}", f"{ANN}.9lee", "UClee", "I can help."),
+        ],
+        "author_without_channel": [("message", f"youtube:{ANN}", f"{ANN}.9gone", "unknown", "Hello?")],
+    },
+}
+"""What each recorded payload becomes; a payload that is not named becomes no event."""
+CASES: Final = [
+    (channel, name) for channel in CHANNELS for name in payloads(channel) if name != "answer_sent"
+]
+
+
+@pytest.mark.parametrize(("channel", "name"), CASES)
+def test_a_payload_becomes_the_right_events(channel: str, name: str) -> None:
+    """Type, conversation, message, author and text; nothing for bots, ourselves and notices."""
+    made = events(channel, payload(channel, name))
+    fields = ("type", "conversation_id", "message_id", "author_id", "text")
+
+    assert [tuple(each[field] for field in fields) for each in made] == EXPECTED[channel].get(name, [])
+
+
+@pytest.mark.parametrize(("channel", "name"), CASES)
+def test_events_are_valid(channel: str, name: str) -> None:
+    """By the schema and by the parser of the workers, with an event id of their own each."""
+    made = events(channel, payload(channel, name))
+    for each in made:
+        VALIDATOR.validate(each)
+        checked(each, most_bytes=PAYLOAD_BYTES)
+
+    assert len({each["event_id"] for each in made}) == len(made)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_every_expected_payload_is_recorded(channel: str) -> None:
+    """Messages, people of the team, edits or deletions, and messages of ourselves are among them."""
+    names = set(payloads(channel))
+
+    assert names >= set(EXPECTED[channel])
+    assert "message_of_the_team" in names
+    assert names & {"own_message", "own_comment"}
+
+
+@pytest.mark.parametrize(
+    ("channel", "name", "parent"),
+    [
+        ("slack", "message_in_thread", "1795262400.000100"),
+        ("slack", "message", None),
+        ("discord", "reply", "1333445566778899001"),
+        ("youtube", "replies", ANN),
+    ],
+)
+def test_an_answer_names_what_it_answers(channel: str, name: str, parent: str | None) -> None:
+    """The field `parent_id` has the message or comment above."""
+    (made,) = events(channel, payload(channel, name))
+
+    assert made["parent_id"] == parent
+
+
+def test_a_comment_of_our_channel_is_left_until_its_id_is_known() -> None:
+    """A poll in the minute in which the consumer sends finds neither a customer nor a person."""
+    body = payload("youtube", "message_of_the_team")
+    body["items"] = body["items"][:1]
+    body["items"][0]["snippet"] |= dict.fromkeys(("publishedAt", "updatedAt"), "2026-11-21T12:09:30Z")
+
+    assert events("youtube", body) == []
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The path of every value inside a payload."""
+    if path:
+        yield path
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for name, child in children:
+        yield from places(child, (*path, name))
+
+
+def spoiled(body: Any, path: tuple[str | int, ...], value: object) -> Any:
+    """A copy of a payload with another value at a path."""
+    copied = copy.deepcopy(body)
+    place = copied
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    return copied
+
+
+def events_or_error(channel: str, body: Json) -> list[Json] | str:
+    """The events of a payload, or the message of its PayloadError."""
+    try:
+        return events(channel, body)
+    except PayloadError as error:
+        return str(error)
+
+
+def valid_accounts(made: list[Json]) -> bool:
+    """Whether each is an event of the inbox's account."""
+    return all(isinstance(each, dict) and each["user_id"] == "shop" for each in made)
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_hostile_payload_is_refused_by_name_or_gives_events(channel: str) -> None:
+    """Any field of any payload may be null, of another type, huge or strange: a PayloadError, or events."""
+    strange: tuple[object, ...] = (
+        None,
+        True,
+        -1,
+        10**30,
+        1.5,
+        "",
+        "\x00\ud800",
+        "../..",
+        [],
+        [None],
+        {},
+        {"a": {}},
+    )
+    for name in payloads(channel):
+        body = payload(channel, name)
+        for path in places(body):
+            for value in strange:
+                made = events_or_error(channel, spoiled(body, path, value))
+                assert made.isprintable() if isinstance(made, str) else valid_accounts(made)
+
+
+@pytest.mark.parametrize(
+    ("channel", "name", "field", "message"),
+    [
+        ("slack", "message", ("event", "user"), "user: expected a text, got nothing"),
+        ("slack", "message", ("event", "channel"), "channel: expected a text, got nothing"),
+        ("discord", "message", ("d", "author"), "author.id: expected a text, got nothing"),
+        ("intercom", "started", ("data", "item"), "data.item: expected an object, got nothing"),
+        ("zendesk", "message", ("event", "comment"), "event.comment: expected an object, got nothing"),
+        ("youtube", "page", ("items",), "items: expected a list, got nothing"),
+    ],
+)
+def test_a_missing_field_is_named(channel: str, name: str, field: tuple[str, ...], message: str) -> None:
+    """The error names the field, the expectation and what came."""
+    with pytest.raises(PayloadError, match=f"^{message}$"):
+        events(channel, spoiled(payload(channel, name), field, None))
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_what_we_send_comes_back_as_no_event(channel: str) -> None:
+    """No recorded payload of ourselves or of a bot is an event: the AI never answers itself."""
+    ours = [name for name in payloads(channel) if name.startswith("own_") or "_bot" in name or "_app" in name]
+    made = [each for name in ours for each in events(channel, payload(channel, name))]
+
+    assert ours
+    assert [each for each in made if each["author_id"] == SETUPS[channel].own_id] == []
+    assert all(orjson.dumps(each) for each in made)
