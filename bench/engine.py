@@ -111,7 +111,7 @@ def event(number: int) -> dict[str, str]:
         "conversation_id": f"c{number}",
         "message_id": f"m{number}",
         "author_id": "a",
-        "text": "Can I return a purchase after thirty days?",
+        "text": "Within how many days may a purchase be returned?",
         "created_at": datetime.now(UTC).isoformat(),
     }
 
@@ -205,6 +205,7 @@ def pipeline(redis: Redis, stack: Stack) -> BenchResult:
             "OPENROUTER_API_KEY": "none",
             "OPENROUTER_BASE_URL": sandbox.base_url,
             "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
+            "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
         }
         words = ["celery", "-A", "tasks.app", "worker"]
         with worker(words, environment) as watch:
@@ -270,13 +271,19 @@ def main() -> None:
         ]
     engine, *celery = results[:3]
     ratios = {each.name: round(each.cpu_ms / engine.cpu_ms, 1) for each in celery}
-    document = {"results": [asdict(each) for each in results], "times_the_engine": ratios}
+    decision = round(results[-1].cpu_ms / celery[-1].cpu_ms, 2)
+    document = {
+        "results": [asdict(each) for each in results],
+        "times_the_engine": ratios,
+        "decision_in_celery_tasks": decision,
+    }
     OUT.write_text(json.dumps(document, indent=2) + "\n")
     if sys.stdout.isatty():
         console = Console()
         console.print(table(results))
         for name, ratio in ratios.items():
             console.print(f"{name}: {ratio} times the CPU of the engine")
+        console.print(f"a whole decision: the CPU of {decision} empty tasks of {celery[-1].name}")
     else:
         print(json.dumps(document))
 

@@ -12,7 +12,7 @@ import orjson
 from starlette.types import Receive, Send
 
 from sandbox.connection import client_is_gone, reset_connection
-from sandbox.faults import FaultKind, SandboxFault
+from sandbox.faults import CallPlan, FaultKind, SandboxFault
 from sandbox.ledger import ABANDONED, BUG
 from sandbox.replies.answers import chat_answer
 from sandbox.replies.chat_request import parse_chat
@@ -43,11 +43,11 @@ class CallReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCall:
-    """A parsed call: its route, the text it is about, and the function that answers it."""
+    """A parsed call: its route, the texts it is about, and the function that answers it."""
 
     route: Route
-    about: str
-    reply: Callable[[SandboxFault | None, int], CallReply]
+    texts: tuple[str, ...]
+    reply: Callable[[CallPlan, int], CallReply]
     content_type: bytes = JSON
 
 
@@ -63,14 +63,14 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
     except BadRequest as error:
         await _refuse(sandbox, route, body, error, send)
         return
-    record, seen = sandbox.ledger.begin(call.route, call.about, body)
+    record = sandbox.ledger.begin(call.route, "\n".join(call.texts), body)
     outcome = ABANDONED
     try:
-        planned = sandbox.plan_call(record, call.about, seen)
+        planned = sandbox.plan_call(call.route, call.texts)
         if planned.delay_s > 0:
             await asyncio.sleep(planned.delay_s)
         if not client_is_gone(send):
-            outcome = await _perform(call, planned.fault, record.number, receive, send)
+            outcome = await _perform(call, planned, record.number, receive, send)
     except BadRequest as error:
         outcome = "400"
         await _send_error(send, 400, str(error), param=error.param)
@@ -82,11 +82,9 @@ async def serve_call(sandbox: Sandbox, route: Route, receive: Receive, send: Sen
         sandbox.ledger.end(record, outcome)
 
 
-async def _perform(
-    call: SandboxCall, fault: SandboxFault | None, number: int, receive: Receive, send: Send
-) -> str:
+async def _perform(call: SandboxCall, planned: CallPlan, number: int, receive: Receive, send: Send) -> str:
     """Execute the plan; return the counted outcome."""
-    match fault:
+    match fault := planned.fault:
         case SandboxFault(kind=FaultKind.STATUS):
             await _send_error(
                 send, fault.status, f"sandbox fault: {fault.status}", retry_after_s=fault.retry_after_s
@@ -104,7 +102,7 @@ async def _perform(
             body = b"data: " + UNFINISHED + b"\n\n" if call.content_type is EVENTS else UNFINISHED
             await _send_whole(send, 200, call.content_type, body)
         case _:
-            reply = call.reply(fault, number)
+            reply = call.reply(planned, number)
             await _send_reply(send, call.content_type, reply)
             return reply.outcome
     return fault.outcome
@@ -124,23 +122,27 @@ def _parsed_call(route: Route, body: bytes) -> SandboxCall:
             inputs = moderation_inputs(document)
             return SandboxCall(
                 route=route,
-                about="\n".join(item.about for item in inputs),
-                reply=lambda fault, number: _json_reply(moderation_body(inputs, fault, number), fault),
+                texts=tuple(item.about for item in inputs),
+                reply=lambda planned, number: _json_reply(
+                    moderation_body(inputs, planned, number), planned.fault
+                ),
             )
         case Route.EMBEDDINGS:
             texts = embedding_texts(document)
             return SandboxCall(
                 route=route,
-                about="\n".join(texts),
-                reply=lambda fault, _: _json_reply(embeddings_body(document, texts, fault), fault),
+                texts=("\n".join(texts),),
+                reply=lambda planned, _: _json_reply(
+                    embeddings_body(document, texts, planned.fault), planned.fault
+                ),
             )
 
 
 def _chat_call(document: dict[str, object]) -> SandboxCall:
     request = parse_chat(document)
 
-    def reply(fault: SandboxFault | None, number: int) -> CallReply:
-        found = chat_answer(request, fault)
+    def reply(planned: CallPlan, number: int) -> CallReply:
+        found = chat_answer(request, planned.fault)
         if request.stream:
             events = completion_events(request, found, number)
             return CallReply(outcome=found.outcome, pieces=events)
@@ -148,7 +150,7 @@ def _chat_call(document: dict[str, object]) -> SandboxCall:
         return CallReply(outcome=found.outcome, pieces=(body,))
 
     content_type = EVENTS if request.stream else JSON
-    return SandboxCall(route=request.route, about=request.about, reply=reply, content_type=content_type)
+    return SandboxCall(route=request.route, texts=(request.about,), reply=reply, content_type=content_type)
 
 
 def _json_reply(document: dict[str, object], fault: SandboxFault | None) -> CallReply:
@@ -157,7 +159,8 @@ def _json_reply(document: dict[str, object], fault: SandboxFault | None) -> Call
 
 
 async def _refuse(sandbox: Sandbox, route: Route, body: bytes, error: BadRequest, send: Send) -> None:
-    record, _ = sandbox.ledger.begin(route, "", body)
+    record = sandbox.ledger.begin(route, "", body)
+    sandbox.ledger.count_text(route, "")
     sandbox.ledger.end(record, "400")
     await _send_error(send, 400, str(error), param=error.param)
 

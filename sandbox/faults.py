@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -116,20 +116,34 @@ class CallFacts:
     Attributes:
         text: what the call is about: the last user message, or the moderated or embedded text.
         seen: number of earlier calls of this route with the same text.
+        place: of the text in its call, from 0. Latency, and rules for any text that fail a whole call, are
+            for the call: they apply at place 0 only.
     """
 
     route: Route
     text: str
     seen: int = 0
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPlan:
-    """The plan of a call: wait, then fail or answer; ``rule_id`` is the id of the matching rule, or None."""
+    """The plan of a call: wait, then fail or answer.
+
+    Attributes:
+        rule_id: id of the matching rule, or None.
+        faults: of each text, for a call about several.
+    """
 
     delay_s: float = 0.0
     fault: SandboxFault | None = None
     rule_id: str | None = None
+    faults: tuple[SandboxFault | None, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether the call as a whole gets another answer; ``flagged`` changes the result of one text."""
+        return self.fault is not None and self.fault.kind is not FaultKind.FLAGGED
 
 
 def call_plan(facts: CallFacts, rules: FaultRules, rng: random.Random) -> CallPlan:
@@ -139,7 +153,8 @@ def call_plan(facts: CallFacts, rules: FaultRules, rng: random.Random) -> CallPl
     """
     markers = tuple(marker for marker in markers_in(facts.text) if marker.route is facts.route)
     delays = [marker.delay_s for marker in markers if marker.delay_s is not None]
-    delay_s = sum(delays) if delays else drawn_seconds(rules.latency.get(facts.route, NO_LATENCY), rng)
+    latency = NO_LATENCY if facts.place else rules.latency.get(facts.route, NO_LATENCY)
+    delay_s = sum(delays) if delays else drawn_seconds(latency, rng)
     fault = _marked_fault(markers, facts.seen)
     if fault is not None:
         return CallPlan(delay_s=delay_s, fault=fault)
@@ -147,6 +162,18 @@ def call_plan(facts: CallFacts, rules: FaultRules, rng: random.Random) -> CallPl
         if _applies(rule, facts) and (rule.probability >= 1 or rng.random() < rule.probability):
             return CallPlan(delay_s=delay_s, fault=rule.fault, rule_id=rule.rule_id)
     return CallPlan(delay_s=delay_s)
+
+
+def together(plans: Sequence[CallPlan]) -> CallPlan:
+    """The plan of a call about several texts, none of which fails it."""
+    if len(plans) == 1:
+        return plans[0]
+    faults = tuple(planned.fault for planned in plans)
+    return CallPlan(
+        delay_s=max(planned.delay_s for planned in plans),
+        fault=next(filter(None, faults), None),
+        faults=faults,
+    )
 
 
 def rules_after_hit(rules: FaultRules, rule_id: str) -> FaultRules:
@@ -221,6 +248,8 @@ def _marked_fault(markers: tuple[Marker, ...], seen: int) -> SandboxFault | None
 
 
 def _applies(rule: FaultRule, facts: CallFacts) -> bool:
-    return (
-        rule.route is facts.route and rule.times != 0 and (not rule.contains or rule.contains in facts.text)
-    )
+    if rule.route is not facts.route or rule.times == 0:
+        return False
+    if not rule.contains:
+        return not facts.place or rule.fault.kind is FaultKind.FLAGGED
+    return rule.contains in facts.text

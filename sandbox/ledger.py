@@ -49,23 +49,28 @@ class Ledger:
         self._ring: deque[CallRecord] = deque()
         self._ring_bytes = 0
 
-    def begin(self, route: Route, about: str, body: bytes) -> tuple[CallRecord, int]:
-        """Count a call; return its record and the number of earlier calls of this route about this text."""
-        key = text_key(about)
-        by_route = self.texts.setdefault(key, {})
-        seen = by_route.get(route, 0)
-        by_route[route] = seen + 1
-        if len(self.texts) > MOST_TEXTS:
-            del self.texts[next(iter(self.texts))]
-            self.texts_forgotten += 1
+    def begin(self, route: Route, about: str, body: bytes) -> CallRecord:
+        """Count a call; return its record."""
         self.number += 1
         self.calls[route] += 1
         running = self.in_flight[route] + 1
         self.in_flight[route] = running
         self.in_flight_peak[route] = max(self.in_flight_peak[route], running)
-        record = CallRecord(number=self.number, route=route, key=key, body=body)
+        record = CallRecord(number=self.number, route=route, key=text_key(about), body=body)
         self._keep(record)
-        return record, seen
+        return record
+
+    def seen(self, route: Route, text: str) -> int:
+        """Number of earlier calls of a route about this text."""
+        return self.calls_about(text).get(route, 0)
+
+    def count_text(self, route: Route, text: str) -> None:
+        """Count a call about this text."""
+        by_route = self.texts.setdefault(text_key(text), {})
+        by_route[route] = by_route.get(route, 0) + 1
+        if len(self.texts) > MOST_TEXTS:
+            del self.texts[next(iter(self.texts))]
+            self.texts_forgotten += 1
 
     def end(self, record: CallRecord, outcome: str) -> None:
         """Count how a call ended."""

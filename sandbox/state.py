@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from sandbox.faults import CallFacts, CallPlan, FaultRules, call_plan, rules_after_hit
+from sandbox.faults import CallFacts, CallPlan, FaultRules, call_plan, rules_after_hit, together
 from sandbox.latency import Latency
-from sandbox.ledger import CallRecord, Ledger
-from sandbox.routes import Route
+from sandbox.ledger import Ledger
+from sandbox.routes import Route, text_key
 from sandbox.scenario import Scenario, parse_rules
 
 KEEP_REQUESTS = 1000
@@ -24,15 +24,33 @@ class Sandbox:
         self.rules = scenario.rules
         self.ledger = Ledger(keep_requests)
 
-    def plan_call(self, record: CallRecord, about: str, seen: int) -> CallPlan:
-        """The plan of a call; the same seed, text and number of earlier calls give the same plan."""
-        if not self.rules.faults and not self.rules.latency and "[[" not in about:
+    def plan_call(self, route: Route, texts: tuple[str, ...]) -> CallPlan:
+        """The plan of a call about one or several texts, each counted and planned as in a call of its own.
+
+        The first text with a fault other than ``flagged`` fails the call; it alone is counted then, because
+        the others got no answer. The same seed, text and number of earlier calls give the same plan.
+        """
+        rules, plans = self.rules, []
+        for place, text in enumerate(texts):
+            planned = self._plan_text(CallFacts(route=route, text=text, place=place), rules)
+            if planned.fails:
+                if planned.rule_id is not None:
+                    self.rules = rules_after_hit(self.rules, planned.rule_id)
+                self.ledger.count_text(route, text)
+                return planned
+            rules = rules if planned.rule_id is None else rules_after_hit(rules, planned.rule_id)
+            plans.append(planned)
+        self.rules = rules
+        for text in texts:
+            self.ledger.count_text(route, text)
+        return together(plans)
+
+    def _plan_text(self, facts: CallFacts, rules: FaultRules) -> CallPlan:
+        if not rules.faults and not rules.latency and "[[" not in facts.text:
             return NOTHING
-        rng = random.Random(f"{self._scenario.seed}/{record.route}/{record.key}/{seen}")  # noqa: S311  # not for secrets
-        planned = call_plan(CallFacts(route=record.route, text=about, seen=seen), self.rules, rng)
-        if planned.rule_id is not None:
-            self.rules = rules_after_hit(self.rules, planned.rule_id)
-        return planned
+        seen = self.ledger.seen(facts.route, facts.text)
+        rng = random.Random(f"{self._scenario.seed}/{facts.route}/{text_key(facts.text)}/{seen}")  # noqa: S311  # not for secrets
+        return call_plan(replace(facts, seen=seen), rules, rng)
 
     def add_rules(self, document: object) -> FaultRules:
         """Add rules before all earlier ones; return the added rules. ValueError: a bad rule."""

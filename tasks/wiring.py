@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from openai import AsyncOpenAI
 from pydantic import SecretStr
 from redis.asyncio import Redis
 
@@ -37,6 +36,7 @@ from worker.adapters.model_judge import ModelJudge
 from worker.adapters.openai_chat import OpenAIChat
 from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
+from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.injections import find_injection
@@ -74,10 +74,10 @@ class WorkerParts:
 class Endpoints:
     """Clients of the configured model servers; None for one that is switched off."""
 
-    moderation: AsyncOpenAI | None
-    model: AsyncOpenAI
-    embedding: AsyncOpenAI | None
-    classifiers: Mapping[str, AsyncOpenAI]
+    moderation: ApiClient | None
+    model: ApiClient
+    embedding: ApiClient | None
+    classifiers: Mapping[str, ApiClient]
 
     async def close(self) -> None:
         """Close their connections."""
@@ -89,7 +89,7 @@ class Endpoints:
 def open_endpoints(settings: Settings) -> Endpoints:
     """The clients of the configured servers."""
 
-    def client(url: str, key: SecretStr | str | None) -> AsyncOpenAI:
+    def client(url: str, key: SecretStr | str | None) -> ApiClient:
         secret = key.get_secret_value() if isinstance(key, SecretStr) else key
         return openai_client.client(url, secret, connections=settings.in_flight + SPARE_CONNECTIONS)
 
@@ -114,6 +114,8 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             model=settings.moderation_model,
             timeout_s=settings.moderation_timeout_s,
             watch=Watch("moderation", telemetry.report),
+            most_texts=settings.moderation_batch,
+            reuse_s=settings.moderation_reuse_s,
         )
     if endpoints.embedding is not None:
         watch = Watch("embedding", telemetry.report)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sandbox.faults import FaultKind, SandboxFault, without_markers
+from sandbox.faults import CallPlan, FaultKind, SandboxFault, without_markers
 from sandbox.replies.lexicon import CATEGORIES, FLAGGED_PHRASES, IMAGE_CATEGORIES, MILD_PHRASES
 from sandbox.routes import MODERATION_MODEL, BadRequest
 
@@ -62,13 +62,12 @@ def moderation_inputs(body: Mapping[str, object]) -> tuple[ModerationInput, ...]
     )
 
 
-def moderation_body(
-    inputs: tuple[ModerationInput, ...], fault: SandboxFault | None, number: int
-) -> dict[str, object]:
-    """The JSON answer; ``flagged`` flags every input, ``empty`` gives no result."""
-    results = [_result(item, fault) for item in inputs]
-    if fault is not None and fault.kind is FaultKind.EMPTY:
-        results = []
+def moderation_body(inputs: tuple[ModerationInput, ...], planned: CallPlan, number: int) -> dict[str, object]:
+    """The JSON answer; ``flagged`` flags the inputs it is planned for, ``empty`` gives no result."""
+    results: list[dict[str, object]] = []
+    if planned.fault is None or planned.fault.kind is not FaultKind.EMPTY:
+        faults = planned.faults or (planned.fault,) * len(inputs)
+        results = [_result(item, fault) for item, fault in zip(inputs, faults, strict=True)]
     return {"id": f"modr-sandbox-{number}", "model": MODERATION_MODEL, "results": results}
 
 

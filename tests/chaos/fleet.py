@@ -121,6 +121,7 @@ class Fleet:
             "HUSHGATE_LLM_FIRST_WAIT_S": "0.05",
             "HUSHGATE_DRAIN_S": "5",
             "HUSHGATE_MAX_STARTS": "100",
+            "HUSHGATE_MODERATION_REUSE_S": "0",  # few texts, often: every one is asked about
         }
 
     def send(self, pid: int, number: signal.Signals) -> int:

@@ -67,6 +67,24 @@ def test_five_thousand_events_survive_twelve_kills_of_workers(fleet: Fleet) -> N
     assert all_alive(fleet)
 
 
+def test_a_kill_amid_shared_moderation_requests_loses_nothing(fleet: Fleet) -> None:
+    """SIGKILL while requests with several texts wait for their answer; other workers ask again."""
+    fleet.sandbox.set_latency(moderations=1.0)
+    fleet.publish(150, [f"shared-{number}" for number in range(150)], ["What are your opening hours?"])
+    until(lambda: _asks_for_several(fleet.sandbox), "a request with several texts is under way")
+    fleet.send(fleet.busy_worker(), signal.SIGKILL)
+    fleet.start_worker()
+    fleet.settle()
+
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def _asks_for_several(sandbox: SandboxHandle) -> bool:
+    bodies = [each["body"] for each in sandbox.requests(route="mod") if each["outcome"] == "in_flight"]
+    return any(isinstance(body, dict) and isinstance(body["input"], list) for body in bodies)
+
+
 def test_a_stopped_worker_loses_its_lanes_and_disturbs_nobody_when_it_comes_back(fleet: Fleet) -> None:
     """SIGSTOP beyond the heartbeat's life, its lanes taken over, SIGCONT in the midst of further events."""
     fleet.publish(200, CONVERSATIONS)

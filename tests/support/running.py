@@ -129,6 +129,7 @@ def running(url: str, redis_url: str, sandbox: SandboxHandle, **environment: str
             "OPENROUTER_BASE_URL": sandbox.base_url,
             "HUSHGATE_LLM_FIRST_WAIT_S": "0.01",
             "HUSHGATE_LLM_TIMEOUT_S": "5",
+            "HUSHGATE_MODERATION_REUSE_S": "0",
             **environment,
         }
     )

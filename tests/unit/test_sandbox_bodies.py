@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.faults import CallPlan
 from sandbox.replies.answers import chat_answer
 from sandbox.replies.chat_request import parse_chat
 from sandbox.replies.completions import completion_body
@@ -56,7 +57,7 @@ def answer_choices(body: Mapping[str, object]) -> object:
 
 
 def moderation_answer(body: Mapping[str, object]) -> object:
-    return moderation_body(moderation_inputs(body), None, 1)["results"]
+    return moderation_body(moderation_inputs(body), CallPlan(), 1)["results"]
 
 
 def embedding_answer(body: Mapping[str, object]) -> object:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.adapters import openai_chat, openai_client
+from worker.adapters.openai_http import ApiAnswer
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.errors import ModelUnavailable, ModerationUnavailable
 from worker.model import Completion, Tokens
@@ -93,10 +94,10 @@ class Answering:
     def __init__(self, *results: dict[str, Any]) -> None:
         self._results = list(results)
 
-    async def post(self, _path: str, **_asked: Any) -> httpx2.Response:
+    async def post(self, _path: str, _body: object) -> ApiAnswer:
         """The next result."""
         body = {"id": "1", "model": "omni", "results": [self._results.pop(0)]}
-        return httpx2.Response(200, content=json.dumps(body))
+        return ApiAnswer(headers={}, content=json.dumps(body).encode())
 
 
 def result(scores: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import structlog
-from openai import AsyncOpenAI, OpenAIError
+from openai import OpenAIError
 
 from worker.adapters.openai_chat import token_counts
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
+from worker.adapters.openai_http import ApiClient
 from worker.classifiers.answers import read_answer
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS, ClassifierFormat
@@ -34,7 +35,7 @@ class ChatClassifier:
     """
 
     def __init__(
-        self, client: AsyncOpenAI, *, name: str, endpoint: ClassifierEndpoint, watch: Watch | None = None
+        self, client: ApiClient, *, name: str, endpoint: ClassifierEndpoint, watch: Watch | None = None
     ) -> None:
         self._client = client
         self._name = name

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from openai import AsyncOpenAI, OpenAIError
+from openai import OpenAIError
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
 from worker.adapters.openai_client import Watch, answer, failure, storable
+from worker.adapters.openai_http import ApiClient
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
 from worker.model import AttemptOutcome, Completion, MessageRole, Prompt, Tokens, Tool, ToolCall, ToolRound
@@ -46,9 +47,7 @@ class OpenAIChat:
         watch: records whether the endpoint is usable.
     """
 
-    def __init__(
-        self, client: AsyncOpenAI, *, model: str, max_tokens: int, watch: Watch | None = None
-    ) -> None:
+    def __init__(self, client: ApiClient, *, model: str, max_tokens: int, watch: Watch | None = None) -> None:
         self._client = client
         self._model = model
         self._max_tokens = max_tokens

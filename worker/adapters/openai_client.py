@@ -1,4 +1,4 @@
-"""One OpenAI-compatible client per endpoint, and the translation of its errors."""
+"""Calls of OpenAI-compatible endpoints, and the translation of their errors."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+import aiohttp
 import httpx2
 import openai
 import orjson
 import structlog
-from openai import AsyncOpenAI, DefaultAioHttpClient
 
+from worker.adapters.openai_http import ApiClient, open_client
 from worker.errors import EndpointMisconfigured
 from worker.model import AttemptOutcome
 
 log = structlog.get_logger(__name__)
 
-CONNECT_S: Final = 5.0
 REJECTING: Final = frozenset({400, 413, 422})
 """The server refuses this one input."""
 PASSING: Final = frozenset({408, 409, 425, 429})
@@ -93,15 +93,9 @@ def misconfigured(known: VendorFailure) -> EndpointMisconfigured:
     return EndpointMisconfigured(known.message, cause=known.cause, status=known.status or 0)
 
 
-def client(base_url: str, api_key: str | None, *, connections: int) -> AsyncOpenAI:
-    """A client without automatic retries: the pipeline decides, counts and audits them."""
-    limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-    return AsyncOpenAI(
-        base_url=base_url,
-        api_key=api_key or NO_KEY,
-        max_retries=0,
-        http_client=DefaultAioHttpClient(limits=limits),
-    )
+def client(base_url: str, api_key: str | None, *, connections: int) -> ApiClient:
+    """A client of an endpoint, with or without a key."""
+    return open_client(base_url, api_key or NO_KEY, connections=connections)
 
 
 def storable(text: str) -> str:
@@ -110,20 +104,15 @@ def storable(text: str) -> str:
 
 
 async def answer(
-    client: AsyncOpenAI, path: str, body: Mapping[str, object], timeout_s: float, *, holding: str
+    client: ApiClient, path: str, body: Mapping[str, object], timeout_s: float, *, holding: str
 ) -> Any:
     """The JSON object with the field ``holding`` or ``error`` that a POST gives back, within ``timeout_s``.
-
-    Uses the SDK's untyped ``post``: its typed methods walk every field of body and answer along their type
-    hints, a quarter of a worker's CPU (py-spy on the pipeline of ``make bench``).
 
     Raises:
         OpenAIError, TimeoutError, ValueError: what ``failure`` sorts.
     """
     async with asyncio.timeout(timeout_s):
-        response = await client.post(
-            path, cast_to=httpx2.Response, body=dict(body), options={"timeout": timeout_s}
-        )
+        response = await client.post(path, body)
     check_type(response.headers, path)
     document = orjson.loads(response.content)
     if not isinstance(document, dict) or not document.keys() & {holding, "error"}:
@@ -150,7 +139,7 @@ def failure(error: Exception) -> VendorFailure | None:
         case TimeoutError() | openai.APITimeoutError():
             kind = AttemptOutcome.TIMEOUT
         case openai.APIConnectionError():
-            looped = isinstance(error.__cause__, httpx2.TooManyRedirects)
+            looped = isinstance(error.__cause__, aiohttp.TooManyRedirects | httpx2.TooManyRedirects)
             kind = AttemptOutcome.MISCONFIGURED if looped else AttemptOutcome.CONNECTION
         case NotTheApi():
             kind = AttemptOutcome.MISCONFIGURED

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from openai import AsyncOpenAI, OpenAIError, omit
+from openai import OpenAIError, omit
 from openai.types import CreateEmbeddingResponse
 
 from worker.adapters.openai_client import Watch, check_type, failure
+from worker.adapters.openai_http import ApiClient
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
 from worker.model import AttemptOutcome
 
@@ -30,7 +31,7 @@ class OpenAIEmbedder:
         watch: records whether the endpoint is usable.
     """
 
-    def __init__(self, client: AsyncOpenAI, *, timeout_s: float, watch: Watch | None = None) -> None:
+    def __init__(self, client: ApiClient, *, timeout_s: float, watch: Watch | None = None) -> None:
         self._client = client
         self._timeout_s = timeout_s
         self._watch = watch or Watch("embedding")
@@ -55,13 +56,13 @@ class OpenAIEmbedder:
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.embeddings.with_raw_response.create(
+                answer = await self._client.sdk.embeddings.with_raw_response.create(
                     input=texts, model=model, dimensions=dimensions or omit
                 )
             check_type(answer.headers, "/embeddings")
             vectors = _vectors(answer.parse(), len(texts), dimensions)
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:
-            raise self._translated(error, f"embeddings of {model} at {self._client.base_url}") from error
+            raise self._translated(error, f"embeddings of {model} at {self._client.sdk.base_url}") from error
         self._watch.worked()
         return vectors
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
-from openai import AsyncOpenAI, OpenAIError
+from openai import OpenAIError
 from openai.types import ModerationMultiModalInputParam
 
+from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
+from worker.adapters.openai_http import ApiClient
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
 
@@ -24,38 +26,76 @@ class OpenAIModerator:
     Args:
         client: from ``openai_client.client``.
         model: name of the moderation model.
-        timeout_s: limit of one call.
+        timeout_s: limit of one request.
         watch: records whether the endpoint is usable.
+        most_texts: texts of a request.
+        reuse_s: how long a result is reused for an equal text; 0 asks about every text.
     """
 
     def __init__(
-        self, client: AsyncOpenAI, *, model: str, timeout_s: float, watch: Watch | None = None
+        self,
+        client: ApiClient,
+        *,
+        model: str,
+        timeout_s: float,
+        watch: Watch | None = None,
+        most_texts: int = MOST_TEXTS,
+        reuse_s: float = 0.0,
     ) -> None:
         self._client = client
         self._model = model
         self._timeout_s = timeout_s
         self._watch = watch or Watch("moderation")
         self._answers = True
+        self._checks = BatchedChecks(self._of_texts, most_texts=most_texts, reuse_s=reuse_s)
 
     async def moderate(self, text: str, image_urls: Sequence[str]) -> ModerationScores:
         """The highest score per category over text and images; one call an image, as the API requires."""
-        inputs: list[str | list[ModerationMultiModalInputParam]] = [text]
-        if image_urls:
-            inputs = [
-                _with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)
-            ]
         try:
-            results = await asyncio.gather(*(self._result(each) for each in inputs))
+            results = await self._results(text, image_urls)
         except ModerationUnavailable as error:
             self._log_change(answers=False, kind=error.kind)
             raise
         self._log_change(answers=True)
+        if len(results) == 1:
+            return results[0]
         names = dict.fromkeys(name for result in results for name in result.scores)
         return ModerationScores(
             scores={name: max(result.scores.get(name, 0.0) for result in results) for name in names},
             flagged=frozenset().union(*(result.flagged for result in results)),
             model=results[0].model,
         )
+
+    async def _results(self, text: str, image_urls: Sequence[str]) -> Sequence[ModerationScores]:
+        if not image_urls:
+            return (await self._checks.scores(text),)
+        inputs = [_with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)]
+        return await asyncio.gather(*(self._of_input(each) for each in inputs))
+
+    async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
+        (result,) = await self._answered(asked, 1)
+        if isinstance(result, ModerationUnavailable):
+            raise result
+        return result
+
+    async def _of_texts(self, texts: Sequence[str]) -> Sequence[ModerationScores | ModerationUnavailable]:
+        return await self._answered(texts[0] if len(texts) == 1 else list(texts), len(texts))
+
+    async def _answered(
+        self, asked: str | list[str] | list[ModerationMultiModalInputParam], count: int
+    ) -> Sequence[ModerationScores | ModerationUnavailable]:
+        """One request; a result per input, in their order."""
+        try:
+            body = {"input": asked, "model": self._model}
+            found = await answer(self._client, "/moderations", body, self._timeout_s, holding="results")
+            results, model = found["results"], storable(str(found["model"]))
+            if not isinstance(results, list) or len(results) != count:
+                raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all
+            read = [_scores(each, model) for each in results]
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+            raise self._translated(error) from error
+        self._watch.worked()
+        return read
 
     def _log_change(self, *, answers: bool, kind: str = "") -> None:
         """Log once that the API stopped answering, and once that it answers again."""
@@ -64,25 +104,6 @@ class OpenAIModerator:
         if not answers and self._answers:
             log.error("moderation_unavailable", kind=kind)
         self._answers = answers
-
-    async def _result(self, asked: str | list[ModerationMultiModalInputParam]) -> ModerationScores:
-        try:
-            body = {"input": asked, "model": self._model}
-            found = await answer(self._client, "/moderations", body, self._timeout_s, holding="results")
-            result = found["results"][0]
-            scores = {name: float(score) for name, score in _known(result["category_scores"]).items()}
-            flagged = frozenset(name for name, flag in _known(result["categories"]).items() if flag)
-            model = storable(str(found["model"]))
-        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
-            raise self._translated(error) from error
-        self._watch.worked()
-        if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
-            raise ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
-        if unscored := sorted(flagged - scores.keys()):
-            raise ModerationUnavailable(
-                f"flagged without a score: {unscored[:3]}"[:300], kind=AttemptOutcome.MALFORMED
-            )
-        return ModerationScores(scores=scores, flagged=flagged, model=model)
 
     def _translated(
         self, error: Exception
@@ -98,6 +119,23 @@ class OpenAIModerator:
         if known.kind is AttemptOutcome.REJECTED:
             return ModerationRejected(known.message)
         return ModerationUnavailable(known.message, kind=known.kind, retry_after_s=known.retry_after_s)
+
+
+def _scores(result: Any, model: str) -> ModerationScores | ModerationUnavailable:
+    """The scores of one result, or why they cannot be used.
+
+    Raises:
+        ValueError, TypeError, AttributeError, LookupError: it is no result of this API.
+    """
+    scores = {name: float(score) for name, score in _known(result["category_scores"]).items()}
+    flagged = frozenset(name for name, flag in _known(result["categories"]).items() if flag)
+    if not scores or not all(math.isfinite(score) and 0 <= score <= 1 for score in scores.values()):
+        return ModerationUnavailable("the result has no usable scores", kind=AttemptOutcome.MALFORMED)
+    if unscored := sorted(flagged - scores.keys()):
+        return ModerationUnavailable(
+            f"flagged without a score: {unscored[:3]}"[:300], kind=AttemptOutcome.MALFORMED
+        )
+    return ModerationScores(scores=scores, flagged=flagged, model=model)
 
 
 def _with_image(text: str | None, url: str) -> list[ModerationMultiModalInputParam]:

@@ -58,7 +58,7 @@ from worker.assessment.policies.searches import checks_labels, initial_search, r
 from worker.assessment.policies.thresholds import thresholds_of, with_thresholds
 from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.assessment.promises.quotations import is_quotation, quotation_question
-from worker.assessment.promises.recogniser import promise_of
+from worker.assessment.promises.recogniser import PromiseFound, promise_of
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.language import query_language, text_in_language
 from worker.assessment.text.words import encodable_text
@@ -141,13 +141,18 @@ def assess_without_judge(
 
     ``quotation`` is a judge's answer to :func:`quotation_question`, if it was asked.
     """
-    design = design_name(policy)
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
+    return _without_judge(case, policy, promise_of(case) if policy.enabled else None, quotation)
+
+
+def _without_judge(
+    case: DraftCase, policy: Policy, promise: PromiseFound | None, quotation: JudgeAnswer | None
+) -> Assessment | NeedsJudge:
+    design, evidence = design_name(policy), case.evidence
     if not policy.enabled:
         return disabled_assessment(design, policy)
     if (reason := unusable_reason(case)) is not None:
         return unusable_assessment(design, policy, reason)
-    promise = promise_of(case)
     if promise is not None and not is_quotation(promise, quotation):
         return promise_assessment(design, policy, promise.sentence)
     if policy.gate and not evidence.moderation_hit and (kind := reply_kind(case.draft)) in NEED_NO_CHECK:
@@ -226,11 +231,10 @@ async def _assess_by_one(
 ) -> JudgedAssessment:
     """By one policy; before, a judge is asked about a promise that may only quote a passage."""
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft=encodable_text(draft))
-    doubt = quotation_question(case) if judge and policy.enabled else None
+    promise = promise_of(case) if policy.enabled else None
+    doubt = quotation_question(case, promise) if judge else None
     first = () if doubt is None else (await _answer(judge, doubt),)
-    result = assess_without_judge(
-        query=query, evidence=evidence, draft=draft, policy=policy, quotation=first[0] if first else None
-    )
+    result = _without_judge(case, policy, promise, first[0] if first else None)
     if isinstance(result, Assessment):
         return JudgedAssessment(assessment=result, answers=first)
     answers = await asyncio.gather(*(_answer(judge, question) for question in result.questions))

@@ -174,6 +174,20 @@ class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings):
         alias="HUSHGATE_MODERATION_TIMEOUT_S",
         description="Time limit of one moderation call, in seconds.",
     )
+    moderation_batch: int = Field(
+        default=32,
+        ge=1,
+        le=32,
+        alias="HUSHGATE_MODERATION_BATCH",
+        description="Most texts of one moderation request; 1 for a server that takes one text only.",
+    )
+    moderation_reuse_s: float = Field(
+        default=300.0,
+        ge=0,
+        le=86_400,
+        alias="HUSHGATE_MODERATION_REUSE_S",
+        description="Seconds that a moderation result is reused for an equal text, per worker; 0: never.",
+    )
     classifier_keys: ClassifierKeys = Field(
         default={},
         alias="HUSHGATE_CLASSIFIER_KEYS",

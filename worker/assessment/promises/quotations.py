@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worker.assessment.judge import Aspect, JudgeAnswer, JudgeQuestion
-from worker.assessment.promises.recogniser import PromiseFound, PromiseKind, promise_of
+from worker.assessment.promises.recogniser import PromiseFound, PromiseKind
 from worker.assessment.values import DraftCase
 
 _INSTRUCTION = (
@@ -16,9 +16,8 @@ _ACCEPTED = 0.5
 """Lowest score of a quotation."""
 
 
-def quotation_question(case: DraftCase) -> JudgeQuestion | None:
-    """The question about a promise in doubt; None when the draft has none."""
-    promise = promise_of(case)
+def quotation_question(case: DraftCase, promise: PromiseFound | None) -> JudgeQuestion | None:
+    """The question about the promise of a draft; None when it has none, or no doubtful one."""
     if promise is None or promise.kind is not PromiseKind.IN_DOUBT:
         return None
     return JudgeQuestion(

@@ -117,7 +117,7 @@ def _patterns(grammar: PromiseGrammar) -> _Patterns:
     before, after = (r"(?<!\w)", r"(?!\w)") if grammar.spaced else ("", "")
 
     def one_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
-        return re.compile("|".join(f"{before}(?:{each}){after}" for each in phrases))
+        return re.compile(f"{before}(?:{'|'.join(f'(?:{each})' for each in phrases)}){after}")
 
     return _Patterns(
         own=one_of(grammar.own), team=one_of(grammar.team), not_promised=re.compile(grammar.not_promised)

@@ -53,7 +53,7 @@ def cited_numbers(text: str) -> tuple[int, ...]:
 
 def without_citations(text: str) -> str:
     """The text with each citation replaced by a space."""
-    return _CITATION.sub(" ", text)
+    return _CITATION.sub(" ", text) if "[" in text or "【" in text else text
 
 
 def states_something(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -55,8 +56,21 @@ def phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     A phrase may begin or end with a sign (``100%``): it is whole when no letter or digit is next to it.
     """
     ordered = sorted((folded_text(phrase) for phrase in phrases), key=len, reverse=True)
-    parts = [re.escape(p) if _is_han(p) else rf"(?<!\w){re.escape(p)}(?!\w)" for p in ordered]
-    return re.compile("|".join(parts) or r"(?!)")
+    spaced = one_of([phrase for phrase in ordered if not _is_han(phrase)])
+    unspaced = one_of([phrase for phrase in ordered if _is_han(phrase)])
+    return re.compile(rf"(?<!\w){spaced}(?!\w)|{unspaced}")
+
+
+def one_of(phrases: Sequence[str]) -> str:
+    """An expression for one of the phrases, tried in their order; it never matches without any.
+
+    Phrases with the same first letter are one alternative: most places of a text are left after one look.
+    """
+    by_letter: dict[str, list[str]] = {}
+    for phrase in phrases:
+        by_letter.setdefault(phrase[:1], []).append(re.escape(phrase[1:]))
+    parts = (f"{re.escape(letter)}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+    return f"(?:{'|'.join(parts)})" if phrases else "(?!)"
 
 
 def folded_text(text: str) -> str:

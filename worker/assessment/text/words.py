@@ -22,7 +22,7 @@ UNSPACED = (
 _TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:['’][^\W\d_{UNSPACED}]+)?")
 _SPACED_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")  # where no unspaced script occurs: faster
 _UNSPACED_CHAR = re.compile(rf"[{UNSPACED}]")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"([a-z])(?=[A-Z])")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LINE = re.compile(r"[^\r\n]+")
 _TONES = frozenset("\u0300\u0301\u0303\u0309\u0323")
@@ -68,12 +68,12 @@ DISCOURSE: frozenset[str] = list_words("discourse") | frozenset(
 
 def normalised_text(text: str) -> str:
     """The text in NFKC with CamelCase names split (``GoodForGroups``), in its own case."""
-    return _CAMEL.sub(" ", unicodedata.normalize("NFKC", text))
+    return _CAMEL.sub(r"\1 ", unicodedata.normalize("NFKC", text))
 
 
 def word_tokens(text: str) -> list[str]:
     """Words in order, in their own case; a run of an unspaced script is one token."""
-    return _TOKEN.findall(text)
+    return (_SPACED_TOKEN if text.isascii() else _TOKEN).findall(text)
 
 
 def is_unspaced(token: str) -> bool:
@@ -85,7 +85,7 @@ def text_units(text: str) -> list[str]:
     """Comparable units in order: folded words, or character bigrams of unspaced scripts."""
     found: list[str] = []
     folded = text.casefold().replace("’", "'")
-    pattern = _TOKEN if _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
+    pattern = _TOKEN if not folded.isascii() and _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
     for token in pattern.findall(folded):
         found += _units_of(token)
     return found

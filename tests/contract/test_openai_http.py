@@ -1,0 +1,144 @@
+"""Our own POST against that of the SDK: the same requests, the same errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+from tests.contract.test_misconfigured import HTML, JSON, answering, refusal
+from worker.adapters import openai_client
+from worker.adapters.openai_http import ApiClient
+
+STATUSES = [
+    (400, JSON, refusal(param="input", message="your text, quoted")),
+    (400, JSON, '{"message": "flat", "type": "t"}'),
+    (401, JSON, refusal(code="invalid_api_key")),
+    (403, JSON, refusal()),
+    (404, HTML, "<h1>Not found</h1>"),
+    (409, JSON, refusal(message=["not a text"])),
+    (418, JSON, "[]"),
+    (422, JSON, '{"detail": [{"loc": ["body", "input"]}]}'),
+    (429, JSON, refusal(type="insufficient_quota", code="insufficient_quota")),
+    (500, JSON, "not json"),
+    (503, JSON, ""),
+    (304, JSON, ""),
+    (308, HTML, ""),
+]
+
+
+async def both_errors(client: ApiClient) -> list[Any]:
+    """The errors of the SDK's POST and of ours."""
+    found: list[Any] = []
+    for call in (
+        client.sdk.post("/moderations", cast_to=httpx2.Response, body={}),
+        client.post("/moderations", {}),
+    ):
+        with pytest.raises(openai.APIError) as caught:
+            await call
+        found.append(caught.value)
+    return found
+
+
+@pytest.mark.parametrize(("status", "kind", "body"), STATUSES)
+async def test_a_refusal_raises_what_the_sdk_raises(status: int, kind: str, body: str) -> None:
+    """The class, the message with no more of the answer, and the fields that name the cause."""
+    with answering(status, kind, body) as url:
+        async with openai_client.client(url, "key", connections=2) as client:
+            expected, found = await both_errors(client)
+
+    assert (type(found), str(found), found.body, found.code, found.param, found.type) == (
+        type(expected),
+        str(expected),
+        expected.body,
+        expected.code,
+        expected.param,
+        expected.type,
+    )
+    assert openai_client.failure(found) == openai_client.failure(expected)
+
+
+async def test_a_server_that_is_away_is_a_connection_error() -> None:
+    """The SDK over aiohttp calls it a timeout."""
+    async with openai_client.client("http://127.0.0.1:1/v1", "key", connections=2) as client:
+        _, found = await both_errors(client)
+
+    known = openai_client.failure(found)
+    assert known is not None
+    assert (type(found), known.kind, known.status) == (openai.APIConnectionError, "connection", None)
+
+
+@contextmanager
+def recording() -> Iterator[tuple[str, list[tuple[str, dict[str, str], bytes]]]]:
+    """A server that answers every POST, and what it was asked: target, headers and body."""
+    asked: list[tuple[str, dict[str, str], bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(200)
+            self.send_header("content-type", JSON)
+            self.send_header("content-length", "15")
+            self.end_headers()
+            self.wfile.write(b'{"results": []}')
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+async def test_a_request_is_what_the_sdk_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Path, body, key, organisation and extra headers of the environment; not what it measures."""
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: moderation")
+    body = {"model": "omni", "input": ["größer", "二"]}
+    with recording() as (url, asked):
+        async with openai_client.client(f"{url}/v1/", "key", connections=2) as client:
+            await client.sdk.post("/moderations", cast_to=httpx2.Response, body=body)
+            await client.post("/moderations", body)
+
+    (expected_path, expected, expected_body), (path, found, found_body) = asked
+    named = {"authorization", "content-type", "accept", "user-agent", "openai-organization", "x-team"}
+    assert path == expected_path == "/v1/moderations"
+    assert json.loads(found_body) == json.loads(expected_body) == body
+    assert {name: found[name] for name in named} == {name: expected[name] for name in named}
+    assert found["authorization"] == "Bearer key"
+
+
+async def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the SDK does; an address in NO_PROXY is called directly."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with recording() as (url, asked):
+        monkeypatch.setenv("HTTP_PROXY", url)
+        for base_url in ("http://upstream.example/v1", f"{url}/v1"):
+            async with openai_client.client(base_url, "key", connections=2) as client:
+                await client.post("/moderations", {})
+
+    assert [target for target, *_ in asked] == ["http://upstream.example/v1/moderations", "/v1/moderations"]
+
+
+async def test_a_text_that_is_not_unicode_is_refused_before_the_call() -> None:
+    """It is malformed, not a bug."""
+    async with openai_client.client("http://127.0.0.1:1/v1", "key", connections=2) as client:
+        with pytest.raises(ValueError, match="expected JSON values") as caught:
+            await client.post("/moderations", {"input": "\ud800"})
+
+    known = openai_client.failure(caught.value)
+    assert known is not None
+    assert known.kind == "malformed"
