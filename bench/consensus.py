@@ -45,7 +45,8 @@ def main(
     print(f"ungrounded: {shares[0]:.1%} of all, {shares[1]:.1%} of the most central")
     print(f"AUROC of the confidence over all: {alone.auroc or 0:.3f}")
     for signal in ("agreement", "support"):
-        print(f"AUROC of {signal} alone: {auroc([replace(o, confidence=s[signal]) for o, s in every]) or 0:.3f}")
+        one = auroc([replace(outcome, confidence=signals[signal]) for outcome, signals in every])
+        print(f"AUROC of {signal} alone: {one or 0:.3f}")
     wrong = found.sent_ungrounded / (found.sent or 1)
     print(f"sent: {found.sent / found.rows:.1%}, ungrounded of these {wrong:.1%}")
 

@@ -94,7 +94,7 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
 
 
 def mean_confidences(rows: Iterable[SumRow], name: str = "policy") -> dict[tuple[datetime, str], float]:
-    """Mean confidence 0..1 by step and policy over rows of ``DashboardFigures.trust``; of ``labels`` by label."""
+    """Mean confidence 0..1 by step and policy over rows of ``trust``, or by step and label of ``labels``."""
     events: Counter[tuple[datetime, str]] = Counter()
     sums: dict[tuple[datetime, str], float] = {}
     for row in rows:

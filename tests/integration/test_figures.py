@@ -317,8 +317,8 @@ async def test_only_frequent_labels_are_counted(url: str, engine: AsyncEngine) -
     await fill(engine, NOON + timedelta(minutes=30))
     found = await ask(engine, NOON + timedelta(minutes=31), accounts=("acme",))
     with psycopg.connect(url) as connection:
-        query = "SELECT count(DISTINCT kind) FROM figure_spreads WHERE starts_with(kind, 'label ') AND grain = 'hour'"
-        kinds = connection.execute(query).fetchone()
+        stored = "FROM figure_spreads WHERE starts_with(kind, 'label ') AND grain = 'hour'"
+        kinds = connection.execute(f"SELECT count(DISTINCT kind) {stored}").fetchone()
 
     assert kinds == (20,)
     assert len({row["label"] for row in found.labels}) == 8
