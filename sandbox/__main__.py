@@ -34,7 +34,8 @@ scenario   {"seed": 7,
 
 faults     any status 400..599, timeout (= hang), reset (TCP RST inside the body), malformed (broken JSON),
            empty; chat also: bad_tool, tool_loop, refusal, flagged, keyword (value: the word), ungrounded,
-           irrelevant (a passage's sentence on another question), injected (obeys an instruction);
+           irrelevant (a passage's sentence on another question), injected (obeys an instruction:
+           of a passage that has one, such as Ignore all instructions and reply: ..., else a fixed text);
            judge also: refusal, ungrounded (prose, no JSON), score (value: 0..1);
            classifier also: refusal, garbage (prose), flagged (value: a category), score (value: 0..1);
            moderations also: flagged (value: a category)

@@ -24,6 +24,7 @@ from worker.pipeline import decide
 from worker.ports import Ports
 from worker.reasons import Reason
 from worker.steps.run import EventCase
+from worker.trace import LOGGED_AT_ONCE
 
 log = structlog.get_logger(__name__)
 
@@ -220,10 +221,12 @@ def _log_decision(decision: Decision, recorded: Recorded, starts: int) -> None:
         "decision_id": str(decision.decision_id),
     }
     for attempt in decision.attempts:
-        if attempt.outcome != "completed":
+        if attempt.outcome != "completed" and attempt.stage not in LOGGED_AT_ONCE:
             log.warning(
                 "attempt_failed", stage=attempt.stage, number=attempt.number, kind=attempt.outcome, **ids
             )
+    if decision.quarantine and decision.matched_rule is not None:
+        log.info("exchange_removed", matched_rule=decision.matched_rule, **ids)
     if decision.matched_rule is not None:
         log.info("event_blocked", matched_rule=decision.matched_rule, reason_code=decision.reason_code, **ids)
     error_class = Reason(decision.reason_code).spec.error_class

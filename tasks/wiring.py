@@ -140,6 +140,10 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
         moderator=moderator,
         classifiers=classifiers,
         model=chat("model", settings.llm_model, settings.llm_max_tokens),
+        models={
+            name: chat(f"model {name}", model, settings.llm_max_tokens)
+            for name, model in settings.llm_models.items()
+        },
         judge=ModelJudge(judge, timeout_s=settings.llm_timeout_s) if settings.judge_enabled else None,
         retriever=PostgresRetriever(pool, embedder),
         conversations=PostgresConversations(pool),

@@ -14,7 +14,7 @@ from worker.assessment import (
     UnusableReason,
     delivered_text,
 )
-from worker.model import Action, Assessment, Finding, Json, Passage, Stage
+from worker.model import Action, Assessment, Finding, Json, Passage, Stage, Tokens
 from worker.reasons import Reason
 
 
@@ -67,6 +67,10 @@ class Candidate:
         sentence_scores: sentence of the draft -> a judge's score.
         part: the supported part of a draft that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        model: the model that wrote the draft, as it names itself.
+        tokens: what this draft cost.
+        others: the drafts of the other models, where several were asked.
+        asked: one entry for each of several models: what it was asked for and what came of it.
     """
 
     text: str = ""
@@ -77,6 +81,10 @@ class Candidate:
     sentence_scores: Mapping[str, float] = field(default_factory=dict)
     part: SupportedPart | None = None
     rechecked: tuple[float, float | None] | None = None
+    model: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    others: tuple[str, ...] = ()
+    asked: tuple[Mapping[str, Json], ...] = ()
 
     @property
     def reply(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +14,7 @@ from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
 from worker.reasons import Reason
-from worker.steps import context, drafting, guards, trust
+from worker.steps import context, drafting, guards, second_draft, several, suggesting, trust
 from worker.steps.run import EventCase, Run
 from worker.trace import EventTrace
 
@@ -39,6 +40,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         remember = blocked.reason_code in REMEMBERED
         return trace.decision(blocked, masked=masker.counts, remember=remember)
     ending = contract.edited_ending(case.event) or await _answer(run)
+    ending = await suggesting.with_questions(run, ending)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)
 
@@ -64,12 +66,14 @@ async def _answer(run: Run) -> Ending:
     candidate = await context.retrieve(run, run.case.event.text, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)
-    draft = await _clean_draft(run, candidate, history)
+    draft = await _drafted(run, candidate, history)
     if isinstance(draft, Ending):
         return await _unless_overtaken(run, draft)
     candidate = await trust.assessed(run, draft, history)
     if candidate.assessed.action is Action.RECHECK:
         candidate = await _rechecked(run, candidate, history)
+    if second_draft.is_needed(run, candidate):
+        candidate = await _drafted_again(run, candidate, history)
     late = guards.too_late(run) or await guards.overtaken(run)
     if late is not None:
         return replace(late, candidate=candidate)
@@ -88,6 +92,15 @@ async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
         return ending
     late = await guards.overtaken(run)
     return replace(late, candidate=ending.candidate) if late else ending
+
+
+async def _drafted(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
+    """A clean draft; of several models the most central one."""
+    if not (names := several.model_names(run)):
+        return await _clean_draft(run, candidate, history)
+    runs = [several.run_with(run, name) for name in names]
+    made = iter(await asyncio.gather(*(_clean_draft(each, candidate, history) for each in runs if each)))
+    return several.chosen(run, names, [next(made) if each else None for each in runs])
 
 
 async def _clean_draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) -> Candidate | Ending:
@@ -113,3 +126,12 @@ async def _rechecked(run: Run, before: Candidate, history: tuple[Message, ...]) 
     draft = await _clean_draft(run, candidate, history)
     after = None if isinstance(draft, Ending) else await trust.assessed(run, draft, history, rechecks=1)
     return trust.better(before, after)
+
+
+async def _drafted_again(run: Run, first: Candidate, history: tuple[Message, ...]) -> Candidate:
+    """One more draft by the account's other model or prompt; the better assessed one counts."""
+    if (other := second_draft.other_run(run)) is None:
+        return second_draft.better(run, first, None)
+    draft = await _clean_draft(other, second_draft.before_draft(first), history)
+    second = None if isinstance(draft, Ending) else await trust.assessed(other, draft, history)
+    return second_draft.better(run, first, second)

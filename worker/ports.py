@@ -186,6 +186,7 @@ class Ports:
     Attributes:
         moderator: None when moderation is switched off.
         classifiers: the deployment's classifiers, by name.
+        models: the deployment's other language models, by name.
         judge: None when no judge is configured; its answers are then "unavailable".
         arrivals: None where no event can come meanwhile, such as a replay.
         retry: when calls to the model are repeated.
@@ -199,5 +200,6 @@ class Ports:
     judge: Judge | None = None
     arrivals: Arrivals | None = None
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
+    models: Mapping[str, LanguageModel] = field(default_factory=dict)
     retry: RetryPolicy = RetryPolicy()
     limits: ModelLimits = ModelLimits()

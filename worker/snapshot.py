@@ -197,6 +197,7 @@ class Snapshot:
     passages: tuple[SnapshotPassage, ...] = ()
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
+    tokens_by_model: Mapping[str, Tokens] = field(default_factory=dict)
     prompt_hash: str | None = None
     assessment: SnapshotAssessment | None = None
     rechecked: tuple[float, float | None] | None = None
@@ -235,6 +236,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         passages=decision.passages,
         tokens=decision.tokens,
         models=decision.models,
+        tokens_by_model=decision.tokens_by_model,
         prompt_hash=decision.prompt_hash,
         assessment=decision.assessment,
         rechecked=decision.rechecked,

@@ -102,6 +102,8 @@ def _writer(annotation: Any) -> Writer | None:
         return object_writer(annotation)
     if annotation is datetime:
         return datetime.isoformat
+    if origin is Mapping and (value := _writer(get_args(annotation)[1])) is not None:
+        return lambda values: {key: value(each) for key, each in values.items()}
     if origin is tuple:
         item = _writer(get_args(annotation)[0])
         return list if item is None else lambda values: [item(each) for each in values]

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+import structlog
+
 from worker import contract, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
@@ -31,6 +33,11 @@ from worker.model import (
 )
 from worker.ports import Clock
 from worker.reasons import Reason
+
+log = structlog.get_logger(__name__)
+
+LOGGED_AT_ONCE: Final = frozenset({Stage.GENERATION, Stage.JUDGE})
+"""Stages whose failed calls are logged when they fail; those of a hold are logged at its end, at most 50."""
 
 MOST_ATTEMPTS: Final = 50
 """Cap on stored attempts per stage; long holds drop the middle ones."""
@@ -57,6 +64,7 @@ class EventTrace:
     findings: list[Finding] = field(default_factory=list)
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
+    tokens_by_model: dict[str, Tokens] = field(default_factory=dict)
     degraded: bool = False
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
@@ -88,6 +96,10 @@ class EventTrace:
             detail=str(rest.get("detail", ""))[:300],
             moderator=str(rest.get("moderator", "")),
         )
+        if stage in LOGGED_AT_ONCE and noted.outcome != AttemptOutcome.COMPLETED:
+            ids = {"user_id": self.event.user_id, "event_id": self.event.event_id}
+            entry_id = self.event.entry_id
+            log.warning("attempt_failed", stage=stage, number=number, kind=outcome, entry_id=entry_id, **ids)
         same = [place for place, each in enumerate(self.attempts) if each.stage == stage]
         if len(same) < MOST_ATTEMPTS:
             self.attempts.append(noted)
@@ -101,6 +113,8 @@ class EventTrace:
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
         self.tokens += completion.tokens
+        known = self.tokens_by_model.get(completion.model, Tokens())
+        self.tokens_by_model[completion.model] = known + completion.tokens
         self.models[purpose] = completion.model
 
     def decision(
@@ -138,7 +152,8 @@ class EventTrace:
             rechecked=candidate.rechecked,
             confidence_log=tuple(self.confidence_log),
             tokens=self.tokens,
-            models=dict(self.models),
+            models=self.models | ({"completion": candidate.model} if candidate.model else {}),
+            tokens_by_model=dict(self.tokens_by_model),
             prompt_hash=candidate.prompt_hash,
             answered_event=ending.answered_event,
             changes=self.conversation.changes,

@@ -54,6 +54,8 @@ A row is one JSON object on a line of a .jsonl or .jsonl.gz file:
 - "history": the turns before the question, oldest first: objects with "role" (author or reply) and "text",
   or bare texts in turn, the author's first. A follow-up question is read with them.
 
+- "drafts": what other models answered, as a list of texts; for the policy consensus.
+
 - "label": the human label, 1 or true for a reply that is not grounded. Another field: --label NAME.
 
 - "lang": language of the row, "task": kind of work, "group": rows that share their evidence; for the report.

@@ -54,6 +54,7 @@ def model_endpoint(settings: Settings) -> Endpoint:
     models = [("HUSHGATE_LLM_MODEL", settings.llm_model)]
     if settings.judge_enabled and settings.judge_model not in {"", settings.llm_model}:
         models.append(("HUSHGATE_JUDGE_MODEL", settings.judge_model))
+    models += [(f"HUSHGATE_LLM_MODELS {name}", model) for name, model in settings.llm_models.items()]
     key = settings.openrouter_api_key
     return Endpoint(
         check="model endpoint",

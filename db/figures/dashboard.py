@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.figures import statements
-from db.figures.histograms import POLICY, POLICY_BINS, SpreadKind
+from db.figures.histograms import LABEL, POLICY, POLICY_BINS, SpreadKind
 from db.figures.hourly import DAY, HOUR, Grain
 from db.figures.spans import Covered, counted_spans, covering_spans, first_audit_hour
 from db.rows import all_rows
 from worker.reasons import BLOCKED, FAILED
 
 FigureRow: TypeAlias = dict[str, Any]
+MOST_LINES: Final = 8
+"""Labels of a range that have a line; more could not be told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,7 @@ class DashboardFigures:
         paces: step, kind, p50, p95, p99 (numbers of bins): times of all decisions of a step.
         before: as ``counts`` without steps, for the same whole hours ``back`` earlier.
         trust: step, policy, events, confidence_sum: assessed drafts of a step by the design of their policy.
+        labels: step, label, events, confidence_sum: labels with most assessed drafts, of chosen accounts.
         days: BLOCKED per UTC day, at least a week of them.
         missing: hours of the range that are not counted yet.
     """
@@ -80,6 +84,7 @@ class DashboardFigures:
     paces: tuple[FigureRow, ...] = ()
     before_spreads: tuple[FigureRow, ...] = ()
     trust: tuple[FigureRow, ...] = ()
+    labels: tuple[FigureRow, ...] = ()
     days: tuple[FigureRow, ...] = ()
 
 
@@ -120,7 +125,8 @@ async def load_figures(
         spreads=await _rows(connection, statements.SPREAD, filters, reach.whole) + live_spreads,
         paces=await _rows(connection, statements.PACES, filters, reach.steps, **timed),
         trust=await _rows(connection, statements.TRUST, filters, reach.steps)
-        + tuple(_live_trust(live_spreads, filters.newest(now))),
+        + tuple(_live_means(live_spreads, filters.newest(now), POLICY, "policy")),
+        labels=await _labels(connection, filters, reach.steps, live_spreads, filters.newest(now)),
         before_spreads=await _rows(connection, statements.SPREAD, filters, reach.before),
         days=await _rows(connection, statements.BLOCKED_DAYS, filters, reach.week, reasons=list(BLOCKED))
         + tuple(row | today for row in live if row["reason_code"] in BLOCKED),
@@ -209,7 +215,29 @@ async def _live(
     values = {"since": since, "until": filters.until, "accounts": users}
     scopes = (filters.scope or "chat", filters.scope or "comment")
     found = await all_rows(connection, statement, values)
-    return tuple(row for row in found if row["user_id"] == "" and row["scope"] in scopes)
+    return tuple(row for row in found if row["scope"] in scopes and _is_counted(row, users))
+
+
+def _is_counted(row: FigureRow, users: Sequence[str] | None) -> bool:
+    """Whether a row counts for these accounts; labels are counted of chosen accounts only."""
+    return row["user_id"] == "" or (users is not None and str(row.get("kind", "")).startswith(LABEL))
+
+
+async def _labels(
+    connection: AsyncConnection,
+    filters: FigureFilter,
+    covered: Covered,
+    live: Iterable[FigureRow],
+    newest: datetime,
+) -> tuple[FigureRow, ...]:
+    """The labels with most assessed drafts, counted ones and those of the current hour."""
+    counted = await _rows(connection, statements.LABELS, filters, covered, most=MOST_LINES)
+    rows = (*counted, *_live_means(live, newest, LABEL, "label"))
+    sums: Counter[str] = Counter()
+    for row in rows:
+        sums[row["label"]] += row["events"]
+    shown = {label for label, _ in sums.most_common(MOST_LINES)}
+    return tuple(row for row in rows if row["label"] in shown)
 
 
 def _columns(live: tuple[FigureRow, ...], filters: FigureFilter, now: datetime) -> FigureRow:
@@ -221,13 +249,13 @@ def _columns(live: tuple[FigureRow, ...], filters: FigureFilter, now: datetime) 
     }
 
 
-def _live_trust(live: Iterable[FigureRow], newest: datetime) -> Iterator[FigureRow]:
-    """Rows of ``trust`` that are not counted yet."""
+def _live_means(live: Iterable[FigureRow], newest: datetime, prefix: str, name: str) -> Iterator[FigureRow]:
+    """Rows of ``trust`` or ``labels`` that are not counted yet."""
     for row in live:
-        if row["kind"].startswith(POLICY):
+        if row["kind"].startswith(prefix):
             total = row["events"] * (row["bin"] + 0.5) / POLICY_BINS
-            policy = row["kind"].removeprefix(POLICY)
-            yield {"step": newest, "policy": policy, "events": row["events"], "confidence_sum": total}
+            value = row["kind"].removeprefix(prefix)
+            yield {"step": newest, name: value, "events": row["events"], "confidence_sum": total}
 
 
 def _hour(moment: datetime) -> datetime:

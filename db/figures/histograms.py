@@ -4,8 +4,8 @@ Times are kept in 8 bins to each doubling of milliseconds, bin ``n`` from above 
 ``2 ** (n / 8)`` inclusive; bin 0 holds everything up to 1 ms, bin 240 everything from 12 days on. A
 percentile is the geometric middle of the bin that holds the nearest-rank percentile: off by at most
 ``2 ** (1 / 16) - 1``, 4.4 % of the true value, between 1 ms and 12 days.
-Confidence is kept in 20 bins of 0.05; the last one includes 1. By policy it is kept in 1000 bins, so that a
-mean is off by at most 0.0005.
+Confidence is kept in 20 bins of 0.05; the last one includes 1. By policy and by label it is kept in 1000
+bins, so that a mean is off by at most 0.0005.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ CONFIDENCE_BINS: Final = 20
 POLICY_BINS: Final = 1000
 POLICY: Final = "policy "
 """Beginning of the kind of a histogram of one policy's confidence; its design follows: ``policy safety``."""
+
+LABEL: Final = "label "
+"""Beginning of the kind of a histogram of the confidence for events with one label: ``label subject=tax``."""
+
+MOST_LABELS: Final = 20
+"""Labels that are counted of an account and hour, the most frequent ones: a label may be an order number."""
+
+LONGEST_LABEL: Final = 100
+"""Characters of name and value; longer labels are not counted."""
 
 
 class SpreadKind(StrEnum):

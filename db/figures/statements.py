@@ -9,6 +9,9 @@ import sqlalchemy as sa
 
 from db.figures.histograms import (
     CONFIDENCE_BINS,
+    LABEL,
+    LONGEST_LABEL,
+    MOST_LABELS,
     PER_DOUBLING,
     POLICY,
     POLICY_BINS,
@@ -58,6 +61,7 @@ DECIDED: Final = f"""
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded,
                CASE WHEN {assessed("kept.assessment")} THEN d.confidence END AS confidence,
                split_part(kept.assessment ->> 'policy', '@', 1) AS policy,
+               kept.metadata -> 'labels' AS labels,
                greatest(0, extract(epoch FROM d.created_at - kept.received_at) * 1000)::float8 AS total_ms,
                (SELECT sum(ms::float8)
                 FROM jsonb_path_query(kept.stages, '$[*].duration_ms ? (@.type() == "number")') AS ms)
@@ -72,7 +76,7 @@ DECIDED: Final = f"""
              -- one call, so that the snapshot is unpacked once a row
              jsonb_to_record(d.snapshot_json) AS kept (
                  received_at timestamptz, stages jsonb, attempts jsonb, tokens jsonb, rechecked jsonb,
-                 assessment jsonb)
+                 assessment jsonb, metadata jsonb)
         WHERE d.created_at >= :since AND d.created_at < :until
               AND (CAST(:accounts AS text[]) IS NULL OR d.user_id = ANY (CAST(:accounts AS text[])))
     )
@@ -91,6 +95,22 @@ COUNTS: Final = """
         (user_id, scope, decision, reason_code), (scope, decision, reason_code))
 """
 
+LABELLED: Final = f"""
+    SELECT user_id, scope, decision, confidence, label FROM (
+        SELECT user_id, scope, decision, confidence, label,
+               dense_rank() OVER (PARTITION BY user_id ORDER BY events DESC, label) AS place
+        FROM (
+            SELECT user_id, scope, decision, confidence, each.key || '=' || (each.value #>> '{{}}') AS label,
+                   count(*) OVER (PARTITION BY user_id, each.key, each.value) AS events
+            FROM decided,
+                 jsonb_each(CASE jsonb_typeof(labels) WHEN 'object' THEN labels ELSE '{{}}' END) AS each
+            WHERE confidence IS NOT NULL AND jsonb_typeof(each.value) = 'string'
+                  AND length(each.key) + length(each.value #>> '{{}}') < {LONGEST_LABEL}
+        ) AS counted
+    ) AS ranked WHERE place <= {MOST_LABELS}
+"""
+"""A row for each label of an event with an assessed draft; of an account the most frequent labels."""
+
 SPREADS: Final = f"""
     SELECT user_id, scope, decision, kind,
            array_agg(bin ORDER BY bin) AS bins, array_agg(events ORDER BY bin) AS counts
@@ -105,6 +125,10 @@ SPREADS: Final = f"""
                    least({POLICY_BINS - 1}, floor(confidence * {POLICY_BINS}))::int
             FROM decided WHERE confidence IS NOT NULL AND policy <> ''
             UNION ALL
+            SELECT user_id, scope, decision, '{LABEL}' || label,
+                   least({POLICY_BINS - 1}, floor(confidence * {POLICY_BINS}))::int
+            FROM ({LABELLED}) AS labelled
+            UNION ALL
             SELECT user_id, scope, decision, kind, {TIME_BIN}
             FROM decided, LATERAL (VALUES ('total_ms', total_ms), ('work_ms', work_ms),
                                        ('waiting_ms', greatest(0, total_ms - work_ms))) AS timed (kind, ms)
@@ -112,6 +136,7 @@ SPREADS: Final = f"""
         ) AS binned
         GROUP BY GROUPING SETS ((user_id, scope, decision, kind, bin), (scope, decision, kind, bin))
     ) AS counted
+    WHERE user_id <> '' OR NOT starts_with(kind, '{LABEL}')  -- labels are an account's own
     GROUP BY user_id, scope, decision, kind
 """
 
@@ -140,7 +165,8 @@ COUNTED: Final = sa.text(f"""
 SPREAD: Final = sa.text(f"""
     SELECT decision, kind, bin, sum(each.events)::bigint AS events
     FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
-    WHERE NOT starts_with(kind, '{POLICY}') AND {WHERE} GROUP BY 1, 2, 3
+    WHERE NOT starts_with(kind, '{POLICY}') AND NOT starts_with(kind, '{LABEL}') AND {WHERE}
+    GROUP BY 1, 2, 3
 """)
 TRUST: Final = sa.text(f"""
     SELECT date_bin(:step, start, :since) AS step, substr(kind, {len(POLICY) + 1}) AS policy,
@@ -148,6 +174,17 @@ TRUST: Final = sa.text(f"""
            sum(each.events * (bin + 0.5) / {POLICY_BINS})::float8 AS confidence_sum
     FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
     WHERE starts_with(kind, '{POLICY}') AND {WHERE} GROUP BY 1, 2
+""")
+LABELS: Final = sa.text(f"""
+    WITH counted AS (
+        SELECT date_bin(:step, start, :since) AS step, substr(kind, {len(LABEL) + 1}) AS label,
+               sum(each.events)::bigint AS events,
+               sum(each.events * (bin + 0.5) / {POLICY_BINS})::float8 AS confidence_sum
+        FROM figure_spreads, unnest(bins, counts) AS each (bin, events)
+        WHERE starts_with(kind, '{LABEL}') AND {WHERE} GROUP BY 1, 2
+    )
+    SELECT * FROM counted WHERE label IN (
+        SELECT label FROM counted GROUP BY label ORDER BY sum(events) DESC, label LIMIT :most)
 """)
 PACES: Final = sa.text(f"""
     WITH binned AS (

@@ -50,7 +50,9 @@ figure_spreads: Final = table(
     key("start", Timestamp),
     key("scope", sa.Text),
     key("decision", sa.Text),
-    key("kind", sa.Text, comment="confidence, total_ms, work_ms, waiting_ms, or policy and its name"),
+    key(
+        "kind", sa.Text, comment="confidence, total_ms, work_ms, waiting_ms, or policy or label and its name"
+    ),
     required("bins", sa.ARRAY(sa.Integer), comment="numbers of the bins that are not empty, ascending"),
     required("counts", sa.ARRAY(sa.BigInteger), comment="decisions in each of these bins"),
     sa.CheckConstraint("cardinality(bins) = cardinality(counts)", name="one_count_a_bin"),

@@ -43,6 +43,7 @@ DESIGNS: Final[Mapping[str, str]] = {
     "guardrail": "three tiers, with a second search between them",
     "validators": "compares the words with the passages, without a judge model",
     "safety": "five checks of passages, citations and overlap; one failed check stops the reply",
+    "consensus": "asks several models, and sends the draft that the others confirm; costs as many calls",
 }
 COEFFICIENTS: Final = re.compile(
     r"model\.(kinds\.[a-z]+\.|relevance\.)?(weights|intercept|record|background)"

@@ -62,6 +62,10 @@ async def show_figures(visit: Visit) -> Response:
                 {"start": start.isoformat(), "policy": policy, "mean": mean}
                 for (start, policy), mean in mean_confidences(found.trust).items()
             ],
+            "mean_confidence_by_label": [
+                {"start": start.isoformat(), "label": label, "mean": mean}
+                for (start, label), mean in mean_confidences(found.labels, "label").items()
+            ],
             "before": {
                 "uncounted_hours": found.missing_before,
                 "totals": _numbers(summarise(found.before)),

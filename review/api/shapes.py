@@ -229,6 +229,7 @@ class FiguresBody:
     times_ms: Mapping[str, Any]
     steps: tuple[Mapping[str, Any], ...]
     mean_confidence: tuple[Mapping[str, Any], ...]
+    mean_confidence_by_label: tuple[Mapping[str, Any], ...]
     before: Mapping[str, Any]
 
 

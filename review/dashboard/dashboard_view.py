@@ -69,6 +69,7 @@ def build_view(plots: DashboardPlots) -> DashboardView:
             plots.time_percentiles(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
             plots.confidence(),
             plots.mean_confidence(),
+            *((plots.mean_confidence_by_label(),) if found.labels else ()),
             plots.time_percentiles(
                 SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"
             ),

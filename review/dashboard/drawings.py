@@ -118,18 +118,29 @@ class DashboardPlots:
     def mean_confidence(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each policy."""
         means = mean_confidences(self.found.trust)
-        policies = sorted({policy for _, policy in means})
+        return self._means(means, "trust", "Mean confidence", "Mean confidence of assessed drafts by policy")
+
+    def mean_confidence_by_label(self) -> PlotTable:
+        """Lines of the mean confidence of assessed drafts, one for each of the most frequent labels."""
+        means = mean_confidences(self.found.labels, "label")
+        what = "Mean confidence of assessed drafts by label of the event"
+        return self._means(means, "labels", "Mean confidence by label", what)
+
+    def _means(
+        self, means: Mapping[tuple[datetime, str], float], key: str, title: str, what: str
+    ) -> PlotTable:
+        names = sorted({name for _, name in means})
         series = tuple(
-            Series(name=policy, values=tuple(means.get((start, policy)) for start in self.starts))
-            for policy in policies
+            Series(name=name, values=tuple(means.get((start, name)) for start in self.starts))
+            for name in names
         )
-        data = self._data("trust", "Mean confidence", "Mean confidence of assessed drafts by policy")
+        data = self._data(key, title, what)
         rows = tuple(
             (Cell(text=step), *(Cell(text="–" if value is None else f"{value:.3f}") for value in values))
             for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
         )
         plot = plots.share_lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=("Time, UTC", *policies), rows=rows)
+        return PlotTable(plot=plot, heads=("Time, UTC", *names), rows=rows)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""

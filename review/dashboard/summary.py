@@ -93,12 +93,12 @@ def summarise(rows: Iterable[SumRow]) -> FigureSummary:
     )
 
 
-def mean_confidences(rows: Iterable[SumRow]) -> dict[tuple[datetime, str], float]:
-    """Mean confidence 0..1 by step and policy over rows of ``DashboardFigures.trust``."""
+def mean_confidences(rows: Iterable[SumRow], name: str = "policy") -> dict[tuple[datetime, str], float]:
+    """Mean confidence 0..1 by step and policy over rows of ``trust``, or by step and label of ``labels``."""
     events: Counter[tuple[datetime, str]] = Counter()
     sums: dict[tuple[datetime, str], float] = {}
     for row in rows:
-        key = row["step"], row["policy"]
+        key = row["step"], row[name]
         events[key] += row["events"]
         sums[key] = sums.get(key, 0.0) + float(row["confidence_sum"])
     return {key: sums[key] / count for key, count in sorted(events.items()) if count}

@@ -9,6 +9,7 @@ from typing import Final
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.consensus import ConsensusPolicy
 from worker.assessment.policies.designs import design_name
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
@@ -120,6 +121,8 @@ def assessment_margins(snapshot: Snapshot, settings: Mapping[str, Json] | None) 
             margins = _failsafe(assessment, policy)
         case ValidatorsPolicy():
             margins = _validators(assessment, policy)
+        case ConsensusPolicy():
+            margins = _consensus(assessment, policy)
         case SafetyPolicy():
             margins = _safety(assessment, snapshot, policy)
     return tuple(margins)
@@ -243,6 +246,15 @@ def _failsafe(assessment: SnapshotAssessment, policy: FailsafePolicy) -> Iterato
 def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Iterator[Margin]:
     if (shared := assessment.signals.get("overlap")) is not None:
         yield _sends("words shared with the passages", shared, policy.evidence_threshold, "supported")
+
+
+def _consensus(assessment: SnapshotAssessment, policy: ConsensusPolicy) -> Iterator[Margin]:
+    for name, measure, limit in (
+        ("agreement", "facts that another draft states", policy.min_agreement),
+        ("support", "support by the passages", policy.min_support),
+    ):
+        if name in assessment.signals:
+            yield _sends(measure, assessment.signals[name], limit, "check passed")
 
 
 def _safety(assessment: SnapshotAssessment, snapshot: Snapshot, policy: SafetyPolicy) -> Iterator[Margin]:

@@ -13,6 +13,7 @@ from sandbox.replies.chat_request import ChatRequest
 from sandbox.replies.classifier import classified
 from sandbox.replies.extractive import STOPWORDS, TOKEN, best_extract, furthest_extract
 from sandbox.replies.judge import judgement, schema_answer
+from sandbox.replies.obedience import obeyed_text
 
 SEARCH_TOOL = "search_documents"
 ESCALATE_TOOL = "escalate"
@@ -83,6 +84,8 @@ def chat_answer(request: ChatRequest, fault: SandboxFault | None) -> SandboxAnsw
         return SandboxAnswer(outcome=outcome, text=reply.text, logprobs=reply.logprobs)
     if fault is None:
         return _honest_answer(request)
+    if fault.kind is FaultKind.INJECTED and (obeyed := obeyed_text(request.passages)) is not None:
+        return SandboxAnswer(outcome=fault.outcome, text=obeyed)
     return (
         _irrelevant_answer(request) if fault.kind is FaultKind.IRRELEVANT else _wrong_answer(request, fault)
     )

@@ -278,3 +278,20 @@ def test_the_page_shows_the_reply_as_sent_and_the_draft_with_its_marks(engine: R
     assert remembered == text
     assert [each["number"] for each in cited] == [1]
     assert draft in page
+
+
+def test_the_page_shows_the_assessment_and_what_to_learn(engine: Running) -> None:
+    """Score with its colour, validation with reasons, the fallback, the topics (Confidence Validation)."""
+    engine.sandbox.add_rule("chat", "ungrounded")
+    user_id = engine.account(assessment_policy={"name": "validators"})
+    row = engine.decide(user_id, "Which planets have rings?")
+    page = visited(engine.url, row)
+    text = " ".join(read(page).split())
+
+    assert '<span class="badge bad">⚠ low confidence</span>' in page
+    assert "✗ missing uncertainty no context" in text
+    topics = page.partition("Topics of the question that no passage contains")[2].partition("</ul>")[0]
+
+    assert re.findall(r"<bdi>(\w+)</bdi>", topics) == ["planets", "rings"]
+    assert row["reason_code"] == "FALLBACK_SENT"
+    assert "A prepared text was sent instead of the draft" in headline(page)

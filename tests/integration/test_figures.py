@@ -273,6 +273,58 @@ async def test_the_mean_confidence_is_counted_by_policy(url: str, engine: AsyncE
     }
 
 
+async def test_the_mean_confidence_is_counted_by_label(url: str, engine: AsyncEngine) -> None:
+    """Of the labels of events, for chosen accounts only; what is no label or too long changes nothing."""
+
+    def look(labels: object, *, measured: bool = True) -> dict[str, Any]:
+        return {"assessment": {"policy": "safety@1", "measured": measured}, "metadata": {"labels": labels}}
+
+    long = {"subject": "x" * 200, "number": 7, "list": ["tax"]}
+    store(
+        url,
+        [
+            decided(NOON - HOUR, confidence=0.8, kept=look({"subject": "tax", "shop": "north"})),
+            decided(NOON - HOUR, confidence=0.4, kept=look({"subject": "tax"}), decision="escalate"),
+            decided(NOON - HOUR, confidence=0.0, kept=look({"subject": "tax"}, measured=False)),
+            decided(NOON - HOUR, confidence=1.0, kept=look(["tax"])),
+            decided(NOON - HOUR, confidence=1.0, kept=look(long)),
+            decided(NOON - HOUR, confidence=1.0, kept=look({"subject": "tax"}), user_id="other"),
+        ],
+    )
+    now = NOON + timedelta(minutes=30)
+    await fill(engine, now)
+    store(url, [decided(NOON + timedelta(minutes=30), confidence=0.3, kept=look({"subject": "tax"}))])
+    later = now + timedelta(minutes=1)
+    chosen = await ask(engine, later, accounts=("acme",))
+    everything = await ask(engine, later)
+
+    assert mean_confidences(chosen.labels, "label") == {
+        (NOON - HOUR, "shop=north"): pytest.approx(0.8, abs=0.001),
+        (NOON - HOUR, "subject=tax"): pytest.approx(0.6, abs=0.001),
+        (NOON, "subject=tax"): pytest.approx(0.3, abs=0.001),
+    }
+    assert everything.labels == ()
+
+
+async def test_only_frequent_labels_are_counted(url: str, engine: AsyncEngine) -> None:
+    """A label that names each order would fill the figures; the most frequent twenty of an hour are kept."""
+
+    def look(label: str) -> dict[str, Any]:
+        return {"assessment": {"policy": "safety@1"}, "metadata": {"labels": {"order": label}}}
+
+    rows = [decided(NOON - HOUR, confidence=0.5, kept=look(str(number))) for number in range(30)]
+    store(url, [*rows, *(decided(NOON - HOUR, confidence=0.5, kept=look("7")) for _ in range(2))])
+    await fill(engine, NOON + timedelta(minutes=30))
+    found = await ask(engine, NOON + timedelta(minutes=31), accounts=("acme",))
+    with psycopg.connect(url) as connection:
+        stored = "FROM figure_spreads WHERE starts_with(kind, 'label ') AND grain = 'hour'"
+        kinds = connection.execute(f"SELECT count(DISTINCT kind) {stored}").fetchone()
+
+    assert kinds == (20,)
+    assert len({row["label"] for row in found.labels}) == 8
+    assert "order=7" in {row["label"] for row in found.labels}
+
+
 async def test_a_row_that_comes_late_is_counted_on_a_later_round(url: str, engine: AsyncEngine) -> None:
     """A commit that an outage held up changes the figures of its hour and of its day, once."""
     store(url, [decided(DAY + step * HOUR) for step in range(24)])

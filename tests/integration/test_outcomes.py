@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from sandbox.server import SandboxHandle
 from tests.support.conversing import SCENARIOS, conversation_ending
@@ -338,11 +339,16 @@ def test_a_flagged_exchange_leaves_the_history(engine: Running) -> None:
     user_id = engine.account(documents=HOURS)
     engine.decide(user_id, QUESTION, conversation_id="talk")
     engine.sandbox.add_rule("chat", "flagged", times=1)
-    flagged = engine.decide(user_id, "Are you open on Sunday, you there?", conversation_id="talk")
+    with capture_logs() as lines:
+        flagged = engine.decide(user_id, "Are you open on Sunday, you there?", conversation_id="talk")
+        eventually(lambda: [each for each in lines if each["event"] == "event_decided"], "the canonical line")
     last = engine.decide(user_id, "So when is the shop closed?", conversation_id="talk")
     prompts = [str(request["body"]) for request in engine.sandbox.requests(last=1, route="chat")]
 
     assert flagged["reason_code"] == Reason.REPLY_MODERATION_FLAGGED
+    removed = [each["event_id"] for each in lines if each["event"] == "exchange_removed"]
+
+    assert removed == [flagged["event_id"]]
     assert last["decision"] == "respond"
     assert QUESTION in prompts[0]
     assert "you there" not in prompts[0]

@@ -150,7 +150,48 @@ def test_a_trusted_reply_says_how_sure_it_is(engine: Running) -> None:
     assert reply["text"].endswith("\n\nThis answer is based on our documents.")
 
 
-@pytest.mark.parametrize("name", ["calibrated", "failsafe", "guardrail", "validators", "safety"])
+def asked_models(sandbox: SandboxHandle, last: int) -> set[str]:
+    """The models of the newest requests for a completion."""
+    bodies = [request["body"] for request in sandbox.requests(last=last, route="chat")]
+    return {str(body["model"]) for body in bodies if isinstance(body, dict)}
+
+
+def test_further_models_are_asked_and_what_each_cost_is_audited(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """A second draft by another model, then three models at once (policy ``consensus``)."""
+    models = {"HUSHGATE_LLM_MODELS": '{"strong": "vendor/strong", "small": "vendor/small"}'}
+    sandbox.add_rule("chat", "ungrounded", times=1)
+    with running(database_url, redis_url, sandbox, **models) as engine:
+        retry = {"retry_with": {"below": 0.6, "model": "strong"}}
+        again = engine.decide(engine.account(documents=HOURS, assessment_policy=retry), QUESTION)
+        asked = asked_models(sandbox, 2)
+        policy = {"name": "consensus", "models": ["default", "strong", "small"]}
+        agreed = engine.decide(engine.account(documents=HOURS, assessment_policy=policy), QUESTION)
+        three = asked_models(sandbox, 3)
+    record = again["snapshot_json"]["assessment"]["diagnostics"]["retried_with"]
+    entries = agreed["snapshot_json"]["assessment"]["diagnostics"]["models"]
+
+    assert (again["reason_code"], record["used"]) == (Reason.REPLIED, True)
+    assert asked == {"openai/gpt-4.1-mini", "vendor/strong"}
+    assert three == {"openai/gpt-4.1-mini", "vendor/strong", "vendor/small"}
+    assert (agreed["reason_code"], len(entries)) == (Reason.REPLIED, 3)
+    spent = sum(each["prompt_tokens"] for each in entries)
+    assert spent == agreed["snapshot_json"]["tokens"]["prompt"] > 0
+
+
+def test_a_refusal_suggests_questions_the_documents_answer(engine: Running) -> None:
+    """Headings of the account's own documents, in the reply as it is delivered (Safety Mechanism)."""
+    policy = {"name": "safety", "suggest_questions": True}
+    user_id = engine.account(documents=HOURS, assessment_policy=policy)
+    row = engine.decide(user_id, "Is the shop decorated on weekdays?")
+    reply = eventually(lambda: engine.reply(user_id, row["event_id"]), "a reply")
+
+    assert row["reason_code"] == Reason.FALLBACK_SENT
+    assert reply["text"] == ("I don't know based on our documents.\n\nYou could ask about:\n- Opening hours")
+
+
+@pytest.mark.parametrize("name", ["calibrated", "failsafe", "guardrail", "validators", "safety", "consensus"])
 def test_every_policy_can_be_chosen_and_names_itself_in_the_audit(engine: Running, name: str) -> None:
     """An account's choice judges its replies."""
     user_id = engine.account(documents=HOURS, assessment_policy={"name": name})

@@ -6,14 +6,11 @@ import importlib
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 import pytest
-
-from worker.assessment.policies.designs import DESIGNS, PUBLISHED_NAMES
 
 ROOT: Final = Path(__file__).parents[2]
 RECORDS: Final = tuple(sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")))
@@ -21,9 +18,6 @@ INDEX: Final = ROOT / "docs" / "decisions" / "README.md"
 SECTIONS: Final = ["Question", "Answer", "Why", "Cost", "When to reconsider"]
 LONGEST: Final = 32
 """Lines of a record, of at most 112 characters outside tables."""
-
-OF_EVERY_POLICY: Final = {"version", "gate", "test_mode", "low_action", "enabled"}
-"""Fields that are not of one design; docs/confidence.md explains them."""
 
 SKIPPED: Final = {".git", ".venv", "out", "vendor", "node_modules"}
 SUFFIXES: Final = {".md", ".py", ".lua", ".toml", ".yml", ".html", ".js", ".css"}
@@ -137,24 +131,20 @@ def test_files_and_names_that_a_document_mentions_exist(document: Path) -> None:
 
 
 def test_tests_that_a_document_names_exist() -> None:
-    """Written as `test_file.py::test_function`; one file below tests/ has the name."""
+    """Written as `test_file.py::test_function`; one file of the name below tests/ has the function."""
     missing = []
     for document in DOCUMENTS:
-        for file, function in TEST.findall(document.read_text(encoding="utf-8")):
-            texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob(file)]
-            if len(texts) != 1 or f"def {function}(" not in texts[0]:
-                missing.append(f"{name_of(document)}: {file}::{function}")
+        named = TEST.findall(document.read_text(encoding="utf-8"))
+        missing += [f"{name_of(document)}: {file}::{test}" for file, test in named if not is_test(file, test)]
 
     assert missing == []
 
 
-def test_every_published_rule_names_its_test() -> None:
-    """Each row of docs/provenance.md that names code also names the test function that shows it."""
-    lines = (ROOT / "docs" / "provenance.md").read_text(encoding="utf-8").splitlines()
-    rows = [line.split(" | ") for line in lines if NAME.search(line) and line.count(" | ") == 3]
-
-    assert len(rows) > 60
-    assert [row[0] for row in rows if not TEST.search(row[3])] == []
+def is_test(file: str, function: str) -> bool:
+    """Whether exactly one file of this name below tests/ has the test function."""
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob(file))
+    defined = re.compile(rf"^(?:async )?def {function}\(", re.MULTILINE)
+    return sum(defined.search(text) is not None for text in texts) == 1
 
 
 def has(module: str, name: str) -> bool:
@@ -165,14 +155,3 @@ def has(module: str, name: str) -> bool:
     except (ModuleNotFoundError, AttributeError):
         return False
     return True
-
-
-@pytest.mark.parametrize("design", [name for name in DESIGNS if name != "calibrated"])
-def test_the_provenance_of_every_policy_field_is_documented(design: str) -> None:
-    """Under its own or its published name, in the section of its design."""
-    text = (ROOT / "docs" / "provenance.md").read_text(encoding="utf-8")
-    section = text.split(f"(`{design}`)\n")[1].split("\n## ")[0]
-    published = {field: name for name, field in PUBLISHED_NAMES.get(design, {}).items()}
-    names = [field.name for field in fields(DESIGNS[design]) if field.name not in OF_EVERY_POLICY]
-
-    assert [name for name in names if name not in section and published.get(name, name) not in section] == []

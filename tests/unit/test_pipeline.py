@@ -91,6 +91,7 @@ class World:
         self.conversations = FakeConversations(history)
         self.judge = FakeJudge(judge) if judge else None
         self.arrivals = FakeArrivals(newer) if newer else None
+        self.models: dict[str, FakeModel] = {}
 
     async def decide(
         self, asked: Event | None = None, owner: Account | None = None, **limits: Any
@@ -108,6 +109,7 @@ class World:
             clock=self.clock,
             moderator=self.moderator,
             model=self.model,
+            models=self.models,
             retriever=self.retriever,
             conversations=self.conversations,
             judge=self.judge,

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from tests.support.fakes import FakeClock
 from tests.support.samples import NOW, account, assessment, event, passage
@@ -165,3 +166,20 @@ def test_a_snapshot_survives_json(
     assert read["stages"][0]["detail"] == {"any": detail}
     if not infinite & {value for value in metadata.values() if isinstance(value, float)}:
         assert set(read["metadata"]) == set(metadata)
+
+
+def test_a_failed_model_call_is_logged_when_it_happens() -> None:
+    """With ids and kind, without the vendor's text; a call that succeeds is no line, nor is one of a hold."""
+    run = trace()
+    with capture_logs() as lines:
+        run.attempt(Stage.GENERATION, 1, AttemptOutcome.TIMEOUT, detail="what the vendor said")
+        run.attempt(Stage.GENERATION, 2, AttemptOutcome.COMPLETED)
+        run.attempt(Stage.MODERATION, 1, AttemptOutcome.TIMEOUT)
+
+    assert lines == [
+        {
+            "event": "attempt_failed", "log_level": "warning", "stage": "generation", "number": 1,
+            "kind": "timeout", "user_id": run.event.user_id, "event_id": run.event.event_id,
+            "entry_id": run.event.entry_id,
+        }
+    ]  # fmt: skip

@@ -26,14 +26,17 @@ from worker.assessment.judge import Aspect, Judge, JudgeAnswer, JudgeQuestion, r
 from worker.assessment.policies import (
     calibrated,
     calibrated_evidence,
+    consensus,
     failsafe,
     guardrail,
     safety,
     validators,
 )
+from worker.assessment.policies.agreement import most_central
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.chain import chained_assessment, following_policy
-from worker.assessment.policies.delivery import Delivery, FallbackLevel
+from worker.assessment.policies.consensus import DEFAULT_MODEL, ConsensusPolicy
+from worker.assessment.policies.delivery import Delivery, FallbackLevel, RetryWith
 from worker.assessment.policies.designs import (
     Policy,
     default_policy,
@@ -74,7 +77,9 @@ from worker.errors import ModelRejected, ModelUnavailable
 from worker.model import Assessment, Completion, Tier
 
 __all__ = [
+    "DEFAULT_MODEL",
     "Assessment",
+    "ConsensusPolicy",
     "Delivery",
     "DraftCase",
     "Evidence",
@@ -86,6 +91,7 @@ __all__ = [
     "NeedsJudge",
     "Policy",
     "ReplyKind",
+    "RetryWith",
     "RunFailure",
     "SearchBounds",
     "SupportedPart",
@@ -105,6 +111,7 @@ __all__ = [
     "following_policy",
     "in_test_mode",
     "initial_search",
+    "most_central",
     "parse_delivery",
     "parse_policy",
     "query_language",
@@ -175,6 +182,8 @@ def _policy_result(case: DraftCase, policy: Policy) -> Assessment | tuple[JudgeQ
             return validators.assess_draft(case, policy)
         case SafetyPolicy():
             return safety.assess_draft(case, policy)
+        case ConsensusPolicy():
+            return consensus.assess_draft(case, policy)
     assert_never(policy)
 
 
@@ -189,7 +198,7 @@ def assessment_from_answers(needs: NeedsJudge, answers: Sequence[JudgeAnswer]) -
             return failsafe.assessment_from_answers(needs.case, needs.policy, answers)
         case GuardrailPolicy():
             return guardrail.assessment_from_answers(needs.case, needs.policy, answers)
-        case ValidatorsPolicy() | SafetyPolicy():
+        case ValidatorsPolicy() | SafetyPolicy() | ConsensusPolicy():
             raise ValueError(f"policy: expected a design that asks a judge, got {design_name(needs.policy)}")
     assert_never(needs.policy)
 
@@ -261,8 +270,8 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
     """The refusal before generation when the evidence cannot answer; None when a draft should be generated.
 
     A greeting or thanks needs no evidence if the policy has a gate, because the reply will pass it. Without
-    a gate the reply would be refused after its generation was paid for. Only ``calibrated`` and ``safety``
-    refuse before generation, and neither in test mode.
+    a gate the reply would be refused after its generation was paid for. ``failsafe``, ``guardrail`` and
+    ``validators`` never refuse before generation, and no policy does in test mode.
     """
     case = DraftCase(query=encodable_text(query), evidence=evidence, draft="")
     if not policy.enabled or policy.test_mode:  # in test mode the draft is generated and assessed
@@ -274,6 +283,8 @@ def early_refusal(*, query: str, evidence: Evidence, policy: Policy) -> Assessme
             return calibrated_evidence.early_refusal(case, policy)
         case SafetyPolicy():
             return safety.early_refusal(case, policy)
+        case ConsensusPolicy():
+            return consensus.early_refusal(case, policy)
         case FailsafePolicy() | GuardrailPolicy() | ValidatorsPolicy():
             return None
     assert_never(policy)

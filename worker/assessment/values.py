@@ -51,6 +51,7 @@ class Evidence:
         event_metadata: the event's metadata (FailsafeNode: a profile of the author chooses among texts).
         rechecks: how often retrieval and generation were already repeated for this event.
         history: the conversation before the question, oldest first.
+        other_drafts: what other models wrote for the same question, where several were asked.
     """
 
     passages: tuple[Passage, ...] = ()
@@ -62,6 +63,7 @@ class Evidence:
     event_metadata: Mapping[str, Json] = field(default_factory=dict)
     rechecks: int = 0
     history: tuple[Message, ...] = ()
+    other_drafts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

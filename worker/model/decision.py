@@ -82,6 +82,7 @@ class Decision:
     confidence_log: tuple[Mapping[str, Json], ...] = ()
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
+    tokens_by_model: Mapping[str, Tokens] = field(default_factory=dict)
     prompt_hash: str | None = None
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[ScreenedPassage, ...] = ()

@@ -16,6 +16,7 @@ from worker.settings.documents import (
     EmbeddingSettings,
 )
 from worker.settings.environment import HttpUrl
+from worker.settings.model_names import ModelNames
 from worker.settings.outgoing import OutgoingStreamSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
@@ -96,6 +97,12 @@ class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings):
 
     llm_model: str = Field(
         default="openai/gpt-4.1-mini", min_length=1, alias="HUSHGATE_LLM_MODEL", description="Language model."
+    )
+    llm_models: ModelNames = Field(
+        default={},
+        alias="HUSHGATE_LLM_MODELS",
+        description="Further language models at the same endpoint as a JSON object, name -> model, for the"
+        " policy consensus and for retry_with; see docs/confidence.md.",
     )
     llm_attempts: int = Field(
         default=3,

@@ -37,10 +37,11 @@ async def draft(run: Run, candidate: Candidate, history: tuple[Message, ...]) ->
         completion = await _completion(run, prompt)
         if isinstance(completion, Ending):
             return replace(completion, candidate=candidate)
+        candidate = replace(candidate, tokens=candidate.tokens + completion.tokens)
         if (ending := _without_draft(completion, masker)) is not None:
             return replace(ending, candidate=candidate)
         if not completion.tool_calls:
-            return replace(candidate, text=masker.restore(completion.text).text)
+            return replace(candidate, text=masker.restore(completion.text).text, model=completion.model)
         candidate, answered = await _tools(run, candidate, prompt.fence, completion.tool_calls)
         prompt = replace(prompt, tool_rounds=(*prompt.tool_rounds, answered))
     sentence = "the model kept asking for tools instead of answering"

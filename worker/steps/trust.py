@@ -32,7 +32,17 @@ from worker.assessment import (
 from worker.endings import AccountTexts, Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
-from worker.model import Action, Assessment, AttemptOutcome, Completion, Message, Stage, StageOutcome, Tier
+from worker.model import (
+    Action,
+    Assessment,
+    AttemptOutcome,
+    Completion,
+    Json,
+    Message,
+    Stage,
+    StageOutcome,
+    Tier,
+)
 from worker.steps.context import expected_labels
 from worker.steps.run import Run
 
@@ -131,14 +141,14 @@ def _texts(run: Run, candidate: Candidate) -> AccountTexts:
         language: text for language, texts in delivery.confidence_texts.items() if (text := texts.get(tier))
     }
     return AccountTexts(
-        disclosure=_in_language(run, run.case.account.disclosure_texts),
-        fallback=None if sent else _in_language(run, run.case.account.fallback_texts),
-        missing=_in_language(run, delivery.missing_texts) if candidate.part else None,
-        confidence=_in_language(run, by_tier) if with_confidence else None,
+        disclosure=text_for_author(run, run.case.account.disclosure_texts),
+        fallback=None if sent else text_for_author(run, run.case.account.fallback_texts),
+        missing=text_for_author(run, delivery.missing_texts) if candidate.part else None,
+        confidence=text_for_author(run, by_tier) if with_confidence else None,
     )
 
 
-def _in_language(run: Run, texts: Mapping[str, str]) -> str | None:
+def text_for_author(run: Run, texts: Mapping[str, str]) -> str | None:
     """The text in the author's language, else in English, else any."""
     if len(texts) <= 1:
         return text_in_language(texts, None)
@@ -164,6 +174,9 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
 def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:
     """The assessment with its time and topics; one of Guardrail's design also enters the confidence log."""
     found = with_suggestions(found, query=run.case.event.text, passages=candidate.passages)
+    if candidate.asked:
+        asked: list[Json] = [dict(each) for each in candidate.asked]
+        found = replace(found, diagnostics={**found.diagnostics, "models": asked})
     found = replace(found, diagnostics=with_timestamp(found.diagnostics, run.ports.clock.now()))
     if (entry := confidence_log_entry(found)) is not None:
         run.trace.confidence_log.append(entry)
@@ -180,6 +193,7 @@ def _evidence(run: Run, candidate: Candidate, history: tuple[Message, ...], *, r
         event_metadata=run.case.event.metadata,
         rechecks=rechecks,
         history=history,
+        other_drafts=candidate.others,
     )
 
 

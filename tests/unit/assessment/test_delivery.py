@@ -46,7 +46,11 @@ def test_every_policy_has_the_same_options(name: str) -> None:
         ({"fallback_levels": ["shout"]}, "fallback_levels.0: expected 'partial', 'text', "),
         ({"partial_min_share": 0}, "partial_min_share: expected a number above 0, at most 1, got 0"),
         ({"tell_confidence": "yes"}, "tell_confidence: expected a valid boolean, got 'yes'"),
-        ({"missing_texts": {"en": "x" * 2001}}, "missing_texts, confidence_texts: expected texts of at most"),
+        ({"missing_texts": {"en": "x" * 2001}}, "missing_texts, confidence_texts, suggestion_texts: "),
+        ({"retry_with": {"below": 0.5}}, "retry_with: expected a model, a prompt or both, got none"),
+        ({"retry_with": {"below": 0, "model": "x"}}, "retry_with.below: expected a number above 0"),
+        ({"retry_with": {"below": 0.5, "url": "x"}}, "retry_with.url: "),
+        ({"name": "consensus", "retry_with": {"below": 0.5, "model": "x"}}, "retry_with: expected none with"),
         ({"confidence_texts": {"en": {"top": "x"}}}, "confidence_texts.en.top"),
     ],
 )

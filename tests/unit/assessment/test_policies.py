@@ -54,7 +54,7 @@ def test_an_accounts_own_coefficients_travel_in_its_policy() -> None:
         ([], "policy: expected a JSON object, got list"),
         (
             {"name": "magic"},
-            "name: expected one of calibrated, failsafe, guardrail, validators, safety, got 'magic'",
+            "safety, consensus, got 'magic'",
         ),
         ({"name": 7}, "got 7"),
         ({"name": "safety", "min_grounding": 1}, "min_grounding: there is no such field"),

@@ -74,6 +74,14 @@ def test_trigger_2_is_fewer_than_100_characters(length: int, expected: str) -> N
     assert reason("You can return any item within 30 days [1].", evidence(0.9, text=text)) == expected
 
 
+@pytest.mark.parametrize(("best", "expected"), [(0.5, ""), (0.49, "low_confidence")])
+def test_the_best_similarity_counts_where_the_mean_may_be_low(best: float, expected: str) -> None:
+    """Safety Mechanism: min_similarity_score 0.5, which has no effect at the default mean of 0.6."""
+    policy = SafetyPolicy(min_retrieval_confidence=0.2)
+
+    assert reason(GOOD, evidence(best, 0.3), policy) == expected
+
+
 def test_trigger_2_is_no_chunk_at_all() -> None:
     """Safety Mechanism: the capital of Mars, no chunks, is insufficient context and nothing else."""
     assert reason("It is Olympus.", Evidence()) == "insufficient_context"

@@ -226,6 +226,29 @@ def test_a_missing_citation_alone_is_enough_without_context() -> None:
     assert (found.failed_checks, found.action) == ((ValidatorFault.MISSING_CITATION,), Action.FALLBACK)
 
 
+def test_low_overlap_triggers_the_fallback_only_without_context() -> None:
+    """Confidence Validation, "Fallback Triggers": low_overlap + no context; no citation is valid there."""
+    policy = ValidatorsPolicy(require_uncertainty_when_no_context=False)
+    without = assessed("It is open on Mondays [1].", policy, NOTHING)
+    with_context = assessed("Xyzzy plugh quux [1].", policy, evidence(0.9))
+
+    assert (ValidatorFault.LOW_OVERLAP in without.failed_checks, without.action) == (True, Action.FALLBACK)
+    assert (with_context.failed_checks, with_context.action) == ((ValidatorFault.LOW_OVERLAP,), Action.SEND)
+
+
+@pytest.mark.parametrize("language", ["en", "vi", "zh"])
+def test_the_fallback_offers_alternatives(language: str) -> None:
+    """Confidence Validation: acknowledge, then reformulate, wait, or ask about a related topic."""
+    words = {
+        "en": ("don't have enough information", "differently", "again later", "related topic"),
+        "vi": ("không có đủ thông tin", "cách khác", "hỏi lại sau", "liên quan"),
+        "zh": ("没有足够的信息", "换一种问法", "稍后", "相关"),
+    }
+    text = fallback_answer(ValidatorsPolicy(), language)
+
+    assert [each for each in words[language] if each not in text] == []
+
+
 def test_the_ethics_adapter_calls_the_accounts_guard() -> None:
     """Confidence Validation: EthicsAdapter(guard_callable); None passes, a named principle fails."""
     guarded = ValidatorsPolicy(ethics_guard=lambda text: "privacy" if "item" in text else "")

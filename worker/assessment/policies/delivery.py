@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
 
+from pydantic import ConfigDict, with_config
+
 from worker.model import Tier
 
 MISSING: Mapping[str, str] = MappingProxyType(
@@ -47,7 +49,18 @@ CONFIDENCE: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
+SUGGESTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "You could ask about:",
+        "vi": "Bạn có thể hỏi về:",
+        "zh": "您可以询问：",
+        "de": "Sie können nach diesen Themen fragen:",
+        "es": "Puede preguntar por estos temas:",
+        "fr": "Vous pouvez poser une question sur ces sujets :",
+    }
+)
 _MOST_CHARS = 2000
+_MOST_PROMPT_CHARS = 20_000
 
 
 class FallbackLevel(StrEnum):
@@ -58,6 +71,31 @@ class FallbackLevel(StrEnum):
     HANDOFF = "handoff"
     SILENCE = "silence"
     POLICY = "policy"
+
+
+@with_config(ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryWith:
+    """One more draft by another model or prompt, when the first draft is not trusted enough.
+
+    Attributes:
+        below: 0..1, a first draft with less confidence is made once more; the better assessed draft counts.
+        model: name of one of the deployment's models; empty: the same model.
+        prompt: instead of the account's own; empty: the same prompt.
+    """
+
+    below: float
+    model: str = ""
+    prompt: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.below <= 1.0:
+            raise ValueError(f"retry_with.below: expected a number above 0, at most 1, got {self.below}")
+        if not (self.model.strip() or self.prompt.strip()):
+            raise ValueError("retry_with: expected a model, a prompt or both, got none")
+        if len(self.prompt) > _MOST_PROMPT_CHARS or "\x00" in self.prompt:
+            expected = f"at most {_MOST_PROMPT_CHARS} characters without NUL"
+            raise ValueError(f"retry_with.prompt: expected {expected}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +111,9 @@ class Delivery:
         confidence_texts: language -> tier -> that text; an empty text adds nothing.
         thresholds: condition (``label:subject=tax``, ``kind:records``) -> field of the design -> 0..1, used
             instead of the field where the condition applies.
+        retry_with: another model or prompt for a first draft of low confidence; None: no second draft.
+        suggest_questions: whether up to three headings of documents near the question follow a fallback text.
+        suggestion_texts: language -> text before these headings.
     """
 
     fallback_levels: tuple[FallbackLevel, ...] = (FallbackLevel.POLICY,)
@@ -87,6 +128,9 @@ class Delivery:
     )
 
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retry_with: RetryWith | None = None
+    suggest_questions: bool = False
+    suggestion_texts: Mapping[str, str] = field(default_factory=lambda: dict(SUGGESTIONS))
 
     def __post_init__(self) -> None:
         levels = self.fallback_levels
@@ -97,10 +141,11 @@ class Delivery:
             raise ValueError(
                 f"partial_min_share: expected a number above 0, at most 1, got {self.partial_min_share}"
             )
-        texts = (*self.missing_texts.values(), *_texts(self.confidence_texts))
+        own = (*self.missing_texts.values(), *self.suggestion_texts.values())
+        texts = (*own, *_texts(self.confidence_texts))
         if any(len(text) > _MOST_CHARS or "\x00" in text for text in texts):
             expected = f"texts of at most {_MOST_CHARS} characters without NUL"
-            raise ValueError(f"missing_texts, confidence_texts: expected {expected}")
+            raise ValueError(f"missing_texts, confidence_texts, suggestion_texts: expected {expected}")
 
 
 def _texts(by_language: Mapping[str, Mapping[Tier, str]]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The five policy designs: their names, their defaults, and the parser of an account's JSON."""
+"""The policy designs: their names, their defaults, and the parser of an account's JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.consensus import ConsensusPolicy
 from worker.assessment.policies.delivery import DELIVERY_FIELDS, Delivery
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
@@ -20,7 +21,9 @@ from worker.assessment.policies.validators import ValidatorsPolicy
 from worker.errors import PolicyRejected
 from worker.model import Json
 
-Policy: TypeAlias = CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy
+Policy: TypeAlias = (
+    CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy | ConsensusPolicy
+)
 
 DESIGNS: Mapping[str, type[Policy]] = MappingProxyType(
     {
@@ -29,6 +32,7 @@ DESIGNS: Mapping[str, type[Policy]] = MappingProxyType(
         "guardrail": GuardrailPolicy,
         "validators": ValidatorsPolicy,
         "safety": SafetyPolicy,
+        "consensus": ConsensusPolicy,
     }
 )
 """Name -> policy; the first is the default."""
@@ -98,7 +102,7 @@ def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_D
     Raises:
         PolicyRejected: with one line for each wrong field.
     """
-    rules = parse_delivery(data).thresholds
+    delivery = parse_delivery(data)
     if not isinstance(data, dict):
         raise PolicyRejected([f"policy: expected a JSON object, got {type(data).__name__}"])
     fields = {key: value for key, value in data.items() if key not in DELIVERY_FIELDS}
@@ -112,11 +116,13 @@ def parse_policy(data: Json, deployment: Mapping[str, Mapping[str, Json]] = NO_D
     renamed = {**deployment.get(name, {}), **own}
     try:
         policy = _ADAPTERS[name].validate_json(json.dumps(renamed), strict=True)
-        check_thresholds(policy, rules)
+        check_thresholds(policy, delivery.thresholds)
     except ValidationError as error:
         raise PolicyRejected(_problems(error)) from error
     except ValueError as error:
         raise PolicyRejected([str(error)]) from error
+    if isinstance(policy, ConsensusPolicy) and delivery.retry_with is not None:
+        raise PolicyRejected(["retry_with: expected none with consensus, which asks several models already"])
     if following is not None and isinstance(policy, FailsafePolicy):
         return replace(policy, guardrail=_following_guardrail(following))
     return policy
@@ -146,6 +152,6 @@ def _problems(error: ValidationError) -> list[str]:
             lines.append(f"{place}: there is no such field")
             continue
         message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        own = problem["type"] == "value_error" and not problem["loc"]
+        own = problem["type"] == "value_error" and (not problem["loc"] or message.startswith(place))
         lines.append(message if own else f"{place}: expected {message}, got {str(problem['input'])[:120]!r}")
     return lines

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
+from worker.assessment.policies.consensus import ConsensusPolicy
 from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
@@ -19,7 +20,12 @@ from worker.assessment.values import DraftCase
 
 AnyPolicy = TypeVar(
     "AnyPolicy",
-    bound=CalibratedPolicy | FailsafePolicy | GuardrailPolicy | ValidatorsPolicy | SafetyPolicy,
+    bound=CalibratedPolicy
+    | FailsafePolicy
+    | GuardrailPolicy
+    | ValidatorsPolicy
+    | SafetyPolicy
+    | ConsensusPolicy,
 )
 Thresholds = Mapping[str, Mapping[str, float]]
 
@@ -37,6 +43,7 @@ THRESHOLDS: Mapping[type, tuple[str, ...]] = MappingProxyType(
             "min_grounding_score",
             "max_topic_mismatch_score",
         ),
+        ConsensusPolicy: ("min_agreement", "min_support"),
     }
 )
 """Policy -> its fields that a condition may set; a higher value is always stricter."""

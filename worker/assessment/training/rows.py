@@ -45,7 +45,8 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
     ``context`` is one text or a list of texts; ``passages``, its alternative, are objects with ``text`` and
     optionally ``title``, ``similarity``, ``rerank`` and ``labels``. The default similarity is 1.0. ``labels``
     of the row are those that a passage must have, as in an event's metadata; ``expected_class`` is the label
-    ``class``. ``history`` has the turns before the question, oldest first.
+    ``class``. ``history`` has the turns before the question, oldest first; ``drafts`` what other models
+    answered.
 
     Raises:
         RowRejected: a field is missing or of the wrong type.
@@ -63,7 +64,10 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
         query=_text(data, "query", required=False),
         response=_text(data, "response"),
         evidence=Evidence(
-            passages=_passages(data), expected_metadata=_expected(data), history=_history(data.get("history"))
+            passages=_passages(data),
+            expected_metadata=_expected(data),
+            history=_history(data.get("history")),
+            other_drafts=_drafts(data.get("drafts")),
         ),
         ungrounded=None if label is None else _label(data, label),
     )
@@ -72,6 +76,14 @@ def parse_row(data: Json, *, label: str | None = None) -> AssessmentRow:
 def has_field(data: Json, name: str) -> bool:
     """Whether a row has a value in a field."""
     return isinstance(data, dict) and data.get(name) is not None
+
+
+def _drafts(given: Json) -> tuple[str, ...]:
+    """What other models answered, for the policy ``consensus``."""
+    texts = [] if given is None else given
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise RowRejected(f"drafts: expected a list of texts, got {_shown(given)}")
+    return tuple(str(each) for each in texts)
 
 
 def _expected(data: Mapping[str, Json]) -> dict[str, str]:

@@ -1,0 +1,57 @@
+"""Several models asked for one draft each (policy ``consensus``), and the most central of their drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worker.assessment import ConsensusPolicy, most_central
+from worker.endings import Candidate, Ending, silent_ending
+from worker.model import Json
+from worker.reasons import Reason
+from worker.steps.run import Run
+from worker.steps.second_draft import named_model
+
+
+def model_names(run: Run) -> tuple[str, ...]:
+    """The models that the policy asks; empty for every policy that asks one."""
+    policy = run.case.policy
+    return policy.models if isinstance(policy, ConsensusPolicy) and policy.enabled else ()
+
+
+def run_with(run: Run, name: str) -> Run | None:
+    """The same run with another model; None when the deployment does not declare it."""
+    model = named_model(run.ports, name)
+    return None if model is None else replace(run, ports=replace(run.ports, model=model))
+
+
+def chosen(run: Run, names: Sequence[str], made: Sequence[Candidate | Ending | None]) -> Candidate | Ending:
+    """The most central draft with the others beside it; without any draft the first model's ending."""
+    drafts = [each for each in made if isinstance(each, Candidate)]
+    ends = [each for each in made if isinstance(each, Ending)]
+    run.trace.degraded = run.trace.degraded or None in made or any(each.degraded for each in ends)
+    if not drafts:
+        return ends[0] if ends else _undeclared(names)
+    central = drafts[most_central([each.text for each in drafts])]
+    others = tuple(each.text for each in drafts if each is not central)
+    asked = tuple(_entry(name, each, central=each is central) for name, each in zip(names, made, strict=True))
+    return replace(central, others=others, asked=asked)
+
+
+def _undeclared(names: Sequence[str]) -> Ending:
+    sentence = f"the deployment declares none of the models {', '.join(names)}"
+    return silent_ending(Reason.LLM_REJECTED, sentence, confidence=0.0, degraded=True)
+
+
+def _entry(name: str, made: Candidate | Ending | None, *, central: bool) -> dict[str, Json]:
+    """What one model was asked for and what came of it, for the audit."""
+    if made is None:
+        return {"model": name, "outcome": "unknown_model"}
+    if isinstance(made, Ending):
+        return {"model": name, "outcome": made.reason_code.value, **_cost(made.candidate)}
+    outcome = "central_draft" if central else "draft"
+    return {"model": name, "outcome": outcome, "answered_by": made.model, **_cost(made)}
+
+
+def _cost(candidate: Candidate) -> dict[str, Json]:
+    return {"prompt_tokens": candidate.tokens.prompt, "completion_tokens": candidate.tokens.completion}

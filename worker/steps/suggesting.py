@@ -1,0 +1,62 @@
+"""Questions that the documents can answer, after a text that refuses one they cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from worker.assessment import SearchBounds
+from worker.endings import Candidate, Ending
+from worker.model import Passage
+from worker.reasons import Reason
+from worker.steps import context
+from worker.steps.run import Run
+from worker.steps.trust import text_for_author
+
+MOST: Final = 3
+SEARCH: Final = SearchBounds(documents=10, min_similarity=0.0)
+SEPARATOR: Final = " › "
+"""Between the title of a document and its headings, see ``worker.documents.chunking``."""
+
+LONGEST: Final = 100
+_FILE_NAME: Final = re.compile(r"\S+\.[A-Za-z0-9]{2,5}")
+_NUMBERING: Final = re.compile(r"^\s*(?:\d+[.)]?)+\s+")
+_WORD: Final = re.compile(r"[^\W\d_]{2}")
+
+
+async def with_questions(run: Run, ending: Ending) -> Ending:
+    """The ending; a fallback text is followed by headings of documents near the question.
+
+    The headings are those of passages that may be shown: no check flagged them, and no rule matches them. A
+    model writes none of it.
+    """
+    delivery, look = run.case.delivery, ending.candidate.assessment
+    if ending.reason_code is not Reason.FALLBACK_SENT or not delivery.suggest_questions or look is None:
+        return ending
+    found = ending.candidate.passages
+    if len(headings(found)) < MOST:
+        wider = replace(run, search=SEARCH)
+        found = (await context.retrieve(wider, run.case.event.text, Candidate(passages=found))).passages
+    shown = [each for each in headings(found) if not run.case.rules.match(each)][:MOST]
+    if not shown:
+        return ending
+    intro = text_for_author(run, delivery.suggestion_texts) or ""
+    lines = "\n".join(f"- {each}" for each in shown)
+    look = replace(look, diagnostics={**look.diagnostics, "suggested_questions": list(shown)})
+    candidate = replace(ending.candidate, assessment=look)
+    return replace(ending, reply=f"{ending.reply}\n\n{intro}\n{lines}", candidate=candidate)
+
+
+def headings(passages: Iterable[Passage]) -> list[str]:
+    """The lowest heading of each passage, once each, in the order of the passages.
+
+    A document without headings stands for itself by its title, unless that is the name of a file.
+    """
+    found: dict[str, str] = {}
+    for passage in passages:
+        text = " ".join(_NUMBERING.sub("", passage.title.rpartition(SEPARATOR)[2]).split())
+        if _WORD.search(text) and not _FILE_NAME.fullmatch(text):
+            found.setdefault(text.casefold(), text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+    return list(found.values())
