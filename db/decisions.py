@@ -14,6 +14,7 @@ import psycopg
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
+from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
 from worker.assessment.policies.reply_metadata import reply_metadata
 from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
 from worker.reasons import Reason
@@ -87,7 +88,8 @@ WITH key AS ({key}), decision AS (
 ){change}
 SELECT count(*) FROM key
 """
-HANDOFF: Final = f", handed AS ({TAKE.format(user_id='key.user_id', source='FROM key')})"
+HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
+    {OWNER}){TAKEN}"""
 EDIT: Final = """, former AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
@@ -119,7 +121,7 @@ DELETION: Final = f""", deleted AS (
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
     ORDER BY o.id DESC LIMIT 1
-)"""
+){withdrawn(REPLY_TO_MESSAGE)}"""
 
 KNOWN: Final = """
     SELECT k.entry_id, EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s),
@@ -261,7 +263,7 @@ def _statement(decision: Decision, key: str) -> str:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
         change = DELETION
-    return COMMIT.format(key=key, change=change)
+    return COMMIT.format(key=key, change=change + MADE)
 
 
 async def _committed(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:

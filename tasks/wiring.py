@@ -30,6 +30,7 @@ from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
+from tasks.webhooks.poller import WebhookPoller
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
@@ -38,6 +39,7 @@ from worker.adapters.openai_client import Watch
 from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.adapters.webhook_sender import WebhookSender
 from worker.injections import find_injection
 from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
@@ -60,6 +62,7 @@ class WorkerParts:
     engine: Engine
     relay: Relay
     retractor: Retractor
+    webhooks: WebhookPoller
     rulebooks: Rulebooks
     gate: Gate
     pool: Pool
@@ -201,6 +204,9 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         engine=engine,
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
+        webhooks=WebhookPoller(
+            pool, WebhookSender(loopback=settings.webhook_loopback, now=clock.now), now=clock.now
+        ),
         rulebooks=rulebooks,
         gate=gate,
         pool=pool,

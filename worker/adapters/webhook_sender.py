@@ -60,13 +60,14 @@ class WebhookSender:
         self._loopback = loopback
         self._now = now
         self._limit_s = limit_s
-        self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="webhook-lookup")
-        self._resolver = CheckedResolver(self._threads, lookup, loopback=loopback)
+        self._lookup = lookup
+        self._threads: ThreadPoolExecutor | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="webhook-lookup")
         connector = aiohttp.TCPConnector(
-            resolver=self._resolver,
+            resolver=CheckedResolver(self._threads, self._lookup, loopback=self._loopback),
             use_dns_cache=False,
             limit=0,  # the poller limits attempts; a queue here would delay healthy endpoints
             force_close=True,
@@ -84,7 +85,8 @@ class WebhookSender:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
         """Make one attempt; every failure is a result, none is raised."""

@@ -9,6 +9,7 @@ from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, StreamSettings
+from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "WebhookSettings",
     "classifier_key",
     "embedding_endpoint",
     "load",

@@ -17,11 +17,12 @@ from worker.settings.documents import (
 )
 from worker.settings.environment import HttpUrl
 from worker.settings.servers import StreamSettings
+from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
+class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings, WebhookSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     openai_moderation_enabled: bool = Field(

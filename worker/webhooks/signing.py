@@ -59,9 +59,7 @@ def message_id(user_id: str, event_type: str, key: str) -> str:
     return f"msg_{hashlib.sha256(parts).hexdigest()[:32]}"
 
 
-def signed_headers(
-    body: bytes, *, identifier: str, secrets: Sequence[str], now: datetime
-) -> dict[str, str]:
+def signed_headers(body: bytes, *, identifier: str, secrets: Sequence[str], now: datetime) -> dict[str, str]:
     """The three headers; one signature for each secret, the newest first."""
     timestamp = str(int(now.timestamp()))
     content = b".".join((identifier.encode(), timestamp.encode(), body))
