@@ -32,7 +32,10 @@ TAKE: Final = """
     WHERE EXCLUDED.agent_entry IS NULL OR c.agent_entry IS NULL OR c.agent_entry < EXCLUDED.agent_entry
 """
 """An agent's message takes a conversation once: early, when it is read, or at its turn in the lane."""
-TAKE_NOW: Final = f"WITH handed AS ({TAKE.format(user_id='%(user_id)s', source='')} {OWNER}){TAKEN} SELECT count(*) FROM handed"
+TAKE_NOW: Final = f"""
+    WITH handed AS ({TAKE.format(user_id="%(user_id)s", source="")} {OWNER}){TAKEN}
+    SELECT count(*) FROM handed
+"""
 RELEASE: Final = f"""
     WITH handed AS (
         UPDATE conversations c SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,

@@ -50,7 +50,9 @@ def _change_of_owner(event_type: WebhookType, owner: str, people_until: str) -> 
 
 OWNER: Final = "RETURNING c.changes, c.changed_at, c.cause"
 """What the parts below read of a changed conversation, as ``handed``."""
-TAKEN: Final = f", taken AS ({_change_of_owner(WebhookType.CONVERSATION_TAKEN, 'people', '%(people_until)s::timestamptz')})"
+TAKEN: Final = ", taken AS ({})".format(
+    _change_of_owner(WebhookType.CONVERSATION_TAKEN, "people", "%(people_until)s::timestamptz")
+)
 """People took a conversation; not when they had it already, which leaves ``changed_at`` as it is."""
 RELEASED: Final = (
     f", released AS ({_change_of_owner(WebhookType.CONVERSATION_RELEASED, 'ai', 'NULL::timestamptz')})"

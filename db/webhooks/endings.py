@@ -70,11 +70,7 @@ class Ending:
 async def end_attempt(
     source: Pool, claimed: ClaimedDelivery, result: AttemptResult, *, retry_at: datetime | None, now: datetime
 ) -> Ending:
-    """Store the result of an attempt.
-
-    Args:
-        retry_at: the next attempt after a failure; None to give up.
-    """
+    """Store the result of an attempt; after a failure the next one is at ``retry_at``, None to give up."""
     state = DeliveryState.SUCCEEDED
     if result.error is not None:
         state = DeliveryState.FAILED if retry_at is None else DeliveryState.WAITING

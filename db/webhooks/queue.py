@@ -51,9 +51,9 @@ HAS_DUE: Final = """
             WHERE d.endpoint_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= %(now)s))
 """
 DUE: Final = """
-    SELECT due.id, due.conversation_lock_needed, due.user_id, due.conversation_id
+    SELECT due.id, due.is_reply, due.user_id, due.conversation_id
     FROM webhook_endpoints w CROSS JOIN LATERAL (
-        SELECT d.id, d.next_attempt_at, d.user_id, d.conversation_id, e.type = %(reply)s AS conversation_lock_needed
+        SELECT d.id, d.next_attempt_at, d.user_id, d.conversation_id, e.type = %(reply)s AS is_reply
         FROM webhook_deliveries d JOIN outgoing_events e ON e.id = d.event_row
         WHERE d.endpoint_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= %(now)s
         ORDER BY d.next_attempt_at, d.id
@@ -103,8 +103,8 @@ CANCEL: Final = """
 """
 CLAIM: Final = """
     UPDATE webhook_deliveries d
-    SET attempts = d.attempts + 1, attempted_at = %(now)s, lease_until = %(until)s, next_attempt_at = %(until)s,
-        may_have_arrived = true
+    SET attempts = d.attempts + 1, attempted_at = %(now)s, lease_until = %(until)s,
+        next_attempt_at = %(until)s, may_have_arrived = true
     FROM webhook_deliveries before, webhook_endpoints w, outgoing_events e
     WHERE d.id = ANY(%(ids)s) AND before.id = d.id AND w.id = d.endpoint_id AND e.id = d.event_row
     RETURNING d.id AS row_id, d.endpoint_id, w.url, w.secret,

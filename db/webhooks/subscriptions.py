@@ -1,4 +1,4 @@
-"""Events that only webhooks send: stored where an enabled endpoint subscribes, in the change's transaction."""
+"""Events that only webhooks send: stored with the change, where an enabled endpoint subscribes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ ANY_SUBSCRIBED: Final = f"""
                           AND %(type)s = ANY(w.types)))
 """
 ADD: Final = INSERT_WITHOUT_STREAM.format(
-    source="SELECT %(user_id)s::text, %(conversation_id)s::text, %(type)s::text, %(key)s::text, %(body)s::jsonb,"
-    " %(created_at)s::timestamptz"
+    source="SELECT %(user_id)s::text, %(conversation_id)s::text, %(type)s::text, %(key)s::text,"
+    " %(body)s::jsonb, %(created_at)s::timestamptz"
 )
 
 

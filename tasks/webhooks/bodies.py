@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from db.conversation_owners import OwnerCause
 from tasks.outgoing import DRAFT, REPLY, RETRACTION, Body, Time
 from worker.model import DecisionKind, Owner
 from worker.webhooks.types import TEST_TYPE, WebhookType
@@ -32,9 +33,7 @@ class OwnerEntry(BaseModel):
     user_id: str = Field(description="The account.")
     conversation_id: str = Field(description="As in its events.")
     owner: Owner = Field(description="Who may answer from now on: `ai` or `people`.")
-    cause: Literal["escalation", "agent_message", "command", "release"] = Field(
-        description="What changed it."
-    )
+    cause: OwnerCause = Field(description="What changed it.")
     changed_by: str = Field(description="Agent or login; empty for an escalation.")
     changed_at: Time = Field(description="When it changed.")
     people_until: Time | None = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -39,7 +39,7 @@ class PollerLimits:
     """
 
     attempts: int = 500
-    queue: QueueLimits = QueueLimits()
+    queue: QueueLimits = field(default_factory=QueueLimits)
 
 
 class WebhookPoller:

@@ -147,7 +147,10 @@ class CheckedResolver(AbstractResolver):
         self._loopback = loopback
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002  # of the interface
     ) -> list[ResolveResult]:
         """The checked addresses of a name.
 

@@ -41,10 +41,7 @@ class AddressRefused(ValueError):
 
 
 def parse_url(text: str, *, loopback: bool) -> SplitResult:
-    """The parts of an endpoint's URL.
-
-    Args:
-        loopback: True allows http, and addresses of this machine: for tests and development.
+    """The parts of an endpoint's URL; with ``loopback`` also http, and addresses of this machine.
 
     Raises:
         AddressRefused: the URL cannot be used; the message names what was expected.

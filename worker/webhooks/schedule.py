@@ -98,8 +98,7 @@ def retry_after_s(status: int, header: str | None, now: datetime) -> float | Non
 def next_attempt(attempts: int, result: AttemptResult, *, now: datetime, draw: float) -> datetime | None:
     """When to try again after this many attempts; None when the schedule is used up.
 
-    Args:
-        draw: a random number from 0 to 1, for the jitter.
+    ``draw`` is a random number from 0 to 1, for the jitter.
     """
     if attempts >= ATTEMPTS or result.error is AttemptError.GONE:
         return None

@@ -55,7 +55,7 @@ def secret_hint(secret: str) -> str:
 
 def message_id(user_id: str, event_type: str, key: str) -> str:
     """The ``webhook-id`` of an event: the same for every endpoint, attempt and replay."""
-    parts = "\0".join((user_id, event_type, key)).encode("utf-8", "surrogatepass")
+    parts = f"{user_id}\0{event_type}\0{key}".encode("utf-8", "surrogatepass")
     return f"msg_{hashlib.sha256(parts).hexdigest()[:32]}"
 
 
