@@ -168,6 +168,18 @@ class ClaimedDelivery:
     arrived_before: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What a look at the queue found.
+
+    Attributes:
+        cancelled: deliveries that must not be sent any more; the next of their conversations may be due now.
+    """
+
+    deliveries: tuple[ClaimedDelivery, ...] = ()
+    cancelled: int = 0
+
+
 async def fan_out(source: Pool, limit: int, now: datetime) -> int:
     """Make the deliveries of the oldest events without any; how many events were looked at."""
     async with checkout(source) as connection:
@@ -179,9 +191,7 @@ async def fan_out(source: Pool, limit: int, now: datetime) -> int:
             return (await connection.execute(FAN_OUT, {"limit": limit, "now": now})).rowcount
 
 
-async def claim_due(
-    source: Pool, limit: int, now: datetime, limits: QueueLimits
-) -> tuple[ClaimedDelivery, ...]:
+async def claim_due(source: Pool, limit: int, now: datetime, limits: QueueLimits) -> Claims:
     """Claim due deliveries, the longest due first, and cancel those that must not be sent any more.
 
     Once people have taken a conversation, no attempt of a reply in it begins.
@@ -189,16 +199,17 @@ async def claim_due(
     async with checkout(source) as connection:
         row = await (await connection.execute(HAS_DUE, {"now": now})).fetchone()
         if not (row and row[0]):
-            return ()
+            return Claims()
         async with connection.transaction():
             await connection.execute(SHARE_QUEUE)
             free = await _lock_due(connection, limit, now, limits)
-            chosen = await _without_cancelled(connection, free, now, limits)
+            chosen, cancelled = await _cancel_unwanted(connection, free, now, limits)
             if not chosen:
-                return ()
+                return Claims(cancelled=cancelled)
             async with connection.cursor(row_factory=class_row(ClaimedDelivery)) as cursor:
                 values = {"ids": chosen, "now": now, "until": now + limits.lease}
-                return tuple(await (await cursor.execute(CLAIM, values)).fetchall())
+                rows = await (await cursor.execute(CLAIM, values)).fetchall()
+    return Claims(deliveries=tuple(rows), cancelled=cancelled)
 
 
 async def promote_next(connection: PoolConnection, ended: Sequence[int], now: datetime) -> None:
@@ -229,12 +240,12 @@ async def _lock_due(connection: PoolConnection, limit: int, now: datetime, limit
     return [*others, *(row[0] for row in locked)]
 
 
-async def _without_cancelled(
+async def _cancel_unwanted(
     connection: PoolConnection, ids: Sequence[int], now: datetime, limits: QueueLimits
-) -> list[int]:
-    """Those that may be sent; the others are cancelled or postponed."""
+) -> tuple[list[int], int]:
+    """Those that may be sent, and how many were cancelled; others are postponed."""
     if not ids:
-        return []
+        return [], 0
     rows = await (await connection.execute(FATES, {"ids": list(ids), "now": now})).fetchall()
     fates: dict[int, str | None] = {row[0]: row[1] for row in rows}
     if held := [each for each, fate in fates.items() if fate == HOLD]:
@@ -244,4 +255,4 @@ async def _without_cancelled(
         values = {"ids": list(ended), "reasons": list(ended.values()), "now": now}
         await connection.execute(CANCEL, values)
         await promote_next(connection, list(ended), now)
-    return [each for each, fate in fates.items() if fate is None]
+    return [each for each, fate in fates.items() if fate is None], len(ended)

@@ -72,7 +72,8 @@ class WebhookPoller:
                 while True:
                     pause = LOOK_S
                     try:
-                        await self.look()
+                        while await self.look():
+                            pass
                     except (StorageUnavailable, OSError) as error:
                         log.warning("webhooks_postponed", error=type(error).__name__)
                         pause = AFTER_OUTAGE_S
@@ -87,18 +88,18 @@ class WebhookPoller:
                 await asyncio.wait(set(self._running))
 
     async def look(self) -> int:
-        """Make deliveries of new events and begin attempts; how many began."""
+        """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
         while await queue.fan_out(self._pool, BATCH, self._now()) == BATCH:
             pass
         free = self._limits.attempts - len(self._running)
         if free <= 0:
             return 0
         claimed = await queue.claim_due(self._pool, min(free, BATCH), self._now(), self._limits.queue)
-        for each in claimed:
+        for each in claimed.deliveries:
             task = asyncio.create_task(self._deliver(each))
             self._running.add(task)
             task.add_done_callback(self._ended)
-        return len(claimed)
+        return len(claimed.deliveries) + claimed.cancelled
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
