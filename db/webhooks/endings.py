@@ -27,7 +27,7 @@ RECOVER: Final = """
 """
 COUNT_FAILURE: Final = """
     UPDATE webhook_endpoints SET failures = failures + 1, failing_since = coalesce(failing_since, %(now)s),
-        paused_until = greatest(paused_until, %(paused_until)s::timestamptz)
+        failed_at = %(now)s, paused_until = greatest(paused_until, %(paused_until)s::timestamptz)
     WHERE id = %(endpoint)s
 """
 DISABLE: Final = """

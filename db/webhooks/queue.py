@@ -44,13 +44,20 @@ FAN_OUT: Final = """
     )
     UPDATE outgoing_events SET fanned_out_at = %(now)s WHERE id IN (SELECT id FROM new)
 """
-HAS_DUE: Final = """
+BACKOFF_S: Final = 30
+READY: Final = f"""
+    w.state = 'enabled' AND (w.paused_until IS NULL OR w.paused_until <= %(now)s)
+        AND (w.failures = 0 OR w.failed_at + least(w.failures, {BACKOFF_S}) * interval '1 s' <= %(now)s)
+"""
+"""An endpoint that fails is asked less often, from every second down to every ``BACKOFF_S``: otherwise one
+that refuses at once would use up its whole backlog, and the time of the poller. A success ends that."""
+HAS_DUE: Final = f"""
     SELECT EXISTS (
-        SELECT FROM webhook_endpoints w WHERE w.state = 'enabled' AND EXISTS (
+        SELECT FROM webhook_endpoints w WHERE {READY} AND EXISTS (
             SELECT FROM webhook_deliveries d
             WHERE d.endpoint_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= %(now)s))
 """
-DUE: Final = """
+DUE: Final = f"""
     SELECT due.id, due.is_reply, due.user_id, due.conversation_id
     FROM webhook_endpoints w CROSS JOIN LATERAL (
         SELECT d.id, d.next_attempt_at, d.user_id, d.conversation_id, e.type = %(reply)s AS is_reply
@@ -62,7 +69,7 @@ DUE: Final = """
             WHERE l.endpoint_id = w.id AND l.lease_until > %(now)s))
         FOR UPDATE OF d SKIP LOCKED
     ) AS due
-    WHERE w.state = 'enabled' AND (w.paused_until IS NULL OR w.paused_until <= %(now)s)
+    WHERE {READY}
     ORDER BY due.next_attempt_at, due.id LIMIT %(limit)s
 """
 LOCK_CONVERSATIONS: Final = f"""

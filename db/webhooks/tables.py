@@ -25,6 +25,7 @@ webhook_endpoints: Final = table(
     sa.Column("old_secret_until", Timestamp),
     required("failures", sa.Integer, server_default=ZERO, comment="attempts since the last success"),
     sa.Column("failing_since", Timestamp, comment="first failure since the last success"),
+    sa.Column("failed_at", Timestamp, comment="the last failure"),
     sa.Column("paused_until", Timestamp, comment="the receiver asked for a pause: Retry-After"),
     required("created_by", sa.Text),
     required("created_at", Timestamp, server_default=NOW),

@@ -27,6 +27,8 @@ log = structlog.get_logger(__name__)
 BATCH: Final = 200
 LOOK_S: Final = 0.5
 """Pause between two looks; without events and due deliveries each is two index look-ups."""
+GATHER_S: Final = 0.005
+"""Attempts that end within this time are followed by one look."""
 AFTER_OUTAGE_S: Final = 2.0
 
 
@@ -111,6 +113,7 @@ class WebhookPoller:
         """Until an attempt ended, which may make another one due, or the pause is over."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(GATHER_S)
         else:
             await asyncio.sleep(seconds)
 

@@ -184,6 +184,8 @@ async def test_an_endpoint_with_a_success_in_between_is_not_disabled(
         clock.pass_by(delay)
         await add_events(source, account, "good", at=clock.now())
         await drain(source, clock)
+    clock.pass_by(1)
+    await drain(source, clock)
     states = [each.state for each in await deliveries.list_deliveries(people, endpoint, limit=20)]
     ended = await endpoints.get_endpoint(people, endpoint)
 
@@ -375,11 +377,12 @@ async def test_events_of_a_conversation_arrive_in_order(
     first = await add_events(source, account, "a", "a", "b", "a")
     refused.add(first[0])
     await drain(source, clock)
-    later = await add_events(source, account, "a", "b")
+    clock.pass_by(1)
+    later = await add_events(source, account, "a", "b", at=clock.now())
     await drain(source, clock)
     before = [each.json["data"]["number"] for each in receiver.requests]
     refused.clear()
-    clock.pass_by(5)
+    clock.pass_by(4)
     await drain(source, clock)
     order = [each.json["data"]["number"] for each in receiver.requests][len(before) :]
 
@@ -463,6 +466,7 @@ async def test_a_replay_has_the_same_id(source: Pool, people: Pool, receiver: Re
     number, receiver.status = (await one(people, endpoint)).id, 500
     assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
     await drain(source, clock)
+    clock.pass_by(1)
     assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
     await drain(source, clock)
 

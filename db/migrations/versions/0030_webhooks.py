@@ -16,12 +16,12 @@ depends_on: str | Sequence[str] | None = None
 TIME = sa.DateTime(timezone=True)
 ENDPOINT_COLUMNS = (
     "id, user_id, url, description, types, state, disabled_reason, secret_hint, old_secret_until, failures,"
-    " failing_since, paused_until, created_by, created_at"
+    " failing_since, failed_at, paused_until, created_by, created_at"
 )
 """What people may read: every column without the secrets."""
 GRANTS = (
     "GRANT SELECT ON webhook_endpoints TO hushgate_worker",
-    "GRANT UPDATE (state, disabled_reason, failures, failing_since, paused_until) ON webhook_endpoints"
+    "GRANT UPDATE (state, disabled_reason, failures, failing_since, failed_at, paused_until) ON webhook_endpoints"
     " TO hushgate_worker",
     "GRANT SELECT, INSERT, UPDATE ON webhook_deliveries TO hushgate_worker, hushgate_reviewer",
     f"GRANT SELECT ({ENDPOINT_COLUMNS}) ON webhook_endpoints TO hushgate_reviewer",
@@ -95,6 +95,7 @@ def _create_endpoints() -> None:
             comment="attempts since the last success",
         ),
         sa.Column("failing_since", TIME, comment="first failure since the last success"),
+        sa.Column("failed_at", TIME, comment="the last failure"),
         sa.Column("paused_until", TIME, comment="the receiver asked for a pause: Retry-After"),
         _text("created_by"),
         sa.Column("created_at", TIME, server_default=sa.func.now(), nullable=False),
