@@ -21,6 +21,7 @@ from cli.events import conversations, dead_letters, explain, publish
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
 from cli.review import site
+from cli.webhooks import commands as webhooks
 from worker import __version__
 from worker.errors import HushgateError, StorageUnavailable
 
@@ -51,6 +52,7 @@ app.add_typer(decisions.app, name="decisions")
 app.add_typer(site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(settings.app, name="accounts")
 app.add_typer(documents.app, name="documents")
 app.add_typer(rules.app, name="rules")

@@ -13,5 +13,18 @@ from review.routes.decisions import DECISIONS
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
+from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
-PAGES: Final = (*SIGNING_IN, *OWN, *DECISIONS, *CONVERSATIONS, *REVIEWING, *FIGURES, *ACCOUNTS, *PEOPLE, *API)
+PAGES: Final = (
+    *SIGNING_IN,
+    *OWN,
+    *DECISIONS,
+    *CONVERSATIONS,
+    *REVIEWING,
+    *FIGURES,
+    *WEBHOOKS,
+    *ACCOUNTS,
+    *PEOPLE,
+    *WEBHOOKS_API,
+    *API,
+)
