@@ -17,7 +17,7 @@ SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
 URL = "https://example.org/hook"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def admin(database_url: str) -> Iterator[Visitor]:
     """An administrator of the account acme, signed in."""
     with site(database_url) as visitor:
