@@ -12,6 +12,8 @@ import orjson
 import psycopg
 
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
+from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.escalations.opening import OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
@@ -258,7 +260,7 @@ def _statement(decision: Decision, key: str) -> str:
     """The commit of a decision: changes of the history or of the owner have parts of their own."""
     change = ""
     if decision.people_until is not None:
-        change = HANDOFF
+        change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
     elif decision.reason_code == Reason.MESSAGE_EDITED:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
@@ -288,7 +290,21 @@ async def _count(
         row = await (await connection.execute(statement, values)).fetchone()
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
+            await close_escalation(connection, _closing(decision))
     return int(row[0]) if row else 0
+
+
+def _closing(decision: Decision) -> Closing:
+    """What a handoff closes: a person's message answers, a new escalation replaces the one before."""
+    event, by_person = decision.event, decision.escalation is None
+    return Closing(
+        user_id=event.user_id,
+        conversation_id=event.conversation_id,
+        cause=ClosingCause.ANSWERED if by_person else ClosingCause.REPLACED,
+        closed_by=event.author_id if by_person else "",
+        now=decision.decided_at,
+        keep=decision.decision_id,
+    )
 
 
 def _values(decision: Decision) -> dict[str, Any]:
@@ -332,4 +348,6 @@ def _values(decision: Decision) -> dict[str, Any]:
         "cause": (OwnerCause.AGENT_MESSAGE if is_agent else OwnerCause.ESCALATION).value,
         "changed_by": event.author_id if is_agent else "",
         "agent_entry": event.entry_id if is_agent else None,
+        "keep": decision.decision_id,
+        **opening_values(decision),
     }

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from db import outbox
 from db.outbox import LockedBatch, WaitingReply
+from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
@@ -26,7 +27,7 @@ from worker.webhooks.types import WebhookType
 
 log = structlog.get_logger(__name__)
 
-Row = TypeVar("Row", WaitingReply, Retraction)
+Row = TypeVar("Row", WaitingReply, Retraction, OutgoingEvent)
 BATCH: Final = 200
 SHORT_PAUSE_S: Final = 0.1
 LONG_PAUSE_S: Final = 2.0
@@ -116,7 +117,7 @@ async def send_waiting(
     return sent, len(sent) == len(batch.rows) and batch.complete
 
 
-def _event(row: WaitingReply | Retraction, entry: Outgoing, at: datetime) -> WebhookEvent:
+def _event(row: WaitingReply | Retraction | OutgoingEvent, entry: Outgoing, at: datetime) -> WebhookEvent:
     return WebhookEvent(
         user_id=row.user_id,
         conversation_id=row.conversation_id,
@@ -137,6 +138,7 @@ def _outgoing(reply: WaitingReply) -> Outgoing:
         text=f"{reply.disclosure}\n\n{reply.text}" if reply.disclosure else reply.text,
         disclosure=reply.disclosure,
         ai_generated=reply.ai_generated,
+        handoff=reply.handoff,
         sources=reply.sources,
         created_at=reply.created_at.isoformat(),
         **reply.metadata,

@@ -116,7 +116,7 @@ CLAIM: Final = """
     WHERE d.id = ANY(%(ids)s) AND before.id = d.id AND w.id = d.endpoint_id AND e.id = d.event_row
     RETURNING d.id AS row_id, d.endpoint_id, w.url, w.secret,
         CASE WHEN w.old_secret_until > %(now)s THEN w.old_secret END AS old_secret,
-        e.user_id, e.type, e.key, e.body, e.created_at, d.attempts, d.lease_until,
+        e.user_id, e.conversation_id, e.type, e.key, e.body, e.created_at, d.attempts, d.lease_until,
         before.may_have_arrived AS arrived_before
 """
 """Until the attempt has ended, the receiver may have the event: its poller may die."""
@@ -166,6 +166,7 @@ class ClaimedDelivery:
     secret: str
     old_secret: str | None
     user_id: str
+    conversation_id: str
     type: str
     key: str
     body: dict[str, Any]

@@ -15,6 +15,7 @@ from db.audit import decision_context, decision_list, erased, settings_snapshot,
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.conversation_owners import ConversationIds, OwnerRecord
+from db.escalations.listing import load_escalation
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from review.access import Right
@@ -103,7 +104,12 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         position = await _list_position(visit, connection, row)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
     await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
-    record = replace(record, revealed=action is LoggedAction.REVEAL, owner=await _owner(visit, record))
+    record = replace(
+        record,
+        revealed=action is LoggedAction.REVEAL,
+        owner=await _owner(visit, record),
+        escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
+    )
     view = build_view(record)
     return {"record": record, "panel": panel, "view": view, "position": position, "conversation_trust": trust}
 

@@ -48,6 +48,7 @@ class Templates:
             "tier": wording.tier_wording,
             "owner_cause": wording.owner_cause,
             "cancel_reason": wording.cancel_wording,
+            "closing_cause": wording.closing_wording,
         }
 
     def render(self, template: str, values: Mapping[str, object]) -> str:

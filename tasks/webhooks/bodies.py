@@ -8,7 +8,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from db.conversation_owners import OwnerCause
-from tasks.outgoing import DRAFT, REPLY, RETRACTION, Body, Time
+from db.outgoing.events import OutgoingEvent
+from db.webhooks.queue import ClaimedDelivery
+from tasks.escalations.entries import closed_entry, opened_entry
+from tasks.outgoing import DRAFT, ESCALATION_CLOSED, ESCALATION_OPENED, REPLY, RETRACTION, Body, Time
 from worker.model import DecisionKind, Owner
 from worker.webhooks.types import TEST_TYPE, WebhookType
 
@@ -53,6 +56,8 @@ class TestEntry(BaseModel):
 BODIES: Final[Mapping[str, type[BaseModel]]] = {
     WebhookType.REPLY_CREATED: REPLY.body,
     WebhookType.REPLY_RETRACTED: RETRACTION.body,
+    WebhookType.ESCALATION_OPENED: ESCALATION_OPENED.body,
+    WebhookType.ESCALATION_CLOSED: ESCALATION_CLOSED.body,
     WebhookType.DECISION_MADE: DecisionEntry,
     WebhookType.CONVERSATION_TAKEN: OwnerEntry,
     WebhookType.CONVERSATION_RELEASED: OwnerEntry,
@@ -60,6 +65,24 @@ BODIES: Final[Mapping[str, type[BaseModel]]] = {
 }
 """By the type of the event."""
 REFERENCES: Final = "#/$defs/{model}"
+
+
+def event_data(claimed: ClaimedDelivery, pages: str | None) -> dict[str, Any]:
+    """The field ``data`` of a delivery, as on the stream; ``pages`` is the URL of the review pages."""
+    event = OutgoingEvent(
+        row_id=claimed.row_id,
+        user_id=claimed.user_id,
+        conversation_id=claimed.conversation_id,
+        type=claimed.type,
+        key=claimed.key,
+        body=claimed.body,
+        created_at=claimed.created_at,
+    )
+    if claimed.type == WebhookType.ESCALATION_OPENED:
+        return opened_entry(event, pages).model_dump(mode="json")
+    if claimed.type == WebhookType.ESCALATION_CLOSED:
+        return closed_entry(event, pages).model_dump(mode="json")
+    return claimed.body
 
 
 def webhook_schema() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from db.pool import Pool
 from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
 from tasks import telemetry
+from tasks.webhooks.bodies import event_data
 from worker.adapters.webhook_sender import WebhookSender
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -48,6 +49,7 @@ class WebhookPoller:
     """Any number of them run in a fleet; a killed one's deliveries are sent by the others after the lease.
 
     Args:
+        pages: URL of the review pages, for links; None without.
         draw: a random number from 0 to 1 for the jitter.
     """
 
@@ -57,6 +59,7 @@ class WebhookPoller:
         sender: WebhookSender,
         *,
         now: Callable[[], datetime],
+        pages: str | None = None,
         draw: Callable[[], float] = random.random,
         limits: PollerLimits = PollerLimits(),
     ) -> None:
@@ -64,6 +67,7 @@ class WebhookPoller:
         self._sender = sender
         self._now = now
         self._draw = draw
+        self._pages = pages
         self._limits = limits
         self._running: set[asyncio.Task[None]] = set()
 
@@ -118,7 +122,7 @@ class WebhookPoller:
             await asyncio.sleep(seconds)
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
-        body = request_body(claimed)
+        body = request_body(claimed, self._pages)
         secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
         identifier = message_id(claimed.user_id, claimed.type, claimed.key)
         headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
@@ -133,10 +137,10 @@ class WebhookPoller:
         _log(claimed, result, ending)
 
 
-def request_body(claimed: ClaimedDelivery) -> bytes:
+def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:
     """The body as Standard Webhooks recommends it; the same bytes in every attempt."""
     at = claimed.created_at.isoformat()
-    return orjson.dumps({"type": claimed.type, "timestamp": at, "data": claimed.body})
+    return orjson.dumps({"type": claimed.type, "timestamp": at, "data": event_data(claimed, pages)})
 
 
 def _log(claimed: ClaimedDelivery, result: AttemptResult, ending: endings.Ending) -> None:

@@ -84,6 +84,15 @@ class Account:
         burst_window_s: a message is answered together with the author's next one when that arrives within
             this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
+        handoff_texts: language -> text to the author when a decision hands the conversation to people;
+            empty: none.
+        handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
+        escalation_actions: reason code or matched rule -> what is done where people could answer.
+        escalation_queues: matched rule, ``label:<name>=<value>``, reason code or ``*`` -> name of a queue.
+        time_zone: IANA name, of the business hours.
+        business_hours: ``Weekday`` -> ranges such as ``09:00-12:00, 13:00-17:00``; a missing day is closed;
+            empty: always open.
+        holidays: dates such as ``2026-12-25`` on which people do not answer.
     """
 
     user_id: str
@@ -114,3 +123,10 @@ class Account:
     stale_reply: StaleReply = StaleReply.DISCARD
     burst_window_s: float = 1.5
     retract_deleted: bool = False
+    handoff_texts: Mapping[str, str] = field(default_factory=dict)
+    handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
+    escalation_actions: Mapping[str, str] = field(default_factory=dict)
+    escalation_queues: Mapping[str, str] = field(default_factory=dict)
+    time_zone: str = "UTC"
+    business_hours: Mapping[str, str] = field(default_factory=dict)
+    holidays: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from worker.model.assessment import Assessment
+from worker.model.escalation import Escalation
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
@@ -50,6 +51,7 @@ class Decision:
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
+        escalation: its handoff, when people must answer.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
 
@@ -86,6 +88,7 @@ class Decision:
     answered_event: str | None = None
     changes: int = 0
     people_until: datetime | None = None
+    escalation: Escalation | None = None
     retract_reply: bool = False
 
     @property

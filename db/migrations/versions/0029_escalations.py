@@ -18,8 +18,8 @@ EMPTY_OBJECT = sa.text("'{}'::jsonb")
 OBJECTS = {
     "handoff_texts": "language -> text to the author at a handoff; empty: none",
     "handoff_texts_closed": "language -> text outside business hours; empty: as handoff_texts",
-    "escalation_actions": "reason code -> escalate or silence",
-    "escalation_queues": "reason code, topic:<topic>, label:<label> or * -> queue",
+    "escalation_actions": "reason code or matched rule -> escalate or silence",
+    "escalation_queues": "matched rule, label:<name>=<value>, reason code or * -> queue",
     "business_hours": "weekday -> ranges such as 09:00-17:00; empty: always open",
 }
 ORIGINS = "origin IN ('ai', 'handoff', 'person')"
@@ -31,7 +31,7 @@ SWEEPS = (
         gone bigint;
     BEGIN
         IF moment > now() - interval '6 days' THEN
-            RAISE EXCEPTION 'retention deletes no outgoing event younger than six days, asked for %', moment;
+            RAISE EXCEPTION 'retention: expected a moment at least 6 days ago, got %', moment;
         END IF;
         DELETE FROM {schema}.outgoing_events WHERE created_at < moment AND streamed_at IS NOT NULL;
         GET DIAGNOSTICS gone = ROW_COUNT;
@@ -44,7 +44,7 @@ SWEEPS = (
         gone bigint;
     BEGIN
         IF moment > now() - interval '28 days' THEN
-            RAISE EXCEPTION 'retention deletes no escalation younger than 28 days, asked for %', moment;
+            RAISE EXCEPTION 'retention: expected a moment at least 28 days ago, got %', moment;
         END IF;
         DELETE FROM {schema}.escalations WHERE opened_at < moment AND closed_at IS NOT NULL;
         GET DIAGNOSTICS gone = ROW_COUNT;
@@ -57,6 +57,8 @@ GRANTS = (
     "GRANT SELECT, INSERT ON outgoing_events, escalations TO hushgate_worker, hushgate_reviewer",
     "GRANT UPDATE (streamed_at, fanned_out_at) ON outgoing_events TO hushgate_worker",
     "GRANT UPDATE (closed_at, closed_by, cause) ON escalations TO hushgate_worker, hushgate_reviewer",
+    "GRANT SELECT (decision_id, state, last_review, updated_at) ON review_states TO hushgate_worker",
+    "GRANT SELECT (id, person) ON decision_reviews TO hushgate_worker",
     "REVOKE ALL ON FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations FROM PUBLIC",
     "GRANT EXECUTE ON FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations TO hushgate_worker",
 )
@@ -88,6 +90,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop them; texts at handoffs that wait are not sent, because the previous release would cancel them."""
+    op.execute(
+        "REVOKE SELECT (decision_id, state, last_review, updated_at) ON review_states FROM hushgate_worker"
+    )
+    op.execute("REVOKE SELECT (id, person) ON decision_reviews FROM hushgate_worker")
     op.execute("DROP FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations")
     for name in ("holidays", "time_zone", *reversed(OBJECTS)):
         op.drop_column("ai_rules", name)
@@ -155,11 +161,9 @@ def _create_escalations() -> None:
         comment="decisions that people must answer; at most one of a conversation is open",
     )
     is_open = sa.text("closed_at IS NULL")
-    op.create_index(
-        "ix_escalations_open", "escalations", ["opened_at", "decision_id"], postgresql_where=is_open
-    )
+    op.create_index("ix_escalations_open", "escalations", ["decision_id"], postgresql_where=is_open)
     op.create_index("ix_escalations_conversation", "escalations", ["user_id", "conversation_id", "opened_at"])
-    op.create_index("ix_escalations_opened", "escalations", ["opened_at", "decision_id"])
+    op.create_index("ix_escalations_opened_at", "escalations", ["opened_at"])
 
 
 def _add_settings() -> None:
