@@ -36,8 +36,9 @@ from tests.support.samples import assessment, event
 from tests.support.webhooks import Clock, Receiver, add_endpoint, hang, new_account, receiving
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender
-from worker.model import Decision, DecisionKind, EventType
+from worker.model import Decision, DecisionKind, Escalation, EventType
 from worker.reasons import Reason
+from worker.webhooks.types import WebhookType
 
 NUMBERS = count(1)
 NEW_ID = SystemClock().new_id
@@ -276,35 +277,38 @@ async def test_a_reply_is_not_sent_too_late(setting: Setting) -> None:
     assert await setting.states() == [("reply.created", "cancelled", "too_late")]
 
 
-async def test_decisions_and_owners_are_sent_where_subscribed(setting: Setting, database_url: str) -> None:
-    """Each change once, with bodies that fit the schema: also a handoff by a decision."""
-    types = ("decision.made", "conversation.taken", "conversation.released")
+async def test_changes_are_sent_where_subscribed(setting: Setting, database_url: str) -> None:
+    """Each once, with bodies that fit the schema: a handoff, its text to the author, the owner's changes."""
+    types = [each for each in WebhookType if not each.startswith("reply")]
     async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
         await add_endpoint(people, setting.account, setting.receiver.url, *types)
-    until = setting.clock.now() + timedelta(hours=1)
-    silent = setting.decision(
+    handed = setting.decision(
         kind=DecisionKind.ESCALATE,
         reply=None,
         draft=None,
         reason_code=Reason.MODEL_ESCALATED,
-        people_until=until,
+        people_until=setting.clock.now() + timedelta(hours=1),
+        escalation=Escalation(handoff_text="A colleague will answer here."),
     )
-    await decisions.record_decision(setting.source, silent)
-    await decisions.record_decision(setting.source, silent)
-    await setting.take(silent)  # people own it already
-    setting.clock.pass_by(1)
+    await decisions.record_decision(setting.source, handed)
+    await decisions.record_decision(setting.source, handed)
+    await setting._relay.deliver_batch()
+    await setting.take(handed)  # people own it already
+    opened = sorted(await setting.send())
     for _ in range(2):
-        now = setting.clock.now()
-        await release_conversation(setting.source, setting.ids(silent), released_by="ann", now=now)
+        setting.clock.pass_by(1)
+        now, ids = setting.clock.now(), setting.ids(handed)
+        await release_conversation(setting.source, ids, released_by="ann", now=now)
     setting.clock.pass_by(1)
-    await setting.take(silent)
+    await setting.take(handed)
     sent = sorted(await setting.send())
     schema = Draft202012Validator(webhook_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
     for each in setting.receiver.requests:
         schema.validate(each.json)
     owners = [each.json["data"] for each in setting.receiver.requests if "owner" in each.json["data"]]
 
-    assert sent == ["conversation.released", *["conversation.taken"] * 2, "decision.made"]
+    assert opened == ["conversation.taken", "decision.made", "escalation.opened", "reply.created"]
+    assert sent == sorted([*opened, "conversation.released", "conversation.taken", "escalation.closed"])
     assert [(each["owner"], each["cause"], each["changed_by"]) for each in owners] == [
         ("people", "escalation", ""),
         ("ai", "release", "ann"),
