@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "dead-letters": "cli.events.dead_letters:app",
     "conversations": "cli.events.conversations:app",
     "escalations": "cli.events.escalations:app",
+    "webhooks": "cli.webhooks.commands:app",
     "streams": "cli.events.streams:app",
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",

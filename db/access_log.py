@@ -49,6 +49,7 @@ class LoggedAction(StrEnum):
     TOKEN = "token"  # noqa: S105  # a word, not a secret
     AUDIT = "audit"
     CONVERSATION = "conversation"
+    WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from db.access_log import LogEntry
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
+from db.webhooks.changes import OWNER, RELEASED, TAKEN
 from worker.model import ConversationState, Owner
 
 TAKE: Final = """
@@ -32,11 +33,18 @@ TAKE: Final = """
     WHERE EXCLUDED.agent_entry IS NULL OR c.agent_entry IS NULL OR c.agent_entry < EXCLUDED.agent_entry
 """
 """An agent's message takes a conversation once: early, when it is read, or at its turn in the lane."""
-TAKE_NOW: Final = TAKE.format(user_id="%(user_id)s", source="")
-RELEASE: Final = """
-    UPDATE conversations SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,
-        cause = 'release', changes = changes + 1
-    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+TAKE_NOW: Final = f"""
+    WITH handed AS ({TAKE.format(user_id="%(user_id)s", source="")} {OWNER}){TAKEN}
+    SELECT count(*) FROM handed
+"""
+RELEASE: Final = f"""
+    WITH handed AS (
+        UPDATE conversations c SET people_until = %(now)s, changed_at = %(now)s, changed_by = %(changed_by)s,
+            cause = 'release', changes = changes + 1
+        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+        {OWNER}
+    ){RELEASED}
+    SELECT count(*) FROM handed
 """
 KNOWN: Final = """
     SELECT EXISTS (SELECT FROM messages WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s)
@@ -161,7 +169,8 @@ async def release_conversation(
     """
     values = asdict(ids) | {"changed_by": released_by, "now": now}
     async with checkout(source) as connection, connection.transaction():
-        released = (await connection.execute(RELEASE, values)).rowcount > 0
+        row = await (await connection.execute(RELEASE, values)).fetchone()
+        released = bool(row and row[0])
         if released:
             await close_escalation(connection, _released(ids, released_by, now))
         if released and logged is not None:

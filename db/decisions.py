@@ -16,6 +16,7 @@ from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.opening import OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
+from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
 from worker.assessment.policies.reply_metadata import reply_metadata
 from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
 from worker.reasons import Reason
@@ -90,7 +91,7 @@ WITH key AS ({key}), decision AS (
 SELECT count(*) FROM key
 """
 HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
-    RETURNING c.changes, c.changed_at, c.cause)"""
+    {OWNER}){TAKEN}"""
 EDIT: Final = """, former AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
@@ -123,7 +124,7 @@ DELETION: Final = f""", deleted AS (
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
     ORDER BY o.id DESC LIMIT 1
-)"""
+){withdrawn(REPLY_TO_MESSAGE)}"""
 
 FLAGGED_EDIT: Final = f""", cancelled AS (
     UPDATE outbox o SET cancel_reason = 'message_flagged',
@@ -275,7 +276,7 @@ def _statement(decision: Decision, key: str) -> str:
         change = DELETION
     elif _is_flagged_edit(decision):
         change = FLAGGED_EDIT
-    return COMMIT.format(key=key, change=change)
+    return COMMIT.format(key=key, change=change + MADE)
 
 
 def _is_flagged_edit(decision: Decision) -> bool:

@@ -150,20 +150,21 @@ class LockedBatch(Generic[Row]):
     """Rows that wait for an output stream, locked by one relay.
 
     Attributes:
+        connection: within the transaction that locks them.
         complete: False when rows were left out because their conversation is being taken over.
     """
 
     def __init__(
         self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._set_delivered = set_delivered
         self.rows = tuple(rows)
         self.complete = complete
 
     async def delivered(self, ids: Sequence[int], at: datetime) -> None:
         """Record that rows were put on the stream."""
-        await self._connection.execute(self._set_delivered, (at, list(ids)))
+        await self.connection.execute(self._set_delivered, (at, list(ids)))
 
 
 WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]

@@ -18,10 +18,13 @@ from db.outbox import LockedBatch, WaitingReply
 from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
 from db.reviews.retractions import Retraction
+from db.webhooks import subscriptions
+from db.webhooks.subscriptions import WebhookEvent
 from tasks.once_stream import Lease, OnceStream, Outgoing
 from tasks.outgoing import REPLY, ReplyEntry
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope
+from worker.webhooks.types import WebhookType
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +77,9 @@ class Relay:
 
     async def deliver_batch(self) -> int | None:
         """Deliver up to ``BATCH`` replies; how many, None while another relay delivers."""
-        sent, complete = await send_waiting(self._stream, self._waiting, _outgoing, self._now)
+        sent, complete = await send_waiting(
+            self._stream, self._waiting, _outgoing, self._now, webhook=WebhookType.REPLY_CREATED
+        )
         for reply in sent:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
         return len(sent) if complete else None
@@ -92,18 +97,38 @@ async def send_waiting(
     waiting: Callable[[Lease], AbstractAsyncContextManager[LockedBatch[Row] | None]],
     outgoing: Callable[[Row], Outgoing],
     now: Callable[[], datetime],
+    *,
+    webhook: WebhookType | None = None,
 ) -> tuple[Sequence[Row], bool]:
-    """Send one batch; the rows that were sent, and False when others are left to another relay."""
+    """Send one batch; the rows that were sent, and False when others are left to another relay.
+
+    What was sent is stored for webhooks as events of type ``webhook``, in the same transaction.
+    """
     async with stream.lease() as lease:
         if lease is None:
             return (), False
         async with waiting(lease) as batch:
             if batch is None:
                 return (), False
-            sent = batch.rows and batch.rows[: await lease.put([outgoing(row) for row in batch.rows])]
+            entries = [outgoing(row) for row in batch.rows]
+            sent = batch.rows and batch.rows[: await lease.put(entries)]
             if sent:
-                await batch.delivered([row.row_id for row in sent], now())
+                at = now()
+                await batch.delivered([row.row_id for row in sent], at)
+                if webhook is not None:
+                    events = [_event(row, entry, at) for row, entry in zip(sent, entries, strict=False)]
+                    await subscriptions.store_events(batch.connection, webhook, events)
     return sent, len(sent) == len(batch.rows) and batch.complete
+
+
+def _event(row: WaitingReply | Retraction | OutgoingEvent, entry: Outgoing, at: datetime) -> WebhookEvent:
+    return WebhookEvent(
+        user_id=row.user_id,
+        conversation_id=row.conversation_id,
+        key=entry.mark,
+        body=entry.body,
+        created_at=at,
+    )
 
 
 def _outgoing(reply: WaitingReply) -> Outgoing:

@@ -19,6 +19,7 @@ from tasks.outgoing import RETRACTION, RetractionEntry
 from tasks.relay import send_waiting
 from worker.errors import StorageUnavailable, StreamFull
 from worker.model import Scope
+from worker.webhooks.types import WebhookType
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +53,7 @@ class Retractor:
             lambda _lease: retractions.due_retractions(self._pool, BATCH, self._now()),
             _outgoing,
             self._now,
+            webhook=WebhookType.REPLY_RETRACTED,
         )
         for each in sent:
             log.info("reply_retracted", event_id=each.event_id, decision_id=str(each.decision_id))

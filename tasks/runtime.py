@@ -91,6 +91,7 @@ class Runtime:
             self._parts.escalation_relay.run,
             self._parts.rulebooks.refresh_forever,
             self._parts.gate.watch,
+            self._parts.webhooks.run,
         )
         self._jobs = [asyncio.create_task(_restarted(job)) for job in jobs]
         self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))

@@ -30,6 +30,7 @@ from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
+from tasks.webhooks.poller import WebhookPoller
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.model_judge import ModelJudge
@@ -39,6 +40,7 @@ from worker.adapters.openai_embeddings import OpenAIEmbedder
 from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
+from worker.adapters.webhook_sender import WebhookSender
 from worker.injections import find_injection
 from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
@@ -61,6 +63,7 @@ class WorkerParts:
     engine: Engine
     relay: Relay
     retractor: Retractor
+    webhooks: WebhookPoller
     escalation_relay: EscalationRelay
     rulebooks: Rulebooks
     gate: Gate
@@ -218,6 +221,12 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
         escalation_relay=escalation_relay,
+        webhooks=WebhookPoller(
+            pool,
+            WebhookSender(loopback=settings.webhook_loopback, now=clock.now),
+            now=clock.now,
+            pages=settings.review_url,
+        ),
         rulebooks=rulebooks,
         gate=gate,
         pool=pool,

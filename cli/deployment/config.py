@@ -16,6 +16,7 @@ from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from tasks.asyncapi import asyncapi_document, event_schema
 from tasks.outgoing import OUTGOING
+from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
 from worker.settings import FIELDS, SECRETS, Settings, load
@@ -34,6 +35,7 @@ REASONS: Final = "reasons"
 DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "event": event_schema,
     **{each.name: each.schema for each in OUTGOING},
+    "webhook": webhook_schema,
     "asyncapi": asyncapi_document,
 }
 """What ``hushgate schema`` prints as JSON, by name."""
@@ -73,8 +75,8 @@ def schema(
     """Print a document that is made from the code.
 
     `event`, `reply`, `retraction`, `escalation_opened` and `escalation_closed`: the JSON Schema (draft
-    2020-12) of the field `data` of a stream entry; `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the
-    table of reason codes. For example:
+    2020-12) of the field `data` of a stream entry; `webhook`: that of a webhook's body; `asyncapi`: all
+    streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
 
         hushgate schema event > event.schema.json
     """

@@ -20,6 +20,7 @@ outgoing_events: Final = table(
     required("created_at", Timestamp),
     sa.Column("streamed_at", Timestamp, comment="put on its stream; at once for a type without a stream"),
     sa.Column("fanned_out_at", Timestamp, comment="webhook deliveries were made from it"),
+    sa.Column("withdrawn", sa.Text, comment="why webhooks must not send it any more"),
     sa.UniqueConstraint("user_id", "type", "key"),
     index("ix_outgoing_events_to_stream", "id", where="streamed_at IS NULL"),
     index("ix_outgoing_events_to_fan_out", "id", where="fanned_out_at IS NULL"),

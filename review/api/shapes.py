@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from db.webhooks.deliveries import Delivery, WholeDelivery
+from db.webhooks.endpoints import Endpoint
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongField:
@@ -256,3 +259,26 @@ class Document:
     info: Mapping[str, Any]
     paths: Mapping[str, Any]
     components: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookEndpoints:
+    """The webhook endpoints of an account, with masked secrets."""
+
+    endpoints: tuple[Endpoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookDeliveries:
+    """Deliveries to an endpoint, newest first; ``older`` is the value of ``before`` for the next page."""
+
+    deliveries: tuple[Delivery, ...]
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookDelivery:
+    """A delivery with what is sent and the start of the last answer."""
+
+    webhook_id: str
+    delivery: WholeDelivery

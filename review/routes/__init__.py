@@ -14,6 +14,7 @@ from review.routes.decisions import DECISIONS
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
+from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
 PAGES: Final = (
     *SIGNING_IN,
@@ -22,8 +23,10 @@ PAGES: Final = (
     *CONVERSATIONS,
     *REVIEWING,
     *FIGURES,
+    *WEBHOOKS,
     *ACCOUNTS,
     *PEOPLE,
+    *WEBHOOKS_API,
     *API,
     *API_CHANGES,
 )

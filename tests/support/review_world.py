@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final, Self, TypeAlias
+from urllib.parse import quote
 from uuid import UUID
 
 import psycopg
@@ -397,10 +398,61 @@ def _about(world: World) -> dict[str, Any]:
     return {"decision_id": made.decision_id, "decision_at": made.decided_at, "user_id": world.account}
 
 
+def endpoint(world: World, _: UUID) -> UUID:
+    """A webhook endpoint of the account, disabled, with deliveries."""
+    made: UUID = world.add(
+        "webhook_endpoints",
+        id=uuid7(),
+        user_id=world.account,
+        url=f"https://example.com/{quote(world.text('endpoint url'), safe='')}",
+        description=world.text("endpoint note"),
+        types=["reply.created"],
+        secret="whsec_none",
+        secret_hint="whsec_…",
+        created_by=world.text("endpoint creator"),
+    )
+    _delivery_to(world, made)
+    return made
+
+
+def delivery(world: World, person_id: UUID) -> int:
+    """A failed delivery to an endpoint of the account."""
+    return _delivery_to(world, endpoint(world, person_id))
+
+
+def _delivery_to(world: World, endpoint_id: UUID) -> int:
+    now, conversation_id = datetime.now(UTC), world.text("delivered conversation")
+    event_row = world.add(
+        "outgoing_events",
+        user_id=world.account,
+        conversation_id=conversation_id,
+        type="reply.created",
+        key=secrets.token_hex(8),
+        body=Jsonb({world.text("body key"): world.text("body text")}),
+        created_at=now,
+    )
+    made: int = world.add(
+        "webhook_deliveries",
+        endpoint_id=endpoint_id,
+        event_row=event_row,
+        user_id=world.account,
+        conversation_id=conversation_id,
+        state="failed",
+        error="status",
+        status=500,
+        answer=world.text("answer"),
+        created_at=now,
+        ended_at=now,
+    )
+    return made
+
+
 Sample: TypeAlias = Callable[[World, UUID], object]
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
     "conversation": conversation,
+    "delivery": delivery,
+    "endpoint_id": endpoint,
     "decision_id": lambda world, _: world.decision.decision_id,
     "document": document,
     "invitation_id": invitation,

@@ -11,6 +11,7 @@ from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
+from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "WebhookSettings",
     "classifier_key",
     "embedding_endpoint",
     "load",

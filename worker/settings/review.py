@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
+from worker.settings.webhooks import WebhookSettings
 
 
 class SiteSettings(Environment):
@@ -23,7 +24,7 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings, ClassifierSettings):
+class ReviewSettings(SiteSettings, DocumentSettings, ClassifierSettings, WebhookSettings):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(

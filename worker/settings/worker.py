@@ -18,11 +18,12 @@ from worker.settings.documents import (
 from worker.settings.environment import HttpUrl
 from worker.settings.model_names import ModelNames
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings):
+class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings, WebhookSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     review_url: HttpUrl | None = Field(

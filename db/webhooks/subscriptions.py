@@ -1,0 +1,76 @@
+"""Events that only webhooks send: stored with the change, where an enabled endpoint subscribes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+
+from db.outgoing.events import INSERT_WITHOUT_STREAM
+from db.pool import PoolConnection
+from worker.webhooks.types import WebhookType
+
+EVERY_ACCOUNT: Final = "*"
+SUBSCRIBED: Final = f"""
+    EXISTS (SELECT FROM webhook_endpoints w
+            WHERE w.user_id IN ({{account}}, '{EVERY_ACCOUNT}') AND w.state = 'enabled'
+                AND '{{type}}' = ANY(w.types))
+"""
+"""True when an endpoint receives this type of an account; one look at a small index."""
+WITHDRAW_REPLY: Final = f"""
+    UPDATE outgoing_events e SET withdrawn = 'message_deleted'
+    FROM outbox o, key
+    WHERE {{replies}} AND e.user_id = o.user_id AND e.type = '{WebhookType.REPLY_CREATED}'
+        AND e.key = o.decision_id::text
+"""
+"""A CTE: replies to a deleted message are not sent any more. ``replies`` selects rows of the outbox."""
+ANY_SUBSCRIBED: Final = f"""
+    SELECT EXISTS (
+        SELECT FROM unnest(%(accounts)s::text[]) AS account
+        WHERE EXISTS (SELECT FROM webhook_endpoints w
+                      WHERE w.user_id IN (account, '{EVERY_ACCOUNT}') AND w.state = 'enabled'
+                          AND %(type)s = ANY(w.types)))
+"""
+ADD: Final = INSERT_WITHOUT_STREAM.format(
+    source="SELECT %(user_id)s::text, %(conversation_id)s::text, %(type)s::text, %(key)s::text,"
+    " %(body)s::jsonb, %(created_at)s::timestamptz"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookEvent:
+    """An event for endpoints.
+
+    Attributes:
+        key: unique within account and type.
+        body: the fields of the type's schema.
+    """
+
+    user_id: str
+    conversation_id: str
+    key: str
+    body: Mapping[str, Any]
+    created_at: datetime
+
+
+async def store_events(
+    connection: PoolConnection, event_type: WebhookType, events: Sequence[WebhookEvent]
+) -> None:
+    """Store events within a transaction; without a subscription one look at an index."""
+    wanted = {"accounts": sorted({each.user_id for each in events}), "type": event_type.value}
+    row = await (await connection.execute(ANY_SUBSCRIBED, wanted)).fetchone()
+    if not (row and row[0]):
+        return
+    for each in events:
+        values = {
+            "user_id": each.user_id,
+            "conversation_id": each.conversation_id,
+            "type": event_type.value,
+            "key": each.key,
+            "body": Jsonb(dict(each.body)),
+            "created_at": each.created_at,
+        }
+        await connection.execute(ADD, values)

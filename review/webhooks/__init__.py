@@ -1,0 +1,1 @@
+"""Webhooks of an account: endpoints and deliveries."""

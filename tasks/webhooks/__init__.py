@@ -1,0 +1,1 @@
+"""Webhooks: bodies of events, and the poller that sends them."""

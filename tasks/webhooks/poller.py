@@ -1,0 +1,157 @@
+"""Sends webhooks from Postgres: makes deliveries of events, and attempts of deliveries that are due."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import orjson
+import structlog
+
+from db.pool import Pool
+from db.webhooks import endings, queue
+from db.webhooks.queue import ClaimedDelivery, QueueLimits
+from tasks import telemetry
+from tasks.webhooks.bodies import event_data
+from worker.adapters.webhook_sender import WebhookSender
+from worker.cancellation import cancel_all
+from worker.errors import StorageUnavailable
+from worker.webhooks.schedule import AttemptResult, next_attempt
+from worker.webhooks.signing import message_id, signed_headers
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 200
+LOOK_S: Final = 0.5
+"""Pause between two looks; without events and due deliveries each is two index look-ups."""
+GATHER_S: Final = 0.005
+"""Attempts that end within this time are followed by one look."""
+AFTER_OUTAGE_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollerLimits:
+    """Limits of one poller.
+
+    Attributes:
+        attempts: at the same time, of all endpoints; hanging endpoints hold one each.
+    """
+
+    attempts: int = 500
+    queue: QueueLimits = field(default_factory=QueueLimits)
+
+
+class WebhookPoller:
+    """Any number of them run in a fleet; a killed one's deliveries are sent by the others after the lease.
+
+    Args:
+        pages: URL of the review pages, for links; None without.
+        draw: a random number from 0 to 1 for the jitter.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        sender: WebhookSender,
+        *,
+        now: Callable[[], datetime],
+        pages: str | None = None,
+        draw: Callable[[], float] = random.random,
+        limits: PollerLimits = PollerLimits(),
+    ) -> None:
+        self._pool = pool
+        self._sender = sender
+        self._now = now
+        self._draw = draw
+        self._pages = pages
+        self._limits = limits
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Look every ``LOOK_S``, and whenever an attempt ended, until cancelled."""
+        async with self._sender:
+            try:
+                while True:
+                    pause = LOOK_S
+                    try:
+                        while await self.look():
+                            pass
+                    except (StorageUnavailable, OSError) as error:
+                        log.warning("webhooks_postponed", error=type(error).__name__)
+                        pause = AFTER_OUTAGE_S
+                    await self._pause(pause)
+            finally:
+                await cancel_all(self._running)
+
+    async def drain(self) -> None:
+        """Send all that is due now and wait for the attempts; for tests and commands, within the sender."""
+        while await self.look() or self._running:
+            if self._running:
+                await asyncio.wait(set(self._running))
+
+    async def look(self) -> int:
+        """Make deliveries of new events and begin attempts; how many deliveries began or were cancelled."""
+        while await queue.fan_out(self._pool, BATCH, self._now()) == BATCH:
+            pass
+        free = self._limits.attempts - len(self._running)
+        if free <= 0:
+            return 0
+        claimed = await queue.claim_due(self._pool, min(free, BATCH), self._now(), self._limits.queue)
+        for each in claimed.deliveries:
+            task = asyncio.create_task(self._deliver(each))
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+        return len(claimed.deliveries) + claimed.cancelled
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("webhook_attempt_failed", exc_info=error)
+            telemetry.report(error)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until an attempt ended, which may make another one due, or the pause is over."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(GATHER_S)
+        else:
+            await asyncio.sleep(seconds)
+
+    async def _deliver(self, claimed: ClaimedDelivery) -> None:
+        body = request_body(claimed, self._pages)
+        secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
+        identifier = message_id(claimed.user_id, claimed.type, claimed.key)
+        headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
+        result = await self._sender.send(claimed.url, body, headers)
+        now = self._now()
+        retry_at = next_attempt(claimed.attempts, result, now=now, draw=self._draw())
+        try:
+            ending = await endings.end_attempt(self._pool, claimed, result, retry_at=retry_at, now=now)
+        except StorageUnavailable as error:  # sent again after the lease, with the same id
+            log.warning("webhook_result_lost", delivery=claimed.row_id, error=error.kind)
+            return
+        _log(claimed, result, ending)
+
+
+def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:
+    """The body as Standard Webhooks recommends it; the same bytes in every attempt."""
+    at = claimed.created_at.isoformat()
+    return orjson.dumps({"type": claimed.type, "timestamp": at, "data": event_data(claimed, pages)})
+
+
+def _log(claimed: ClaimedDelivery, result: AttemptResult, ending: endings.Ending) -> None:
+    log.info(
+        "webhook_attempt",
+        delivery=claimed.row_id,
+        endpoint=str(claimed.endpoint_id),
+        attempt=claimed.attempts,
+        error=result.error,
+        status=result.status,
+        state=ending.state,
+    )
+    if ending.disabled is not None:
+        log.warning("webhook_endpoint_disabled", endpoint=str(claimed.endpoint_id), reason=ending.disabled)

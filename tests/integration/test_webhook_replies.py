@@ -1,0 +1,326 @@
+"""Webhooks of replies and conversations: the same voice as the streams, and nothing after a takeover."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from typing import Any, cast
+from uuid import UUID
+
+import psycopg
+import pytest
+from jsonschema import Draft202012Validator
+from redis.asyncio import Redis
+
+from db import decisions
+from db.conversation_owners import (
+    ConversationIds,
+    OwnerCause,
+    Takeover,
+    release_conversation,
+    take_conversation,
+)
+from db.outbox import LOCK_CONVERSATION
+from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.webhooks import deliveries
+from tasks.relay import Relay
+from tasks.retractor import Retractor
+from tasks.stream import connect
+from tasks.webhooks.bodies import webhook_schema
+from tasks.webhooks.poller import WebhookPoller
+from tests.support.samples import assessment, event
+from tests.support.webhooks import Clock, Receiver, add_endpoint, hang, new_account, receiving
+from worker.adapters.system_clock import SystemClock
+from worker.adapters.webhook_sender import WebhookSender
+from worker.model import Decision, DecisionKind, Escalation, EventType
+from worker.reasons import Reason
+from worker.webhooks.types import WebhookType
+
+NUMBERS = count(1)
+NEW_ID = SystemClock().new_id
+RETRACT = """
+    INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
+                             created_at, not_before)
+    SELECT decision_id, gen_random_uuid(), user_id, event_id, conversation_id, message_id, scope, %s, %s
+    FROM outbox WHERE decision_id = %s
+"""
+
+
+class Setting:
+    """An account with an endpoint, and what happens in it; the clock is the test's."""
+
+    def __init__(self, source: Pool, redis: Redis, receiver: Receiver, clock: Clock, url: str) -> None:
+        self.source, self.receiver, self.clock, self.url = source, receiver, clock, url
+        self.account = new_account()
+        self.endpoint = UUID(int=0)
+        self._relay = Relay(source, redis, stream="test:replies", now=clock.now)
+        self._retractor = Retractor(source, redis, stream="test:retractions", now=clock.now)
+        self._redis = redis
+
+    def decision(self, **changes: Any) -> Decision:
+        """An approved reply in a conversation of its own."""
+        number, now = next(NUMBERS), self.clock.now()
+        asked = event(
+            event_id=f"event-{number}",
+            entry_id=f"{number}-0",
+            user_id=self.account,
+            conversation_id=f"conversation-{number}",
+            message_id=f"message-{number}",
+            created_at=now,
+            received_at=now,
+        )
+        made = Decision(
+            decision_id=NEW_ID(now),
+            decided_at=now,
+            event=asked,
+            kind=DecisionKind.RESPOND,
+            reason_code="REPLIED",
+            reason="every check passed",
+            confidence=0.7,
+            rules_version=1,
+            reply="From nine to six.",
+            draft="From nine to six [1].",
+            models={"completion": "gpt-test"},
+            assessment=assessment(),
+            remember=True,
+        )
+        return replace(made, **changes)
+
+    async def deliver(self, **changes: Any) -> Decision:
+        """A reply that was put on the reply stream."""
+        made = self.decision(**changes)
+        await decisions.record_decision(self.source, made)
+        await self._relay.deliver_batch()
+        return made
+
+    def ids(self, made: Decision) -> ConversationIds:
+        """The conversation of a decision."""
+        return ConversationIds(user_id=self.account, conversation_id=made.event.conversation_id)
+
+    async def take(self, made: Decision) -> None:
+        """People take the conversation for an hour."""
+        takeover = Takeover(
+            user_id=self.account,
+            conversation_id=made.event.conversation_id,
+            people_until=self.clock.now() + timedelta(hours=1),
+            changed_by="ann",
+            cause=OwnerCause.COMMAND,
+        )
+        await take_conversation(self.source, takeover, self.clock.now())
+
+    def retract(self, made: Decision) -> None:
+        """A reviewer takes the reply back; the undo window is a minute."""
+        now = self.clock.now()
+        with psycopg.connect(self.url, autocommit=True) as owner:
+            owner.execute(RETRACT, (now, now + timedelta(minutes=1), made.decision_id))
+
+    async def send_retractions(self) -> None:
+        """The undo window is over."""
+        self.clock.pass_by(61)
+        await self._retractor.deliver_batch()
+
+    async def send(self, limit_s: float = 5.0) -> list[str]:
+        """Everything that is due now is sent; the types that the receiver has by now."""
+        async with WebhookSender(loopback=True, now=self.clock.now, limit_s=limit_s) as sender:
+            await WebhookPoller(self.source, sender, now=self.clock.now, draw=lambda: 0.0).drain()
+        return [each.json["type"] for each in self.receiver.requests]
+
+    async def states(self) -> list[tuple[str, str, str | None]]:
+        """Type, state and cancel reason of the endpoint's deliveries, oldest first."""
+        found = await deliveries.list_deliveries(self.source, self.endpoint, limit=99)
+        return [(each.type, each.state, each.cancel_reason) for each in reversed(found)]
+
+
+@pytest.fixture
+async def setting(database_url: str, redis_url: str) -> AsyncIterator[Setting]:
+    """An account whose endpoint has replies and retractions."""
+    async with (
+        create_pool(database_url, size=4, application="test", role=WORKER_ROLE) as source,
+        create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people,
+        connect(redis_url) as redis,
+        receiving() as receiver,
+    ):
+        made = Setting(source, redis, receiver, Clock(), database_url)
+        made.endpoint = await add_endpoint(
+            people, made.account, receiver.url, "reply.created", "reply.retracted"
+        )
+        yield made
+
+
+async def test_the_body_is_that_of_the_stream(setting: Setting) -> None:
+    """The field `data` of the reply's entry, unchanged, in an envelope that fits the schema."""
+    await setting.deliver()
+    await setting.send()
+    ((_, fields),) = cast(
+        "list[tuple[bytes, dict[bytes, bytes]]]", await setting._redis.xrange("test:replies")
+    )
+    (request,) = setting.receiver.requests
+
+    Draft202012Validator(webhook_schema()).validate(request.json)
+    assert request.json["data"] == json.loads(fields[b"data"])
+
+
+async def test_a_reply_that_people_forestalled_is_not_sent(setting: Setting) -> None:
+    """They took the conversation after the stream had the reply; also when they released it again."""
+    first, second = await setting.deliver(), await setting.deliver()
+    await setting.take(first)
+    await setting.take(second)
+    setting.clock.pass_by(1)
+    await release_conversation(
+        setting.source, setting.ids(second), released_by="ann", now=setting.clock.now()
+    )
+
+    assert await setting.send() == []
+    assert await setting.states() == [("reply.created", "cancelled", "taken_over")] * 2
+
+
+async def test_no_attempt_begins_while_people_take_the_conversation(setting: Setting) -> None:
+    """A takeover that is being stored blocks the attempt; after it the reply is cancelled."""
+    made = await setting.deliver()
+    ids = {"user_id": setting.account, "conversation_id": made.event.conversation_id}
+    async with checkout(setting.source) as connection, connection.transaction():
+        await connection.execute(LOCK_CONVERSATION, ids)
+        blocked = await setting.send()
+    await setting.take(made)
+
+    assert blocked == await setting.send() == []
+    assert await setting.states() == [("reply.created", "cancelled", "taken_over")]
+
+
+async def test_a_reply_that_may_have_arrived_is_not_sent_again_after_a_takeover(setting: Setting) -> None:
+    """The receiver did not answer: the row says that it may have the reply."""
+    made = await setting.deliver()
+    setting.receiver.says = hang
+    await setting.send(limit_s=0.2)
+    await setting.take(made)
+    setting.receiver.says = None
+    setting.clock.pass_by(600)
+    await setting.send()
+    (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+
+    assert len(setting.receiver.requests) == 1
+    assert (found.state, found.cancel_reason, found.may_have_arrived) == ("cancelled", "taken_over", True)
+
+
+async def test_a_retracted_reply_is_not_sent_and_nor_is_its_retraction(setting: Setting) -> None:
+    """While the review can be undone, the reply waits; then both are cancelled."""
+    made = await setting.deliver()
+    setting.retract(made)
+    waiting = await setting.send(), await setting.states()
+    await setting.send_retractions()
+
+    assert waiting == ([], [("reply.created", "waiting", None)])
+    assert await setting.send() == []
+    assert await setting.states() == [
+        ("reply.created", "cancelled", "retracted"),
+        ("reply.retracted", "cancelled", "reply_not_sent"),
+    ]
+
+
+async def test_a_retraction_follows_its_reply(setting: Setting) -> None:
+    """The receiver that has the reply is told to delete it."""
+    made = await setting.deliver()
+    await setting.send()
+    setting.retract(made)
+    await setting.send_retractions()
+    await setting.send()
+    reply, retraction = (each.json for each in setting.receiver.requests)
+    Draft202012Validator(webhook_schema()).validate(retraction)
+
+    assert [reply["type"], retraction["type"]] == ["reply.created", "reply.retracted"]
+    assert reply["data"]["decision_id"] == retraction["data"]["decision_id"]
+
+
+async def test_a_retraction_of_a_reply_that_may_have_arrived_is_sent(setting: Setting) -> None:
+    """An attempt had no answer: the receiver must delete the reply if it has it."""
+    made = await setting.deliver()
+    setting.receiver.says = hang
+    await setting.send(limit_s=0.2)
+    setting.receiver.says = None
+    setting.retract(made)
+    await setting.send_retractions()
+
+    assert await setting.send() == ["reply.created", "reply.retracted"]
+
+
+async def test_a_reply_to_a_deleted_message_is_not_sent(setting: Setting) -> None:
+    """Also when the account retracts no replies."""
+    made = await setting.deliver()
+    gone = replace(
+        setting.decision(kind=DecisionKind.IGNORE, reply=None, draft=None, remember=False),
+        reason_code=Reason.MESSAGE_DELETED,
+    )
+    deleting = replace(
+        gone.event,
+        type=EventType.MESSAGE_DELETED,
+        conversation_id=made.event.conversation_id,
+        message_id=made.event.message_id,
+    )
+    await decisions.record_decision(setting.source, replace(gone, event=deleting))
+
+    assert await setting.send() == []
+    assert await setting.states() == [("reply.created", "cancelled", "message_deleted")]
+
+
+async def test_a_reply_is_not_sent_too_late(setting: Setting) -> None:
+    """`send_before` holds for every attempt."""
+    await setting.deliver(send_before=setting.clock.now() + timedelta(minutes=2))
+    setting.receiver.status = 500
+    first = await setting.send()
+    setting.clock.pass_by(121)
+
+    assert len(first) == len(await setting.send()) == 1
+    assert await setting.states() == [("reply.created", "cancelled", "too_late")]
+
+
+async def test_changes_are_sent_where_subscribed(setting: Setting, database_url: str) -> None:
+    """Each once, with bodies that fit the schema: a handoff, its text to the author, the owner's changes."""
+    types = [each for each in WebhookType if not each.startswith("reply")]
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        await add_endpoint(people, setting.account, setting.receiver.url, *types)
+    handed = setting.decision(
+        kind=DecisionKind.ESCALATE,
+        reply=None,
+        draft=None,
+        reason_code=Reason.MODEL_ESCALATED,
+        people_until=setting.clock.now() + timedelta(hours=1),
+        escalation=Escalation(handoff_text="A colleague will answer here."),
+    )
+    await decisions.record_decision(setting.source, handed)
+    await decisions.record_decision(setting.source, handed)
+    await setting._relay.deliver_batch()
+    await setting.take(handed)  # people own it already
+    opened = sorted(await setting.send())
+    for _ in range(2):
+        setting.clock.pass_by(1)
+        now, ids = setting.clock.now(), setting.ids(handed)
+        await release_conversation(setting.source, ids, released_by="ann", now=now)
+    setting.clock.pass_by(1)
+    await setting.take(handed)
+    sent = sorted(await setting.send())
+    schema = Draft202012Validator(webhook_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+    for each in setting.receiver.requests:
+        schema.validate(each.json)
+    owners = [each.json["data"] for each in setting.receiver.requests if "owner" in each.json["data"]]
+
+    assert opened == ["conversation.taken", "decision.made", "escalation.opened", "reply.created"]
+    assert sent == sorted([*opened, "conversation.released", "conversation.taken", "escalation.closed"])
+    assert [(each["owner"], each["cause"], each["changed_by"]) for each in owners] == [
+        ("people", "escalation", ""),
+        ("ai", "release", "ann"),
+        ("people", "command", "ann"),
+    ]
+
+
+async def test_a_relay_that_is_repeated_stores_one_event(setting: Setting) -> None:
+    """The stream's mark and the event's key are the same: a reply has one event."""
+    made = setting.decision()
+    await decisions.record_decision(setting.source, made)
+    await asyncio.gather(*(setting._relay.deliver_batch() for _ in range(4)))
+    await setting._relay.drain()
+
+    assert await setting.send() == ["reply.created"]

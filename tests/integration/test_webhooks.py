@@ -1,0 +1,507 @@
+"""Webhooks from Postgres to a receiver: schedule, endings, order, one voice; the clock is the test's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from standardwebhooks import Webhook
+
+from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.webhooks import deliveries, endpoints
+from db.webhooks.deliveries import Delivery
+from db.webhooks.queue import QueueLimits
+from tasks.webhooks.poller import PollerLimits, WebhookPoller
+from tests.support.webhooks import (
+    LOGGED,
+    SECRET,
+    Clock,
+    Receiver,
+    Request,
+    add_endpoint,
+    add_events,
+    answer,
+    hang,
+    new_account,
+    receiving,
+)
+from worker.adapters.webhook_sender import WebhookSender, look_up
+from worker.cancellation import cancel_all
+from worker.webhooks.schedule import ATTEMPTS, DELAYS_S
+from worker.webhooks.signing import encode_secret
+from worker.webhooks.types import WebhookType
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+async def source(database_url: str) -> AsyncIterator[Pool]:
+    """A worker's connections."""
+    async with create_pool(database_url, size=8, application="test", role=WORKER_ROLE) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def people(database_url: str) -> AsyncIterator[Pool]:
+    """The review pages' connections."""
+    async with create_pool(database_url, size=2, application="test", role="hushgate_reviewer") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """A receiver that takes everything."""
+    async with receiving() as running:
+        yield running
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that stands still."""
+    return Clock()
+
+
+@asynccontextmanager
+async def poller(source: Pool, clock: Clock, **options: Any) -> AsyncIterator[WebhookPoller]:
+    """A poller without jitter."""
+    limits = options.pop("limits", PollerLimits())
+    async with WebhookSender(loopback=options.pop("loopback", True), now=clock.now, **options) as sender:
+        yield WebhookPoller(source, sender, now=clock.now, draw=lambda: 0.0, limits=limits)
+
+
+async def drain(source: Pool, clock: Clock, **options: Any) -> None:
+    """Everything that is due now is sent."""
+    async with poller(source, clock, **options) as running:
+        await running.drain()
+
+
+async def one(people: Pool, endpoint: UUID) -> Delivery:
+    """The only delivery of an endpoint."""
+    (found,) = await deliveries.list_deliveries(people, endpoint, limit=10)
+    return found
+
+
+async def test_an_event_arrives_signed(source: Pool, people: Pool, receiver: Receiver, clock: Clock) -> None:
+    """The published library verifies it; the body is the recommended envelope; the delivery is a success."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url)
+    (key,) = await add_events(source, account, "c1")
+    await drain(source, clock)
+    (request,) = receiver.requests
+    body = Webhook(SECRET).verify(request.body, request.headers)
+    found = await one(people, endpoint)
+
+    assert set(body) == {"type", "timestamp", "data"}
+    assert body["type"] == "decision.made"
+    assert body["data"] == {"number": key, "conversation_id": "c1"}
+    assert request.headers["content-type"] == "application/json"
+    assert (found.state, found.attempts, found.status, found.error) == ("succeeded", 1, 200, None)
+
+
+async def test_endpoints_receive_what_they_subscribe_to(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """By account and type; the account * has the events of all; a new endpoint gets no earlier events."""
+    mine, other = new_account(), new_account()
+    wanted = [
+        await add_endpoint(people, mine, receiver.url, "decision.made"),
+        await add_endpoint(people, "*", receiver.url, "decision.made"),
+    ]
+    unwanted = [
+        await add_endpoint(people, mine, receiver.url, "reply.created"),
+        await add_endpoint(people, other, receiver.url, "decision.made"),
+    ]
+    await add_events(source, mine, "c1", at=clock.now())
+    clock.pass_by(1)
+    unwanted.append(await add_endpoint(people, mine, receiver.url, "decision.made", at=clock.now()))
+    await drain(source, clock)
+    counts = [len(await deliveries.list_deliveries(people, each, limit=9)) for each in (*wanted, *unwanted)]
+    await endpoints.remove_endpoint(people, wanted[1], logged=LOGGED)
+
+    assert counts == [1, 1, 0, 0, 0]
+    assert len(receiver.ids()) == 1  # one event has one id for all endpoints
+
+
+async def test_nothing_is_stored_without_a_subscription(source: Pool, people: Pool) -> None:
+    """Also not for a disabled endpoint, or one of another type."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, "https://example.com", "decision.made")
+    await add_endpoint(people, account, "https://example.com", "reply.created")
+    await endpoints.set_enabled(people, endpoint, enabled=False, logged=LOGGED)
+    await add_events(source, account, "c1")
+    async with checkout(people) as connection:
+        found = await connection.execute(
+            "SELECT count(*) FROM outgoing_events WHERE user_id = %s", (account,)
+        )
+        row = await found.fetchone()
+
+    assert row == (0,)
+
+
+async def test_failures_follow_the_schedule_and_then_disable_the_endpoint(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Ten attempts at the specified times, all with the same id and body; then the endpoint is disabled."""
+    account, receiver.status = new_account(), 500
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    counts = []
+    for delay in DELAYS_S:
+        clock.pass_by(delay * 0.99)
+        await drain(source, clock)
+        early = len(receiver.requests)
+        clock.pass_by(delay * 0.01)
+        await drain(source, clock)
+        counts.append((early, len(receiver.requests)))
+    clock.pass_by(10 * DAY_S)
+    await drain(source, clock)
+    found, ended = await one(people, endpoint), await endpoints.get_endpoint(people, endpoint)
+    assert ended is not None
+
+    assert counts[1:] == [(number, number + 1) for number in range(1, ATTEMPTS)]
+    assert len(receiver.requests) == ATTEMPTS
+    assert len({(each.identifier, each.body) for each in receiver.requests}) == 1
+    assert (found.state, found.attempts, found.error, found.status) == ("failed", 10, "status", 500)
+    assert (ended.state, ended.disabled_reason) == ("disabled", "failing")
+
+
+async def test_an_endpoint_with_a_success_in_between_is_not_disabled(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """One conversation's event fails for days while others arrive."""
+
+    async def says(request: Request) -> bytes:
+        return answer(500 if request.json["data"]["conversation_id"] == "bad" else 200)
+
+    account, receiver.says = new_account(), says
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "bad")
+    for delay in DELAYS_S:
+        clock.pass_by(delay)
+        await add_events(source, account, "good", at=clock.now())
+        await drain(source, clock)
+    clock.pass_by(1)
+    await drain(source, clock)
+    states = [each.state for each in await deliveries.list_deliveries(people, endpoint, limit=20)]
+    ended = await endpoints.get_endpoint(people, endpoint)
+
+    assert sorted(states) == ["failed", *["succeeded"] * 10]
+    assert ended is not None
+    assert ended.state == "enabled"
+
+
+async def test_410_disables_the_endpoint_at_once(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Nothing more is sent, and waiting deliveries wait; enabled again, they are sent."""
+    account, receiver.status = new_account(), 410
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1", "c1")
+    await drain(source, clock)
+    gone = await endpoints.get_endpoint(people, endpoint)
+    seen, receiver.status = len(receiver.requests), 200
+    clock.pass_by(DAY_S)
+    await drain(source, clock)
+    held = len(receiver.requests)
+    await endpoints.set_enabled(people, endpoint, enabled=True, logged=LOGGED)
+    await drain(source, clock)
+    states = [each.state for each in await deliveries.list_deliveries(people, endpoint, limit=20)]
+
+    assert gone is not None
+    assert (gone.state, gone.disabled_reason, gone.waiting) == ("disabled", "gone", 1)
+    assert (seen, held, len(receiver.requests)) == (1, 1, 2)
+    assert states == ["succeeded", "failed"]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_retry_after_pauses_the_endpoint(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, status: int
+) -> None:
+    """For every delivery, also of other conversations, until the time has passed."""
+
+    async def says(_: Request) -> bytes:
+        return answer(status, Retry_After="600")
+
+    account, receiver.says = new_account(), says
+    await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    receiver.says = None
+    await add_events(source, account, "c2", at=clock.now())
+    clock.pass_by(599)
+    await drain(source, clock)
+    paused = len(receiver.requests)
+    clock.pass_by(1)
+    await drain(source, clock)
+
+    assert (paused, len(receiver.requests)) == (1, 3)
+
+
+async def broken(_: Request) -> bytes:
+    """No HTTP."""
+    return b"\x00\x01 nothing\r\n\r\n"
+
+
+async def cut(_: Request) -> bytes:
+    """The connection ends before an answer."""
+    return b""
+
+
+async def redirects(_: Request) -> bytes:
+    """To another server."""
+    return answer(302, b"moved", Location="http://127.0.0.1:1/elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        (hang, ("timeout", None, True)),
+        (broken, ("broken_off", None, True)),
+        (cut, ("broken_off", None, True)),
+        (redirects, ("redirect", 302, False)),
+    ],
+    ids=["hangs", "is no HTTP", "breaks off", "redirects"],
+)
+async def test_a_bad_receiver_has_a_named_error(  # noqa: PLR0917  # fixtures
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, says: Any, expected: tuple[object, ...]
+) -> None:
+    """The delivery waits for its next attempt; a redirect is not followed."""
+    account, receiver.says = new_account(), says
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock, limit_s=0.3)
+    found = await one(people, endpoint)
+
+    assert len(receiver.requests) == 1
+    assert (found.error, found.status, found.may_have_arrived) == expected
+    assert found.state == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("named", "error"),
+    [
+        (("https://metadata.example/latest", "169.254.169.254"), "address_refused"),
+        (("https://metadata.example/latest", "fd00:ec2::254"), "address_refused"),
+        (("https://inside.example/", "10.1.2.3"), "address_refused"),
+        (("https://mapped.example/", "::ffff:127.0.0.1"), "address_refused"),
+        (("https://localhost:1/", ""), "address_refused"),
+        (("https://nothing.invalid/", ""), "name_not_resolved"),
+    ],
+)
+async def test_a_name_of_a_forbidden_address_is_refused(
+    source: Pool, people: Pool, clock: Clock, named: tuple[str, str], error: str
+) -> None:
+    """After the look-up of the name, before a connection; one forbidden address among others is enough."""
+
+    def lookup(host: str, port: int) -> list[tuple[Any, ...]]:
+        if not address:
+            return look_up(host, port)
+        return [(2, 1, 6, "", (each, port)) for each in ("93.184.216.34", address)]
+
+    url, address = named
+    account = new_account()
+    endpoint = await add_endpoint(people, account, url)
+    await add_events(source, account, "c1")
+    await drain(source, clock, loopback=False, lookup=lookup, limit_s=5)
+    found = await one(people, endpoint)
+
+    assert (found.state, found.error, found.may_have_arrived) == ("waiting", error, False)
+
+
+async def test_the_connection_itself_is_checked(receiver: Receiver, clock: Clock) -> None:
+    """Also if the check of the look-up were passed: no socket to a forbidden address is opened."""
+    async with WebhookSender(loopback=False, now=clock.now) as sender:
+        with pytest.raises(OSError, match="public internet"):
+            sender._open_socket((2, 1, 6, "", ("127.0.0.1", receiver.port)))
+        result = await sender.send(receiver.url.replace("http:", "https:"), b"{}", {})
+
+    assert result.error == "address_refused"
+    assert receiver.requests == []
+
+
+async def test_a_refused_connection_did_not_arrive(source: Pool, people: Pool, clock: Clock) -> None:
+    """Nothing listens, and TLS with a server that speaks none: errors of their own."""
+
+    async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer(400))
+        writer.close()
+
+    server, account = await asyncio.start_server(plain, "127.0.0.1", 0), new_account()
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        urls = (f"https://127.0.0.1:{port}/", Receiver(port=1).url)
+        made = [await add_endpoint(people, account, url) for url in urls]
+        await add_events(source, account, "c1")
+        await drain(source, clock, limit_s=5)
+    found = [await one(people, each) for each in made]
+
+    assert [each.error for each in found] == ["tls", "not_connected"]
+    assert not any(each.may_have_arrived for each in found)
+
+
+async def test_garbage_with_200_is_success_and_is_kept_safely(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Of a long, unreadable answer the first KiB is stored, without bytes that Postgres refuses."""
+
+    async def says(_: Request) -> bytes:
+        return answer(200, b"\x00\xff<script>alert(1)</script>" * 100_000)
+
+    account, receiver.says = new_account(), says
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    found = await deliveries.get_delivery(people, (await one(people, endpoint)).id)
+
+    assert found is not None
+    assert found.state == "succeeded"
+    assert 200 < len(found.answer) <= 1024
+    assert "\x00" not in found.answer
+
+
+async def test_events_of_a_conversation_arrive_in_order(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """A later one waits until the earlier one succeeded; other conversations do not wait."""
+    refused: set[str] = set()
+
+    async def says(request: Request) -> bytes:
+        return answer(500 if request.json["data"]["number"] in refused else 200)
+
+    account, receiver.says = new_account(), says
+    await add_endpoint(people, account, receiver.url)
+    first = await add_events(source, account, "a", "a", "b", "a")
+    refused.add(first[0])
+    await drain(source, clock)
+    clock.pass_by(1)
+    later = await add_events(source, account, "a", "b", at=clock.now())
+    await drain(source, clock)
+    before = [each.json["data"]["number"] for each in receiver.requests]
+    refused.clear()
+    clock.pass_by(4)
+    await drain(source, clock)
+    order = [each.json["data"]["number"] for each in receiver.requests][len(before) :]
+
+    assert sorted(before) == sorted([first[0], first[2], later[1]])
+    assert order == [first[0], first[1], first[3], later[0]]
+
+
+async def test_a_conversation_goes_on_after_an_event_was_given_up(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """The next event has the whole schedule of its own."""
+    account, receiver.status = new_account(), 500
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "a", "a")
+    for delay in DELAYS_S:
+        clock.pass_by(delay)
+        await drain(source, clock)
+    receiver.status = 200
+    await endpoints.set_enabled(people, endpoint, enabled=True, logged=LOGGED)
+    await drain(source, clock)
+    found = await deliveries.list_deliveries(people, endpoint, limit=9)
+
+    assert [(each.state, each.attempts) for each in found] == [("succeeded", 1), ("failed", 10)]
+
+
+async def test_both_secrets_sign_during_a_rotation(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Until the time is over; then the new one alone."""
+    account, new = new_account(), b"n" * 24
+    endpoint = await add_endpoint(people, account, receiver.url)
+    clock.pass_by(0)
+    await endpoints.rotate_secret(people, endpoint, new, clock.now().replace(microsecond=0), logged=LOGGED)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    await endpoints.rotate_secret(people, endpoint, new, clock.now().replace(year=2099), logged=LOGGED)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    after, during = receiver.requests
+    shown = await endpoints.get_endpoint(people, endpoint)
+
+    Webhook(encode_secret(new)).verify(after.body, after.headers)
+    assert len(after.headers["webhook-signature"].split()) == 1
+    assert len(during.headers["webhook-signature"].split()) == 2
+    assert shown is not None
+    assert shown.secret_hint == "whsec_bm5u…"
+
+
+async def test_pages_cannot_read_secrets(people: Pool) -> None:
+    """The role of the review pages writes them only."""
+    account = new_account()
+    await add_endpoint(people, account, "https://example.com")
+    for column in ("secret", "old_secret", "*"):
+        with pytest.raises(Exception, match="permission denied"):
+            async with checkout(people) as connection:
+                await connection.execute(f"SELECT {column} FROM webhook_endpoints")
+
+
+async def test_a_test_event_needs_no_subscription(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """It goes to this endpoint alone, and not to a disabled one."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url, "reply.created")
+    await add_endpoint(people, account, receiver.url)
+    number = await endpoints.send_test(people, endpoint, clock.now(), logged=LOGGED)
+    await drain(source, clock)
+    await endpoints.set_enabled(people, endpoint, enabled=False, logged=LOGGED)
+
+    assert [each.json["type"] for each in receiver.requests] == ["webhook.test"]
+    assert number == (await one(people, endpoint)).id
+    assert await endpoints.send_test(people, endpoint, clock.now(), logged=LOGGED) is None
+
+
+async def test_a_replay_has_the_same_id(source: Pool, people: Pool, receiver: Receiver, clock: Clock) -> None:
+    """A receiver that knows the id takes it once; a delivery that waits is sent at once."""
+    account = new_account()
+    endpoint = await add_endpoint(people, account, receiver.url)
+    await add_events(source, account, "c1")
+    await drain(source, clock)
+    number, receiver.status = (await one(people, endpoint)).id, 500
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    await drain(source, clock)
+    clock.pass_by(1)
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    await drain(source, clock)
+
+    assert len(receiver.requests) == 3
+    assert len(receiver.ids()) == 1
+    assert not await deliveries.replay_delivery(people, number + 1000, clock.now(), logged=LOGGED)
+
+
+async def test_a_dead_endpoint_delays_no_other(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock
+) -> None:
+    """Three hang with as many events as the healthy one has, which gets all of them meanwhile."""
+    account = new_account()
+    sender = WebhookSender(loopback=True, now=clock.now)
+    running = WebhookPoller(source, sender, now=clock.now)
+    async with receiving(Receiver(says=hang)) as dead:
+        for url in (dead.url, dead.url, receiver.url, dead.url):
+            await add_endpoint(people, account, url)
+        await add_events(source, account, *(f"c{number}" for number in range(100)))
+        looking = asyncio.create_task(running.run())
+        await receiver.count(100)
+        await cancel_all([looking])
+
+        assert len(receiver.ids()) == 100
+        assert len(dead.requests) == 3 * QueueLimits().per_endpoint
+
+
+def test_every_type_can_be_subscribed() -> None:
+    """The closed set has the types of the specification of this product."""
+    assert {each.value for each in WebhookType} == {
+        "reply.created",
+        "reply.retracted",
+        "escalation.opened",
+        "escalation.closed",
+        "decision.made",
+        "conversation.taken",
+        "conversation.released",
+    }

@@ -1,0 +1,201 @@
+"""One attempt of a webhook over HTTP; connects to addresses of the public internet only."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from ipaddress import ip_address
+from typing import Any, Final, Self
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from worker import __version__
+from worker.webhooks.addresses import AddressRefused, check_address, parse_url
+from worker.webhooks.schedule import AttemptError, AttemptResult, error_of_status, retry_after_s
+
+ATTEMPT_S: Final = 20.0
+"""Limit of one attempt, from the look-up of the name to the end of the answer."""
+ANSWER_BYTES: Final = 1024
+"""How much of an answer's body is read and kept for display."""
+LOOKUPS: Final = 32
+"""Concurrent look-ups of names, on threads of their own: a name server that hangs delays nothing else."""
+
+Lookup = Callable[[str, int], list[tuple[Any, ...]]]
+
+
+class ForbiddenAddress(OSError):
+    """A name or a connection leads to an address that no webhook may be sent to."""
+
+
+def look_up(host: str, port: int) -> list[tuple[Any, ...]]:
+    """The addresses of a name, as ``socket.getaddrinfo`` returns them."""
+    return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+
+
+class WebhookSender:
+    """Sends webhooks; an async context manager.
+
+    The address is checked after the look-up, and again for the socket that connects to it: a name that has
+    another address at the second look cannot lead to a private network. Proxies of the environment are not
+    used, redirects are not followed, connections and cookies are not kept.
+
+    Args:
+        loopback: True allows http, and addresses of this machine: for tests and development.
+        limit_s: longest attempt.
+    """
+
+    def __init__(
+        self,
+        *,
+        loopback: bool,
+        now: Callable[[], datetime],
+        limit_s: float = ATTEMPT_S,
+        lookup: Lookup = look_up,
+    ) -> None:
+        self._loopback = loopback
+        self._now = now
+        self._limit_s = limit_s
+        self._lookup = lookup
+        self._threads: ThreadPoolExecutor | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="webhook-lookup")
+        connector = aiohttp.TCPConnector(
+            resolver=CheckedResolver(self._threads, self._lookup, loopback=self._loopback),
+            use_dns_cache=False,
+            limit=0,  # the poller limits attempts; a queue here would delay healthy endpoints
+            force_close=True,
+            socket_factory=self._open_socket,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
+        """Make one attempt; every failure is a result, none is raised."""
+        began = time.monotonic()
+        result = await self._attempt(url, body, headers)
+        return AttemptResult(
+            error=result.error,
+            status=result.status,
+            answer=result.answer,
+            retry_after_s=result.retry_after_s,
+            duration_ms=(time.monotonic() - began) * 1000,
+        )
+
+    async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
+        try:
+            parse_url(url, loopback=self._loopback)  # the setting may have changed since it was stored
+            async with asyncio.timeout(self._limit_s):
+                return await self._exchange(url, body, headers)
+        except TimeoutError:
+            return AttemptResult(error=AttemptError.TIMEOUT)
+        except (AddressRefused, aiohttp.InvalidURL) as error:
+            return AttemptResult(error=AttemptError.ADDRESS_REFUSED, answer=str(error))
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return _failure(error)
+
+    async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str]) -> AttemptResult:
+        assert self._session is not None  # opened by ``__aenter__``
+        known = {"Content-Type": "application/json", "User-Agent": f"Hushgate/{__version__}"}
+        async with self._session.post(
+            url, data=body, headers=known | dict(headers), allow_redirects=False
+        ) as answer:
+            status = answer.status
+            try:
+                start = await answer.content.read(ANSWER_BYTES) if status != 204 else b""
+            except aiohttp.ClientError:  # the status says whether the receiver took it
+                start = b""
+            wait = retry_after_s(status, answer.headers.get("Retry-After"), self._now())
+            return AttemptResult(
+                error=error_of_status(status), status=status, answer=displayed(start), retry_after_s=wait
+            )
+
+    def _open_socket(self, address: tuple[Any, ...]) -> socket.socket:
+        """The socket for an address, the last moment before it connects."""
+        family, kind, protocol, _, place = address
+        try:
+            check_address(ip_address(place[0]), loopback=self._loopback)
+        except AddressRefused as error:
+            raise ForbiddenAddress(str(error)) from error
+        return socket.socket(family, kind, protocol)
+
+
+class CheckedResolver(AbstractResolver):
+    """Names to addresses; refuses a name when any of its addresses is forbidden."""
+
+    def __init__(self, threads: ThreadPoolExecutor, lookup: Lookup, *, loopback: bool) -> None:
+        self._threads = threads
+        self._lookup = lookup
+        self._loopback = loopback
+
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002  # of the interface
+    ) -> list[ResolveResult]:
+        """The checked addresses of a name.
+
+        Raises:
+            ForbiddenAddress: one of them is not of the public internet.
+            OSError: the name has none.
+        """
+        found = await asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, host, port)
+        for each in found:
+            try:
+                check_address(ip_address(each[4][0]), loopback=self._loopback)
+            except AddressRefused as error:
+                raise ForbiddenAddress(f"{host}: {error}") from error
+        return [
+            ResolveResult(
+                hostname=host,
+                host=each[4][0],
+                port=port,
+                family=each[0],
+                proto=each[2],
+                flags=socket.AI_NUMERICHOST,
+            )
+            for each in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing to close: the sender ends the threads."""
+
+
+def displayed(start: bytes) -> str:
+    """The beginning of an answer as text that can be stored; unreadable bytes are replaced."""
+    return start[:ANSWER_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
+
+
+def _failure(error: Exception) -> AttemptResult:
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    match error:
+        case _ if isinstance(cause, ForbiddenAddress):
+            return AttemptResult(error=AttemptError.ADDRESS_REFUSED, answer=str(cause))
+        case aiohttp.ClientConnectorDNSError():
+            kind = AttemptError.NAME_NOT_RESOLVED
+        case aiohttp.ClientSSLError() | aiohttp.ServerFingerprintMismatch():
+            kind = AttemptError.TLS
+        case aiohttp.ClientConnectorError():
+            kind = AttemptError.NOT_CONNECTED
+        case _:
+            kind = AttemptError.BROKEN_OFF
+    return AttemptResult(error=kind)
