@@ -67,6 +67,7 @@ class Candidate:
         sentence_scores: sentence of the draft -> a judge's score.
         part: the supported part of a draft that is not trusted, if it may be sent.
         rechecked: confidence before and after a recheck, None after it when there was no second draft.
+        loser: the less trusted one of two drafts.
     """
 
     text: str = ""
@@ -77,6 +78,7 @@ class Candidate:
     sentence_scores: Mapping[str, float] = field(default_factory=dict)
     part: SupportedPart | None = None
     rechecked: tuple[float, float | None] | None = None
+    loser: Candidate | None = None
 
     @property
     def reply(self) -> str:
@@ -106,6 +108,7 @@ class Ending:
         disclosure: the account's text on AI in the author's language, or None.
         quarantine: True when the exchange leaves the stored history and is sealed.
         answered_event: the event that is answered instead of this one, if there is one.
+        withheld: the ending whose reply waits for approval, if this is one that asks for it.
     """
 
     reason_code: Reason
@@ -118,6 +121,7 @@ class Ending:
     quarantine: bool = False
     candidate: Candidate = Candidate()
     answered_event: str | None = None
+    withheld: Ending | None = None
 
 
 RULE_CONFIDENCE: Final = 0.95

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from worker import contract
+from worker import contract, held
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.masking import account_masker
@@ -37,7 +37,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     if blocked is not None:
         remember = blocked.reason_code in REMEMBERED
         return trace.decision(blocked, masked=masker.counts, remember=remember)
-    ending = contract.edited_ending(case.event) or await _answer(run)
+    ending = held.for_approval(contract.edited_ending(case.event) or await _answer(run), case.account)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker import contract, scope
+from worker import contract, held, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
 from worker.model import (
@@ -139,6 +139,8 @@ class EventTrace:
             answered_event=ending.answered_event,
             changes=self.conversation.changes,
             retract_reply=self.account.retract_deleted,
+            held=held.held_drafts(ending),
+            held_until=held.held_until(self.account, now),
             people_until=contract.people_until(
                 self.event, self.account, ending.reason_code.spec.decision, now
             ),

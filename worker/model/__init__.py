@@ -7,6 +7,7 @@ from worker.model.decision import Decision, DecisionKind
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
+from worker.model.held import HeldDraft, HeldKind, ReplyMode
 from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
 from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
 
@@ -29,6 +30,8 @@ __all__ = [
     "FailurePolicy",
     "Finding",
     "FoundBy",
+    "HeldDraft",
+    "HeldKind",
     "Json",
     "Message",
     "MessageRole",
@@ -38,6 +41,7 @@ __all__ = [
     "Owner",
     "Passage",
     "Prompt",
+    "ReplyMode",
     "Retrieved",
     "Scope",
     "ScreenedPassage",

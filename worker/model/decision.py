@@ -12,6 +12,7 @@ from worker.model.assessment import Assessment
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
+from worker.model.held import HeldDraft
 from worker.model.passages import Passage, ScreenedPassage, Source
 from worker.model.stages import Attempt, StageRecord
 
@@ -50,6 +51,7 @@ class Decision:
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
+        held: texts that were not sent; sealed until ``held_until``.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
 
@@ -87,6 +89,8 @@ class Decision:
     changes: int = 0
     people_until: datetime | None = None
     retract_reply: bool = False
+    held: tuple[HeldDraft, ...] = ()
+    held_until: datetime | None = None
 
     @property
     def rejection_reason(self) -> str | None:
