@@ -28,6 +28,14 @@ RARE_STAGES: Final = (
 )
 """A stage failed or was skipped, or moderation or the reply's rules flagged."""
 
+HANDOFF_SETTINGS: Final = {
+    "handoff_texts": "language -> text to the author at a handoff; empty: none",
+    "handoff_texts_closed": "language -> text outside business hours; empty: as handoff_texts",
+    "escalation_actions": "reason code -> escalate or silence",
+    "escalation_queues": "reason code, topic:<topic>, label:<label> or * -> queue",
+    "business_hours": "weekday -> ranges such as 09:00-17:00; empty: always open",
+}
+"""Columns of ``ai_rules`` whose values are objects of texts."""
 
 ai_rules: Final = table(
     "ai_rules",
@@ -90,6 +98,20 @@ ai_rules: Final = table(
         comment="how long a message waits for the author's next one; 0: not at all",
     ),
     required("retract_deleted", sa.Boolean, server_default=FALSE),
+    *(
+        required(name, JSONB, server_default=EMPTY_OBJECT, comment=comment)
+        for name, comment in HANDOFF_SETTINGS.items()
+    ),
+    required("time_zone", sa.Text, server_default="UTC", comment="IANA, of business_hours"),
+    required("holidays", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="dates such as 2026-12-25"),
+    *(
+        sa.CheckConstraint(
+            f"jsonb_typeof({name}) = 'object' AND NOT jsonb_path_exists({name},"
+            " '$.* ? (@.type() <> \"string\")')",
+            name=f"{name}_are_text",
+        )
+        for name in HANDOFF_SETTINGS
+    ),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
@@ -291,6 +313,13 @@ outbox: Final = table(
         "metadata", JSONB, server_default=EMPTY_OBJECT, comment="model and assessment, as they are sent"
     ),
     sa.Column("disclosure", sa.Text, comment="sent before the text, if none was sent in the conversation"),
+    required(
+        "origin",
+        sa.Text,
+        server_default="ai",
+        comment="ai, handoff (the account's text at a handoff) or person",
+    ),
+    sa.CheckConstraint("origin IN ('ai', 'handoff', 'person')", name="origin_known"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL"),

@@ -5,7 +5,9 @@ from alembic import context
 from db import review_tables, tables  # noqa: F401  # they add their tables to metadata
 from db.columns import metadata
 from db.documents import tables as document_tables  # noqa: F401  # likewise
+from db.escalations import tables as escalation_tables  # noqa: F401  # likewise
 from db.figures import tables as figure_tables  # noqa: F401  # likewise
+from db.outgoing import tables as outgoing_tables  # noqa: F401  # likewise
 from db.people import tables as people_tables  # noqa: F401  # likewise
 
 connection = context.config.attributes["connection"]

@@ -1,0 +1,1 @@
+"""Escalations: decisions that people must answer, from opening to closing."""
