@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 import psycopg
 
+from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
@@ -261,6 +262,8 @@ def _statement(decision: Decision, key: str) -> str:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
         change = DELETION
+    if decision.held:
+        change += HELD
     return COMMIT.format(key=key, change=change)
 
 
@@ -330,4 +333,6 @@ def _values(decision: Decision) -> dict[str, Any]:
         "cause": (OwnerCause.AGENT_MESSAGE if is_agent else OwnerCause.ESCALATION).value,
         "changed_by": event.author_id if is_agent else "",
         "agent_entry": event.entry_id if is_agent else None,
+        "held": held_json(decision) if decision.held else None,
+        "held_until": decision.held_until,
     }

@@ -24,7 +24,10 @@ async def ensure_partitions(source: Pool, today: date) -> int:
 
 async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]:
     """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table."""
-    calls: dict[str, tuple[str, date]] = {"quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now)}
+    calls: dict[str, tuple[str, date]] = {
+        "quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now),
+        "held_drafts": ("SELECT hushgate_sweep_held_drafts(%s)", limits.now),
+    }
     if limits.keys_before is not None:
         for table in ("event_keys", "duplicates", "dead_letters"):
             calls[table] = (f"SELECT hushgate_sweep_before('{table}', %s)", limits.keys_before)

@@ -6,8 +6,6 @@ from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from worker.classifiers.endpoints import ClassifierKeys
-from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
@@ -16,19 +14,15 @@ from worker.settings.documents import (
     EmbeddingSettings,
 )
 from worker.settings.environment import HttpUrl
+from worker.settings.moderation import ModerationSettings
 from worker.settings.servers import StreamSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
+class Settings(StreamSettings, EmbeddingSettings, ModerationSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
-    openai_moderation_enabled: bool = Field(
-        default=True,
-        alias="OPENAI_MODERATION_ENABLED",
-        description="False: no text is moderated, for any account.",
-    )
     openai_api_key: SecretStr | None = Field(
         default=None,
         validate_default=True,
@@ -157,25 +151,6 @@ class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
         description="Default of `evidence_threshold` in the policy validators: least share of a draft's words"
         " that the passages contain.",
     )
-    moderation_model: str = Field(
-        default="omni-moderation-latest",
-        alias="HUSHGATE_MODERATION_MODEL",
-        description="Model of the moderation API.",
-    )
-    moderation_timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        le=120,
-        alias="HUSHGATE_MODERATION_TIMEOUT_S",
-        description="Time limit of one moderation call, in seconds.",
-    )
-    classifier_keys: ClassifierKeys = Field(
-        default={},
-        alias="HUSHGATE_CLASSIFIER_KEYS",
-        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
-        " keys.",
-    )
-
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO",
         alias="HUSHGATE_LOG_LEVEL",
@@ -198,13 +173,6 @@ class Settings(StreamSettings, EmbeddingSettings, ClassifierSettings):
         alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
         description="Months that the audit is kept; 0 for ever.",
     )
-
-    @field_validator("classifier_keys")
-    @classmethod
-    def _keys_have_classifiers(cls, keys: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
-        if unknown := sorted(keys.keys() - info.data.get("classifiers", keys).keys()):
-            raise ValueError(f"expected names of HUSHGATE_CLASSIFIERS, also {', '.join(unknown)} is there")
-        return keys
 
     @field_validator("openai_api_key")
     @classmethod
