@@ -49,6 +49,7 @@ class LoggedAction(StrEnum):
     TOKEN = "token"  # noqa: S105  # a word, not a secret
     AUDIT = "audit"
     CONVERSATION = "conversation"
+    ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,12 +165,12 @@ async def _restore(
     connection: AsyncConnection, subject: ReviewSubject, remedy: Remedy, now: datetime
 ) -> datetime:
     roles = ["user"] if remedy is Remedy.RESTORE_MESSAGE else ["user", "assistant"]
-    values = {"id": subject.id, "now": now, "roles": roles}
+    values = {"id": subject.exchange_id, "now": now, "roles": roles}
     until: datetime | None = (await connection.execute(UNSEAL, values)).scalar_one()
     if until is None:
         raise RemedyImpossible(NOT_RESTORABLE)
     await connection.execute(BLOCK_RELAYS)
-    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
     return until
 
 
@@ -204,7 +204,7 @@ async def _undo_removal(
         raise UndoTooLate(
             "undo: the channel was already asked to remove the reply; store a new review instead"
         )
-    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
     await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
-    await connection.execute(UNSEAL, {"id": subject.id, "now": now, "roles": ["user", "assistant"]})
+    await connection.execute(UNSEAL, {"id": subject.exchange_id, "now": now, "roles": ["user", "assistant"]})
     return Effect.RESTORED

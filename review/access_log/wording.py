@@ -34,6 +34,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.TOKEN: "Made or revoked an API token",
     LoggedAction.AUDIT: "Read this log",
     LoggedAction.CONVERSATION: "Took or released a conversation",
+    LoggedAction.ANSWER: "Answered a message",
 }
 """Total: an action without words fails a test."""
 

@@ -48,6 +48,8 @@ class Templates:
             "tier": wording.tier_wording,
             "owner_cause": wording.owner_cause,
             "cancel_reason": wording.cancel_wording,
+            "answer_outcome": wording.answer_outcome,
+            "held_kind": wording.held_kind,
         }
 
     def render(self, template: str, values: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
+from worker.settings.moderation import ModerationSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, StreamSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
@@ -21,6 +22,7 @@ __all__ = [
     "EmbeddingSettings",
     "Environment",
     "LoginSettings",
+    "ModerationSettings",
     "ReviewSettings",
     "Settings",
     "SiteSettings",
