@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 
 from db import access_log
 from db.access_log import LogEntry
+from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, checkout
 from worker.model import ConversationState, Owner
@@ -120,6 +121,7 @@ class Takeover:
             "cause": self.cause.value,
             "agent_entry": self.agent_entry,
             "now": now,
+            "keep": None,
         }
 
 
@@ -160,9 +162,15 @@ async def release_conversation(
     values = asdict(ids) | {"changed_by": released_by, "now": now}
     async with checkout(source) as connection, connection.transaction():
         released = (await connection.execute(RELEASE, values)).rowcount > 0
+        if released:
+            await close_escalation(connection, _released(ids, released_by, now))
         if released and logged is not None:
             await access_log.append_entry_psycopg(connection, logged)
     return released
+
+
+def _released(ids: ConversationIds, released_by: str, now: datetime) -> Closing:
+    return Closing(**asdict(ids), cause=ClosingCause.RELEASED, closed_by=released_by, now=now)
 
 
 async def is_known(source: Pool, ids: ConversationIds) -> bool:

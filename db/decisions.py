@@ -13,6 +13,8 @@ import psycopg
 
 from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
+from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.escalations.opening import OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from worker.assessment.policies.reply_metadata import reply_metadata
@@ -88,7 +90,8 @@ WITH key AS ({key}), decision AS (
 ){change}
 SELECT count(*) FROM key
 """
-HANDOFF: Final = f", handed AS ({TAKE.format(user_id='key.user_id', source='FROM key')})"
+HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
+    RETURNING c.changes, c.changed_at, c.cause)"""
 EDIT: Final = """, former AS (
     DELETE FROM messages m USING key
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
@@ -257,7 +260,7 @@ def _statement(decision: Decision, key: str) -> str:
     """The commit of a decision: changes of the history or of the owner have parts of their own."""
     change = ""
     if decision.people_until is not None:
-        change = HANDOFF
+        change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
     elif decision.reason_code == Reason.MESSAGE_EDITED:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
@@ -289,7 +292,21 @@ async def _count(
         row = await (await connection.execute(statement, values)).fetchone()
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
+            await close_escalation(connection, _closing(decision))
     return int(row[0]) if row else 0
+
+
+def _closing(decision: Decision) -> Closing:
+    """What a handoff closes: a person's message answers, a new escalation replaces the one before."""
+    event, by_person = decision.event, decision.escalation is None
+    return Closing(
+        user_id=event.user_id,
+        conversation_id=event.conversation_id,
+        cause=ClosingCause.ANSWERED if by_person else ClosingCause.REPLACED,
+        closed_by=event.author_id if by_person else "",
+        now=decision.decided_at,
+        keep=decision.decision_id,
+    )
 
 
 def _values(decision: Decision) -> dict[str, Any]:
@@ -335,4 +352,6 @@ def _values(decision: Decision) -> dict[str, Any]:
         "agent_entry": event.entry_id if is_agent else None,
         "held": held_json(decision) if decision.held else None,
         "held_until": decision.held_until,
+        "keep": decision.decision_id,
+        **opening_values(decision),
     }

@@ -40,12 +40,15 @@ REMOVE_CANCELLED: Final = """
 """
 """A cancelled reply leaves the stored history."""
 OVERTAKEN: Final = """
-    EXISTS (
+    (o.origin <> 'person' AND EXISTS (
         SELECT FROM conversations c
         WHERE c.user_id = o.user_id AND c.conversation_id = o.conversation_id
-            AND (c.people_until > %(now)s OR c.changes <> o.changes))
+            AND (c.people_until > %(now)s AND o.origin = 'ai' OR c.changes <> o.changes)))
 """
-"""True of a reply whose conversation people own, or owned since its decision."""
+"""True of a reply of the AI whose conversation people own, or owned since its decision.
+
+Also of a text at a handoff after the owner changed again: it announces that handoff only.
+"""
 WAITING: Final = f"""
     WITH cancelled AS (
         UPDATE outbox o SET cancelled_at = %(now)s,
@@ -63,7 +66,7 @@ WAITING: Final = f"""
 """A reply that became too late, or that people forestalled, is cancelled."""
 STILL_WAITING: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
-           sources, metadata, draft IS NOT NULL AS ai_generated,
+           sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,
            CASE WHEN row_number() OVER (
                     PARTITION BY user_id, conversation_id, disclosure IS NULL ORDER BY id) = 1
                 AND NOT EXISTS (
@@ -83,10 +86,12 @@ CANCEL_OF_CONVERSATION: Final = f"""
         UPDATE outbox SET cancelled_at = %(now)s, cancel_reason = 'taken_over'
         WHERE delivered_at IS NULL AND cancelled_at IS NULL
             AND user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+            AND origin <> 'person' AND decision_id IS DISTINCT FROM %(keep)s::uuid
         RETURNING user_id, conversation_id, decision_id
     ), {REMOVE_CANCELLED}
     SELECT count(*) FROM cancelled
 """
+"""``keep`` is the decision whose text at a handoff stays, or null."""
 SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
 
 
@@ -99,6 +104,7 @@ class WaitingReply:
         metadata: as ``reply_metadata`` made it; empty in rows of releases before 0026.
         disclosure: the text to send before the reply, or None when the conversation had one.
         ai_generated: whether a model wrote ``text``; False for a fallback text.
+        handoff: whether it is the account's text at a handoff.
     """
 
     row_id: int
@@ -114,6 +120,7 @@ class WaitingReply:
     metadata: dict[str, Any]
     disclosure: str | None
     ai_generated: bool
+    handoff: bool
 
 
 class LockedBatch(Generic[Row]):

@@ -31,8 +31,8 @@ RARE_STAGES: Final = (
 HANDOFF_SETTINGS: Final = {
     "handoff_texts": "language -> text to the author at a handoff; empty: none",
     "handoff_texts_closed": "language -> text outside business hours; empty: as handoff_texts",
-    "escalation_actions": "reason code -> escalate or silence",
-    "escalation_queues": "reason code, topic:<topic>, label:<label> or * -> queue",
+    "escalation_actions": "reason code or matched rule -> escalate or silence",
+    "escalation_queues": "matched rule, label:<name>=<value>, reason code or * -> queue",
     "business_hours": "weekday -> ranges such as 09:00-17:00; empty: always open",
 }
 """Columns of ``ai_rules`` whose values are objects of texts."""

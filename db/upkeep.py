@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from typing import Final
 
 from db.pool import Pool, fetch_value
+
+OUTGOING_KEPT: Final = timedelta(days=30)
+"""Age from which outgoing events are deleted, as sealed exchanges are; they have drafts in them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +31,12 @@ async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]
     calls: dict[str, tuple[str, date]] = {
         "quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now),
         "held_drafts": ("SELECT hushgate_sweep_held_drafts(%s)", limits.now),
+        "outgoing_events": ("SELECT hushgate_sweep_outgoing(%s)", limits.now - OUTGOING_KEPT),
     }
     if limits.keys_before is not None:
         for table in ("event_keys", "duplicates", "dead_letters"):
             calls[table] = (f"SELECT hushgate_sweep_before('{table}', %s)", limits.keys_before)
     if limits.decisions_before is not None:
+        calls["escalations"] = ("SELECT hushgate_sweep_escalations(%s)", limits.decisions_before)
         calls["ai_decisions"] = ("SELECT hushgate_drop_partitions(%s)", limits.decisions_before)
     return {table: int(await fetch_value(source, call, (end,))) for table, (call, end) in calls.items()}

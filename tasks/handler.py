@@ -52,7 +52,7 @@ class EntryHandler:
     """Runs entries; returns only when the outcome is stored.
 
     Args:
-        replied: called when the outbox may hold a new reply.
+        replied: called when a new reply or outgoing event may wait.
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
@@ -141,7 +141,7 @@ class EntryHandler:
             self._log_seen(event, recorded)
             return
         _log_decision(decision, recorded, grant.starts)
-        if recorded is not Recorded.DUPLICATE and decision.reply is not None:
+        if recorded is not Recorded.DUPLICATE and (decision.reply is not None or decision.people_until):
             self._replied()
 
     async def _decide(self, case: EventCase) -> Decision:

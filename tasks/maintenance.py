@@ -1,4 +1,4 @@
-"""Periodic tasks: the delivery sweep, partitions and retention."""
+"""Periodic tasks: the delivery sweep, escalations, partitions and retention."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import structlog
 from celery import shared_task
 
 from db import upkeep
+from db.escalations.closing import close_due_escalations
 from tasks.runtime import Runtime
 
 log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
+    "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
 }
@@ -31,6 +33,14 @@ def _runtime(task: Any) -> Runtime:
 def deliver(task: Any) -> None:
     """Look for replies whose nudge was lost."""
     _runtime(task).nudge()
+
+
+@shared_task(name="hushgate.escalations", bind=True)
+def escalations(task: Any) -> None:
+    """Close escalations whose idle time is over, or that a reviewer overturned."""
+    runtime = _runtime(task)
+    if closed := runtime.call(close_due_escalations(runtime.parts.pool, datetime.now(UTC))):
+        log.info("escalations_closed", escalations=closed)
 
 
 @shared_task(name="hushgate.partitions", bind=True)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from db.escalations.closing import ClosingCause
 from tasks.once_stream import Outgoing
 from worker.model import Scope, Tier
 
@@ -82,6 +83,10 @@ class ReplyEntry(Body):
         " `decision_id` is then the id of the person's answer, and its `event_id` begins with `person:`.",
     )
     sources: list[CitedSource] = Field(description="The passages that the draft cites.")
+    handoff: bool = Field(
+        default=False,
+        description="True for the account's text at a handoff, which announces that people will answer.",
+    )
     created_at: Time = Field(description="When the decision was made.")
 
 
@@ -92,6 +97,53 @@ class RetractionEntry(Body):
         description="The review that removed the reply, or the decision on the deletion of its message."
     )
     retracted_at: Time = Field(description="When it was removed.")
+
+
+class EscalationBody(Body):
+    """The fields of both entries of an escalation."""
+
+    author_id: str = Field(description="Who wrote the message.")
+    reason_code: str = Field(description="Why the decision handed it to people, see docs/reasons.md.")
+    queue: str = Field(description="The queue that the account's settings name; empty: none.")
+    opened_at: Time = Field(description="When the decision was made.")
+    link: str | None = Field(
+        default=None, description="The decision's page; null where HUSHGATE_REVIEW_URL is not set."
+    )
+
+
+class EscalationOpenedEntry(EscalationBody):
+    """A message that a person must answer."""
+
+    text: str = Field(description="The message.")
+    reason: str = Field(description="The reason as one sentence.")
+    matched_rule: str | None = Field(description="The rule that stopped the message or the draft, or null.")
+    draft: str | None = Field(
+        description="The draft that was not sent; null where there is none, or it is sealed because it was"
+        " flagged."
+    )
+    passages: list[CitedSource] = Field(
+        description="The passages that the draft was made from; `number` is that of its citation marks."
+    )
+    confidence: float | None = Field(
+        ge=0, le=1, description="Confidence in the draft; null when nothing was measured."
+    )
+    tier: Tier | None = Field(description="The tier of this confidence.")
+    in_hours: bool = Field(description="Whether it was opened in the account's business hours.")
+    handoff_text: str | None = Field(
+        description="The account's text that announces the handoff to the author; null: none. It leaves on"
+        " the reply stream."
+    )
+
+
+class EscalationClosedEntry(EscalationBody):
+    """An escalation that nobody needs to answer any more."""
+
+    closed_at: Time = Field(description="When it was closed.")
+    closed_by: str = Field(description="The person: author id or login; empty where no person closed it.")
+    cause: ClosingCause = Field(
+        description="`answered` by a person, `released` to the AI, `idle`: people wrote nothing for"
+        " `people_idle_s`, `reviewed`: a reviewer overturned the escalation, `replaced` by a later one."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +166,11 @@ class OutgoingType:
         """The JSON Schema of ``data``."""
         return {"$schema": DRAFT} | self.body.model_json_schema(mode="serialization")
 
-    def outgoing(self, entry: Body, *, mark: str, at: str) -> Outgoing:
-        """The entry for a stream; ``mark`` is its id, unique within its type."""
+    def outgoing(self, entry: Body, *, mark: str, at: str, key: str | None = None) -> Outgoing:
+        """The entry for a stream; ``mark`` is its id, unique within its stream."""
         return Outgoing(
             mark=mark,
-            key=f"{entry.user_id}/{entry.event_id}",
+            key=key or f"{entry.user_id}/{entry.event_id}",
             body=entry.model_dump(mode="json"),
             attributes={
                 "ce_specversion": "1.0",
@@ -140,5 +192,17 @@ RETRACTION: Final = OutgoingType(
     setting="retraction_stream",
     event_type="hushgate.retraction.v1",
 )
-OUTGOING: Final = (REPLY, RETRACTION)
+ESCALATION_OPENED: Final = OutgoingType(
+    name="escalation_opened",
+    body=EscalationOpenedEntry,
+    setting="escalation_stream",
+    event_type="hushgate.escalation.opened.v1",
+)
+ESCALATION_CLOSED: Final = OutgoingType(
+    name="escalation_closed",
+    body=EscalationClosedEntry,
+    setting="escalation_stream",
+    event_type="hushgate.escalation.closed.v1",
+)
+OUTGOING: Final = (REPLY, RETRACTION, ESCALATION_OPENED, ESCALATION_CLOSED)
 """Every type; schemas and the AsyncAPI document are made from this tuple."""

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from db import outbox
 from db.outbox import LockedBatch, WaitingReply
+from db.outgoing.events import OutgoingEvent
 from db.pool import Pool
 from db.reviews.retractions import Retraction
 from tasks.once_stream import OnceStream, Outgoing
@@ -23,7 +24,7 @@ from worker.model import Scope
 
 log = structlog.get_logger(__name__)
 
-Row = TypeVar("Row", WaitingReply, Retraction)
+Row = TypeVar("Row", WaitingReply, Retraction, OutgoingEvent)
 BATCH: Final = 200
 SHORT_PAUSE_S: Final = 0.1
 LONG_PAUSE_S: Final = 2.0
@@ -110,6 +111,7 @@ def _outgoing(reply: WaitingReply) -> Outgoing:
         text=f"{reply.disclosure}\n\n{reply.text}" if reply.disclosure else reply.text,
         disclosure=reply.disclosure,
         ai_generated=reply.ai_generated,
+        handoff=reply.handoff,
         sources=reply.sources,
         created_at=reply.created_at.isoformat(),
         **reply.metadata,

@@ -88,6 +88,7 @@ class Runtime:
         jobs = (
             self._parts.relay.run,
             self._parts.retractor.run,
+            self._parts.escalation_relay.run,
             self._parts.rulebooks.refresh_forever,
             self._parts.gate.watch,
         )
@@ -114,6 +115,7 @@ class Runtime:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_REPLIES_S):
                 await self.parts.relay.drain()
+                await self.parts.escalation_relay.drain()
         await cancel_all({*self._jobs, *self._calls} - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()

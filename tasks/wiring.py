@@ -24,6 +24,7 @@ from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.arrivals import LaneArrivals
 from tasks.engine import Engine, EngineLimits
+from tasks.escalations.relay import EscalationRelay
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.relay import Relay
@@ -60,6 +61,7 @@ class WorkerParts:
     engine: Engine
     relay: Relay
     retractor: Retractor
+    escalation_relay: EscalationRelay
     rulebooks: Rulebooks
     gate: Gate
     pool: Pool
@@ -174,6 +176,14 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         policy_defaults=policy_defaults(settings),
     )
     relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now)
+    escalation_relay = EscalationRelay(
+        pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
+    )
+
+    def replied() -> None:
+        relay.nudge()
+        escalation_relay.nudge()
+
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     handler = EntryHandler(
@@ -181,7 +191,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         rulebooks=rulebooks,
         ports=replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals),
         gate=gate,
-        replied=relay.nudge,
+        replied=replied,
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
@@ -201,6 +211,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
         engine=engine,
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
+        escalation_relay=escalation_relay,
         rulebooks=rulebooks,
         gate=gate,
         pool=pool,

@@ -27,8 +27,10 @@ from pydantic import (
 )
 
 from worker.assessment import parse_policy
+from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
-from worker.model import Account, Combination, FailurePolicy, ReplyMode, StaleReply
+from worker.escalation import checked_actions, checked_queues
+from worker.model import Account, Combination, EscalationAction, FailurePolicy, ReplyMode, StaleReply, Weekday
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
@@ -41,6 +43,7 @@ from worker.setting import (
     warn_passages_unchecked,
     warn_reply_untested,
     warn_sent_at_once,
+    warn_silenced,
     warn_switched_on,
     warn_thresholds_changed,
     warn_unassessed,
@@ -66,6 +69,7 @@ SentReason = Annotated[
     BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
 ]
 """A reason with a reply; the settings form gives lower case."""
+AuthorText = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
 
 
@@ -296,7 +300,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     disclosure_texts: Annotated[
-        dict[Language, Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]],
+        dict[Language, AuthorText],
         Setting(
             title="AI disclosure",
             section=Section.DISCLOSURE,
@@ -388,6 +392,77 @@ class AccountSettings(BaseModel):
             title="Drafts that were not sent are kept, days",
             section=Section.APPROVAL,
             help="Reviewers can read and use them so long; then they are deleted.",
+        ),
+    ]
+    handoff_texts: Annotated[
+        dict[Language, AuthorText],
+        Setting(
+            title="Text at a handoff",
+            section=Section.HANDOFF,
+            help="By language, the text sent to the author when a conversation is handed to people; empty:"
+            " none.",
+        ),
+    ]
+    handoff_texts_closed: Annotated[
+        dict[Language, AuthorText],
+        Setting(
+            title="Text at a handoff outside business hours",
+            section=Section.HANDOFF,
+            help="By language, sent instead of the text at a handoff; empty: the same text.",
+        ),
+    ]
+    escalation_actions: Annotated[
+        dict[Name, Annotated[EscalationAction, Field(strict=False)]],
+        Field(max_length=200),
+        AfterValidator(checked_actions),
+        Setting(
+            title="What is handed to people",
+            section=Section.HANDOFF,
+            help="By reason code or matched rule, escalate or silence; others as docs/reasons.md says. See"
+            " docs/escalations.md.",
+            warnings=warn_silenced,
+        ),
+    ]
+    escalation_queues: Annotated[
+        dict[Name, Annotated[Name, StringConstraints(pattern=r"^[^\x00]*\S[^\x00]*$")]],
+        Field(max_length=200),
+        AfterValidator(checked_queues),
+        Setting(
+            title="Queues of escalations",
+            section=Section.HANDOFF,
+            help="By matched rule, label (label:name=value), reason code or *, the queue that an escalation"
+            " names.",
+        ),
+    ]
+    time_zone: Annotated[
+        str,
+        StringConstraints(max_length=64),
+        AfterValidator(checked_time_zone),
+        Setting(
+            title="Time zone",
+            section=Section.HANDOFF,
+            help="IANA name such as Europe/Berlin, for business hours and holidays.",
+        ),
+    ]
+    business_hours: Annotated[
+        dict[
+            Annotated[Weekday, Field(strict=False)],
+            Annotated[str, StringConstraints(max_length=200), AfterValidator(checked_ranges)],
+        ],
+        Setting(
+            title="Business hours",
+            section=Section.HANDOFF,
+            help="By weekday (mon to sun), ranges such as 09:00-12:00, 13:00-17:00; a missing day is closed."
+            " Empty: always open.",
+        ),
+    ]
+    holidays: Annotated[
+        list[Annotated[str, AfterValidator(checked_date)]],
+        Field(max_length=1000),
+        Setting(
+            title="Holidays",
+            section=Section.HANDOFF,
+            help="Dates such as 2026-12-25, closed all day.",
         ),
     ]
 

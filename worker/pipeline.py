@@ -8,6 +8,7 @@ from typing import Final
 from worker import contract, held
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
+from worker.escalation import decision_kind
 from worker.masking import account_masker
 from worker.model import Action, Decision, DecisionKind, EventType, Message
 from worker.ports import Ports
@@ -81,7 +82,8 @@ async def _answer(run: Run) -> Ending:
 
 async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
     """An ending without a draft, unless it speaks or hands over and newer events forbid that."""
-    hands_over = ending.reason_code.spec.decision is DecisionKind.ESCALATE
+    case = run.case
+    hands_over = decision_kind(case.event, case.account, case.conversation, ending) is DecisionKind.ESCALATE
     if ending.quarantine or not (ending.reply is not None or hands_over):
         return ending
     late = await guards.overtaken(run)

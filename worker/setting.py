@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from worker.model import OPENAI_MODERATION, Combination, FailurePolicy, ModeratorChoice, ReplyMode
+from worker.model import (
+    OPENAI_MODERATION,
+    Combination,
+    EscalationAction,
+    FailurePolicy,
+    ModeratorChoice,
+    ReplyMode,
+)
 
 
 class Section(StrEnum):
@@ -22,6 +29,7 @@ class Section(StrEnum):
     DISCLOSURE = "AI disclosure"
     PEOPLE = "People in the conversation"
     APPROVAL = "Approval by people"
+    HANDOFF = "Handoff to people"
 
 
 class SettingKind(StrEnum):
@@ -118,6 +126,13 @@ def warn_combined_weaker(before: Combination, after: Combination) -> Iterator[st
     """One hit no longer blocks."""
     if before is Combination.ANY != after:
         yield "A text that one moderator flags may pass, because of the results of the others."
+
+
+def warn_silenced(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """People no longer see what was handed to them."""
+    for key, action in after.items():
+        if action == EscalationAction.SILENCE != before.get(key):
+            yield f"{key}: no longer handed to people; the author gets no answer."
 
 
 def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

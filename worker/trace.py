@@ -10,6 +10,7 @@ from typing import Final
 from worker import contract, held, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
+from worker.escalation import decision_kind, escalation_of
 from worker.model import (
     AI_ONLY,
     Account,
@@ -18,6 +19,7 @@ from worker.model import (
     Completion,
     ConversationState,
     Decision,
+    DecisionKind,
     Event,
     Finding,
     Json,
@@ -107,11 +109,13 @@ class EventTrace:
         """The decision with everything recorded so far."""
         now, candidate = self.clock.now(), ending.candidate
         replied = ending.reason_code in (Reason.REPLIED, Reason.PARTIAL_REPLY)
+        kind = decision_kind(self.event, self.account, self.conversation, ending)
+        escalates = kind is DecisionKind.ESCALATE
         return Decision(
             decision_id=self.clock.new_id(now),
             decided_at=now,
             event=self.event,
-            kind=ending.reason_code.spec.decision,
+            kind=kind,
             reason_code=ending.reason_code,
             reason=ending.reason,
             confidence=ending.confidence,
@@ -141,9 +145,8 @@ class EventTrace:
             retract_reply=self.account.retract_deleted,
             held=held.held_drafts(ending),
             held_until=held.held_until(self.account, now),
-            people_until=contract.people_until(
-                self.event, self.account, ending.reason_code.spec.decision, now
-            ),
+            people_until=contract.people_until(self.event, self.account, kind, now),
+            escalation=escalation_of(self.event, self.account, ending, now) if escalates else None,
             masked=masked or {},
             screened=tuple(self.screened),
         )

@@ -15,6 +15,7 @@ from db.access_log import LogEntry
 from db.answers.held import HeldText
 from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, answers_within
 from db.conversation_owners import RELEASE
+from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.outbox import LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from worker.errors import RejectedError
@@ -33,7 +34,8 @@ SEND: Final = """
     INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
                         draft, sources, send_before, metadata, disclosure, origin)
     VALUES (%(user_id)s, %(event_id)s, %(answer_id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
-            %(text)s, %(now)s, %(draft)s, %(sources)s, %(send_before)s, %(metadata)s, %(disclosure)s, 'person')
+            %(text)s, %(now)s, %(draft)s, %(sources)s, %(send_before)s, %(metadata)s, %(disclosure)s,
+            'person')
 """
 REMEMBER: Final = """
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
@@ -138,6 +140,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
             await connection.execute(STAY_WITH_PEOPLE, values)
         if answer.release:
             await connection.execute(RELEASE, values)
+        await close_escalation(connection, _closing(answer, now))
         await access_log.append_entry_psycopg(connection, logged)
     return True
 
@@ -151,6 +154,17 @@ async def _refuse_deleted(connection: PoolConnection, values: Mapping[str, Any])
     row = await (await connection.execute(DELETED, values)).fetchone()
     if row and row[0]:
         raise MessageGone("message: expected one that its author did not delete, got a deleted one")
+
+
+def _closing(answer: NewAnswer, now: datetime) -> Closing:
+    """The end of the conversation's open escalation, if it has one."""
+    return Closing(
+        user_id=answer.message.user_id,
+        conversation_id=answer.message.conversation_id,
+        cause=ClosingCause.REVIEWED if answer.text is None else ClosingCause.ANSWERED,
+        closed_by=answer.person,
+        now=now,
+    )
 
 
 def _values(answer: NewAnswer, now: datetime) -> dict[str, Any]:

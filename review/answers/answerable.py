@@ -89,7 +89,9 @@ def standing_answer(answers: Sequence[Answer]) -> Answer | None:
     return answers[-1] if answers and answers[-1].stands else None
 
 
-def resolve(given: GivenAnswer, held: Sequence[HeldText], *, approvable: Sequence[HeldText]) -> ResolvedAnswer:
+def resolve(
+    given: GivenAnswer, held: Sequence[HeldText], *, approvable: Sequence[HeldText]
+) -> ResolvedAnswer:
     """What a given answer means with these texts of the AI; those not ``approvable`` are too old.
 
     Raises:

@@ -114,9 +114,7 @@ async def _show_conflict(visit: Visit, conflict: AnswerConflict) -> Response:
         text = f"It was erased. Nothing was sent. Your text was:\n\n{visit.field('text')}"
         raise Refused(410, "The decision is gone", text) from gone
     mine = visit.field("text").strip() or _approved_text(visit, values["answering"].held.texts)
-    return visit.render(
-        "answers/conflict.html", status=409, **values, stored=conflict.answers[-1], mine=mine
-    )
+    return visit.render("answers/conflict.html", status=409, **values, stored=conflict.answers[-1], mine=mine)
 
 
 def _approved_text(visit: Visit, texts: tuple[HeldText, ...]) -> str:

@@ -65,7 +65,9 @@ def _new_answer(
     account: Account,
     checked: CheckedAnswer | None,
 ) -> NewAnswer:
-    of_the_model = answer.outcome in OF_THE_MODEL and answer.held is not None and answer.held.draft is not None
+    of_the_model = (
+        answer.outcome in OF_THE_MODEL and answer.held is not None and answer.held.draft is not None
+    )
     language = Snapshot.from_json(row["snapshot_json"]).language
     return NewAnswer(
         answer_id=given.answer_id,

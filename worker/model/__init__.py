@@ -4,6 +4,7 @@ from worker.model.account import OPENAI_MODERATION, Account, Combination, Failur
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
 from worker.model.decision import Decision, DecisionKind
+from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
@@ -25,6 +26,8 @@ __all__ = [
     "ConversationState",
     "Decision",
     "DecisionKind",
+    "Escalation",
+    "EscalationAction",
     "Event",
     "EventType",
     "FailurePolicy",
@@ -58,4 +61,5 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolRound",
+    "Weekday",
 ]

@@ -90,6 +90,15 @@ class Account:
         auto_from_confidence: 0..1 from which a measured reply of the model is sent at once; None: no such
             limit.
         keep_drafts_days: how long drafts that were not sent are kept, days.
+        handoff_texts: language -> text to the author when a decision hands the conversation to people;
+            empty: none.
+        handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
+        escalation_actions: reason code or matched rule -> what is done where people could answer.
+        escalation_queues: matched rule, ``label:<name>=<value>``, reason code or ``*`` -> name of a queue.
+        time_zone: IANA name, of the business hours.
+        business_hours: ``Weekday`` -> ranges such as ``09:00-12:00, 13:00-17:00``; a missing day is closed;
+            empty: always open.
+        holidays: dates such as ``2026-12-25`` on which nobody answers.
     """
 
     user_id: str
@@ -124,3 +133,10 @@ class Account:
     auto_reasons: tuple[str, ...] = ()
     auto_from_confidence: float | None = None
     keep_drafts_days: float = 30.0
+    handoff_texts: Mapping[str, str] = field(default_factory=dict)
+    handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
+    escalation_actions: Mapping[str, str] = field(default_factory=dict)
+    escalation_queues: Mapping[str, str] = field(default_factory=dict)
+    time_zone: str = "UTC"
+    business_hours: Mapping[str, str] = field(default_factory=dict)
+    holidays: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from worker.model.assessment import Assessment
+from worker.model.escalation import Escalation
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
@@ -52,6 +53,7 @@ class Decision:
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
         held: texts that were not sent; sealed until ``held_until``.
+        escalation: its handoff, when people must answer.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
 
@@ -88,6 +90,7 @@ class Decision:
     answered_event: str | None = None
     changes: int = 0
     people_until: datetime | None = None
+    escalation: Escalation | None = None
     retract_reply: bool = False
     held: tuple[HeldDraft, ...] = ()
     held_until: datetime | None = None

@@ -18,7 +18,8 @@ class SiteSettings(Environment):
     review_url: HttpUrl = Field(
         default="http://127.0.0.1:8085",
         alias="HUSHGATE_REVIEW_URL",
-        description="URL at which people reach the review pages; https for other machines.",
+        description="URL at which people reach the review pages; https for other machines. Workers put links"
+        " to it into escalations only where it is set.",
     )
 
 

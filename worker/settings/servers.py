@@ -76,6 +76,12 @@ class StreamSettings(Environment):
         pattern=r"^[^{}\s]+$",
         description="Redis stream of delivered replies that a reviewer removed.",
     )
+    escalation_stream: str = Field(
+        default="hushgate:escalations",
+        alias="HUSHGATE_ESCALATION_STREAM",
+        pattern=r"^[^{}\s]+$",
+        description="Redis stream of messages that people must answer.",
+    )
     payload_bytes: int = Field(
         default=PAYLOAD_BYTES,
         ge=1024,

@@ -23,6 +23,11 @@ OPENROUTER: Final = "https://openrouter.ai/api/v1"
 class Settings(StreamSettings, EmbeddingSettings, ModerationSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
+    review_url: HttpUrl | None = Field(
+        default=None,
+        alias="HUSHGATE_REVIEW_URL",
+        description="URL at which people reach the review pages, for links in escalations; none: no links.",
+    )
     openai_api_key: SecretStr | None = Field(
         default=None,
         validate_default=True,

@@ -18,8 +18,8 @@ EMPTY_OBJECT = sa.text("'{}'::jsonb")
 OBJECTS = {
     "handoff_texts": "language -> text to the author at a handoff; empty: none",
     "handoff_texts_closed": "language -> text outside business hours; empty: as handoff_texts",
-    "escalation_actions": "reason code -> escalate or silence",
-    "escalation_queues": "reason code, topic:<topic>, label:<label> or * -> queue",
+    "escalation_actions": "reason code or matched rule -> escalate or silence",
+    "escalation_queues": "matched rule, label:<name>=<value>, reason code or * -> queue",
     "business_hours": "weekday -> ranges such as 09:00-17:00; empty: always open",
 }
 ORIGINS = "origin IN ('ai', 'handoff', 'person')"
@@ -57,6 +57,8 @@ GRANTS = (
     "GRANT SELECT, INSERT ON outgoing_events, escalations TO hushgate_worker, hushgate_reviewer",
     "GRANT UPDATE (streamed_at, fanned_out_at) ON outgoing_events TO hushgate_worker",
     "GRANT UPDATE (closed_at, closed_by, cause) ON escalations TO hushgate_worker, hushgate_reviewer",
+    "GRANT SELECT (decision_id, state, last_review, updated_at) ON review_states TO hushgate_worker",
+    "GRANT SELECT (id, person) ON decision_reviews TO hushgate_worker",
     "REVOKE ALL ON FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations FROM PUBLIC",
     "GRANT EXECUTE ON FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations TO hushgate_worker",
 )
@@ -88,6 +90,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop them; texts at handoffs that wait are not sent, because the previous release would cancel them."""
+    op.execute(
+        "REVOKE SELECT (decision_id, state, last_review, updated_at) ON review_states FROM hushgate_worker"
+    )
+    op.execute("REVOKE SELECT (id, person) ON decision_reviews FROM hushgate_worker")
     op.execute("DROP FUNCTION hushgate_sweep_outgoing, hushgate_sweep_escalations")
     for name in ("holidays", "time_zone", *reversed(OBJECTS)):
         op.drop_column("ai_rules", name)

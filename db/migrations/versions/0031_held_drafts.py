@@ -75,7 +75,10 @@ def _create_held_drafts() -> None:
     op.create_table(
         "held_drafts",
         sa.Column("id", sa.BigInteger(), sa.Identity(), nullable=False),
-        *(sa.Column(name, sa.Text(), nullable=False) for name in ("user_id", "conversation_id", "message_id")),
+        *(
+            sa.Column(name, sa.Text(), nullable=False)
+            for name in ("user_id", "conversation_id", "message_id")
+        ),
         sa.Column("decision_id", sa.Uuid(), nullable=False),
         sa.Column("reason_code", sa.Text(), nullable=False, comment="of the decision"),
         sa.Column("kind", sa.Text(), nullable=False, comment="reply, draft or recheck"),
@@ -101,9 +104,7 @@ def _create_held_drafts() -> None:
         sa.Column("send_before", TIME, comment="not approved unchanged after this"),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("expires_at", TIME, nullable=False, comment="swept after this"),
-        sa.CheckConstraint(
-            "kind IN ('reply', 'draft', 'recheck')", name=op.f("ck_held_drafts_kind_known")
-        ),
+        sa.CheckConstraint("kind IN ('reply', 'draft', 'recheck')", name=op.f("ck_held_drafts_kind_known")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_held_drafts")),
         comment="drafts and replies that were not sent, sealed: the worker may write here and never read",
     )
@@ -127,10 +128,11 @@ def _create_answers() -> None:
             nullable=False,
             comment="of the form; also decision_id of its outbox row and of its line in messages",
         ),
-        sa.Column(
-            "decision_id", sa.Uuid(), nullable=False, comment="the decision of the AI that it answers"
+        sa.Column("decision_id", sa.Uuid(), nullable=False, comment="the decision of the AI that it answers"),
+        *(
+            sa.Column(name, sa.Text(), nullable=False)
+            for name in ("user_id", "conversation_id", "message_id")
         ),
-        *(sa.Column(name, sa.Text(), nullable=False) for name in ("user_id", "conversation_id", "message_id")),
         sa.Column(
             "outcome",
             sa.Text(),
@@ -176,9 +178,7 @@ def _create_answers() -> None:
 def _add_settings() -> None:
     op.add_column(
         "ai_rules",
-        sa.Column(
-            "reply_mode", sa.Text(), server_default="auto", nullable=False, comment="auto or suggest"
-        ),
+        sa.Column("reply_mode", sa.Text(), server_default="auto", nullable=False, comment="auto or suggest"),
     )
     op.add_column(
         "ai_rules",

@@ -1,0 +1,85 @@
+"""An escalation opens in the commit of its decision: row, event, and the account's text to the author."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from db.outgoing import events
+from db.outgoing.events import OutgoingEventType
+from worker.model import Decision, Source
+
+OPEN: Final = f""", opened AS (
+    INSERT INTO escalations (decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,
+                             reason_code, queue, opened_at)
+    SELECT %(id)s, key.user_id, %(event_id)s, %(conversation_id)s, %(message_id)s, %(author_id)s, %(scope)s,
+        %(reason_code)s, %(queue)s, %(created_at)s
+    FROM key
+), reported AS ({
+    events.INSERT.format(
+        source='''
+    SELECT key.user_id, %(conversation_id)s, %(opened_type)s, %(id)s::text, %(opened)s::jsonb, %(created_at)s
+    FROM key'''
+    )
+}), notice AS (
+    INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+                        send_before, changes, origin)
+    SELECT key.user_id, %(event_id)s, %(id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
+        %(handoff_text)s::text, %(created_at)s, %(send_before)s::timestamptz, handed.changes, 'handoff'
+    FROM key, handed
+    WHERE %(handoff_text)s::text IS NOT NULL
+        AND handed.changed_at = %(now)s AND handed.cause = 'escalation'  -- this decision hands it over
+    ON CONFLICT (user_id, event_id) DO NOTHING
+    RETURNING user_id
+), announced AS (
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    SELECT user_id, %(conversation_id)s, %(message_id)s, %(id)s, 'assistant', %(handoff_text)s,
+        %(created_at)s + interval '1 microsecond'  -- after the author's message
+    FROM notice WHERE %(remember)s
+)"""
+"""Parts of the commit in ``db.decisions``, which has the parts ``key`` and ``handed`` before."""
+
+
+def opening_values(decision: Decision) -> dict[str, Any]:
+    """Parameters of ``OPEN``; empty for a decision that does not escalate."""
+    if decision.escalation is None:
+        return {}
+    return {
+        "queue": decision.escalation.queue,
+        "handoff_text": decision.escalation.handoff_text,
+        "opened_type": OutgoingEventType.ESCALATION_OPENED.value,
+        "opened": orjson.dumps(opened_body(decision)).decode(),
+    }
+
+
+def opened_body(decision: Decision) -> dict[str, Any]:
+    """The fields of ``escalation.opened``; confidence and tier are null where nothing was measured."""
+    event, escalation, found = decision.event, decision.escalation, decision.assessment
+    assert escalation is not None  # the caller has asked
+    measured = found is not None and found.measured
+    passages = enumerate(decision.passages, 1)
+    return {
+        "event_id": event.event_id,
+        "user_id": event.user_id,
+        "decision_id": str(decision.decision_id),
+        "conversation_id": event.conversation_id,
+        "message_id": event.message_id,
+        "scope": event.scope.value,
+        "author_id": event.author_id,
+        "text": event.text,
+        "reason_code": str(decision.reason_code),
+        "reason": decision.reason,
+        "matched_rule": decision.matched_rule,
+        "draft": escalation.draft,
+        "passages": [
+            Source(number=number, passage_id=each.passage_id, title=each.title).shape()
+            for number, each in passages
+        ],
+        "confidence": found.confidence if found and measured else None,
+        "tier": found.tier.value if found and measured else None,
+        "queue": escalation.queue,
+        "in_hours": escalation.in_hours,
+        "handoff_text": escalation.handoff_text,
+        "opened_at": decision.decided_at.isoformat(),
+    }

@@ -1,0 +1,90 @@
+"""Business hours of an account: when its people answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+from worker.model import Account, Weekday
+
+Ranges: TypeAlias = "tuple[tuple[int, int], ...]"
+"""Start and end of each range in minutes of the day; the end is outside."""
+RANGE: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
+DAY_MIN: Final = 24 * 60
+WEEKDAYS: Final = tuple(Weekday)
+EXPECTED_RANGES: Final = "expected ranges such as 09:00-12:00, 13:00-17:00; past midnight is the next day's"
+
+
+def parse_ranges(text: str) -> Ranges:
+    """The ranges of one day; none for an empty text.
+
+    Raises:
+        ValueError: a range is malformed, ends before it starts, or starts before the last one ends.
+    """
+    found: list[tuple[int, int]] = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        match = RANGE.fullmatch(part)
+        if match is None:
+            raise ValueError(EXPECTED_RANGES)
+        hours, minutes, end_hours, end_minutes = map(int, match.groups())
+        start, end = hours * 60 + minutes, end_hours * 60 + end_minutes
+        if not start < end <= DAY_MIN or (found and start < found[-1][1]):
+            raise ValueError(EXPECTED_RANGES)
+        found.append((start, end))
+    return tuple(found)
+
+
+def checked_ranges(text: str) -> str:
+    """The text; raises ``ValueError`` as ``parse_ranges`` does."""
+    parse_ranges(text)
+    return text
+
+
+def checked_time_zone(name: str) -> str:
+    """The name; raises ``ValueError`` when no time zone has it."""
+    if find_zone(name) is None:
+        raise ValueError("expected an IANA time zone such as Europe/Berlin")
+    return name
+
+
+def checked_date(text: str) -> str:
+    """The text; raises ``ValueError`` when it is no date."""
+    try:
+        found = date.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.isoformat() != text:
+        raise ValueError("expected a date such as 2026-12-25")
+    return text
+
+
+def find_zone(name: str) -> ZoneInfo | None:
+    """The IANA time zone of this name, or None."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, LookupError, OSError):  # malformed, unknown, or a directory such as "Europe"
+        return None
+
+
+def in_business_hours(account: Account, now: datetime) -> bool:
+    """Whether the account's people answer at this moment.
+
+    Without business hours always, but for holidays. A time zone that this machine does not know, as its
+    data may be older than that of the machine that stored it, counts as always open.
+    """
+    zone = find_zone(account.time_zone)
+    if zone is None:
+        return True
+    local = now.astimezone(zone)
+    if local.date().isoformat() in account.holidays:
+        return False
+    return not account.business_hours or _within(account.business_hours, local)
+
+
+def _within(hours: Mapping[str, str], local: datetime) -> bool:
+    minute = local.hour * 60 + local.minute
+    ranges = parse_ranges(hours.get(WEEKDAYS[local.weekday()], ""))
+    return any(start <= minute < end for start, end in ranges)
