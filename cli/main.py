@@ -15,7 +15,7 @@ from cli.accounts import documents, rules, settings
 from cli.assess import commands as assess
 from cli.decisions import commands as decisions
 from cli.demo import run as demo
-from cli.deployment import config, serve
+from cli.deployment import config, gateway, serve
 from cli.doctor import command as doctor
 from cli.events import conversations, dead_letters, explain, publish
 from cli.exit_codes import MEANINGS, ExitCode, code_of
@@ -57,6 +57,7 @@ app.add_typer(rules.app, name="rules")
 app.add_typer(assess.app, name="assess")
 app.command(context_settings=PASSTHROUGH)(serve.worker)
 app.command(context_settings=PASSTHROUGH)(serve.beat)
+app.command()(gateway.gateway)
 app.command()(serve.migrate)
 app.command()(serve.sandbox)
 app.command()(doctor.doctor)

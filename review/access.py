@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Person, Role
 
 
@@ -22,6 +23,7 @@ class Right(StrEnum):
     EDIT_RULES = "edit_rules"
     ADMIN = "admin"
     AUDIT = "audit"
+    PUBLISH = "publish"
 
 
 RIGHTS: Final[dict[Role, frozenset[Right]]] = {
@@ -29,7 +31,7 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
     Role.REVIEWER: frozenset({Right.VIEW, Right.REVIEW}),
     Role.LEAD: frozenset({Right.VIEW, Right.REVIEW, Right.EXPORT, Right.LEAD}),
     Role.RULE_EDITOR: frozenset({Right.VIEW, Right.EDIT_RULES}),
-    Role.ACCOUNT_ADMIN: frozenset({Right.VIEW, Right.EDIT_RULES, Right.ADMIN}),
+    Role.ACCOUNT_ADMIN: frozenset({Right.VIEW, Right.EDIT_RULES, Right.ADMIN, Right.PUBLISH}),
     Role.AUDITOR: frozenset({Right.VIEW, Right.EXPORT, Right.AUDIT}),
 }
 
@@ -43,8 +45,32 @@ ACTIONS: Final[dict[Right, str]] = {
     Right.EDIT_RULES: "change rules and documents",
     Right.ADMIN: "change settings or people",
     Right.AUDIT: "read the access log",
+    Right.PUBLISH: "publish events",
 }
 """What each right allows, worded to follow "may"."""
+
+
+WRITE_SCOPES: Final[dict[Right, TokenScope]] = {
+    Right.SIGNED_IN: TokenScope.MANAGE,
+    Right.VIEW: TokenScope.REVIEW,
+    Right.REVIEW: TokenScope.REVIEW,
+    Right.EXPORT: TokenScope.REVIEW,
+    Right.LEAD: TokenScope.REVIEW,
+    Right.EDIT_RULES: TokenScope.MANAGE,
+    Right.ADMIN: TokenScope.MANAGE,
+    Right.AUDIT: TokenScope.MANAGE,
+    Right.PUBLISH: TokenScope.PUBLISH,
+}
+"""The scope that an API token needs for a change that requires the right."""
+
+
+SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
+    TokenScope.READ: "read what you may read",
+    TokenScope.PUBLISH: "publish events of accounts that you administer",
+    TokenScope.REVIEW: "review decisions and take or release conversations, as you may",
+    TokenScope.MANAGE: "change rules, documents and settings, as you may",
+}
+"""What each scope of an API token allows, worded to follow "may"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

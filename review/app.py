@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
@@ -30,10 +30,11 @@ from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.background import run_background
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
-from review.http.error_handlers import error_page
+from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
 from review.http.templating import STATIC, Templates
+from review.http.too_large import TooLargeProblem
 from review.http.visit import (
     BODY_BYTES,
     FORM_COOKIE,
@@ -42,7 +43,6 @@ from review.http.visit import (
     Site,
     Visit,
     new_token,
-    refusal_json,
     set_cookie,
 )
 from review.routes import PAGES
@@ -56,14 +56,18 @@ DATABASE_DOWN: Final = Refused(
     503, "The database does not answer", "Nothing was lost. Try again in a moment."
 )
 SIGN_IN_FIRST: Final = Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+MISSING_SCOPE: Final = (
+    "This API token does not have the scope {}. Scopes are chosen when a token is made, at /profile/tokens."
+)
 
 
 class PasswordChangeRequired(Refused):
     """The person must replace their first password before opening other pages."""
 
 
-def build_app(settings: ReviewSettings) -> Starlette:
-    """The application; it connects when it starts."""
+def build_app(settings: ReviewSettings, more_pages: Sequence[PageRoute] = ()) -> Starlette:
+    """The application, with pages from outside this package; it connects when it starts."""
+    pages = (*PAGES, *more_pages)
     origin = urlsplit(settings.review_url)
     site = Site(
         settings=settings,
@@ -78,7 +82,7 @@ def build_app(settings: ReviewSettings) -> Starlette:
         async with site.store, run_background(site):
             yield
 
-    routes = [_route(site, page) for page in PAGES]
+    routes = [guarded_route(site, page) for page in pages]
     app = Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC), name="static")],
         middleware=[
@@ -89,11 +93,12 @@ def build_app(settings: ReviewSettings) -> Starlette:
         lifespan=lifespan,
     )
     # outermost: Starlette's answer to an unhandled exception passes no other middleware
-    app.middleware_stack = SecurityHeaders(app.build_middleware_stack(), https=origin.scheme == "https")
+    stack = TooLargeProblem(app.build_middleware_stack())
+    app.middleware_stack = SecurityHeaders(stack, https=origin.scheme == "https")
     app.state.site = site
-    app.state.pages = PAGES
+    app.state.pages = pages
     app.state.forms = frozenset(
-        page.name for page in PAGES if "POST" in page.methods and page.right is not None and not page.api
+        page.name for page in pages if "POST" in page.methods and page.right is not None and not page.api
     )
     return app
 
@@ -110,7 +115,7 @@ def _provider(settings: ReviewSettings) -> OpenIdProvider | None:
     )
 
 
-def _route(site: Site, page: PageRoute) -> Route:
+def guarded_route(site: Site, page: PageRoute) -> Route:
     """The handler behind authentication, authorization and CSRF."""
 
     async def endpoint(request: Request) -> Response:
@@ -151,11 +156,13 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
 
 
 async def _identify(visit: Visit, page: PageRoute) -> None:
-    """Find the person by session; the JSON API also takes API tokens."""
+    """Find the person by session; the JSON API also takes API tokens, and only them for changes."""
     request = visit.request
     if page.api and (authorization := request.headers.get("Authorization")) is not None:
-        visit.someone = await api_tokens.token_person(visit, authorization)
+        visit.someone, visit.api_token = await api_tokens.token_person(visit, authorization)
         return
+    if page.api and request.method in UNSAFE:
+        raise api_tokens.TOKEN_FIRST  # a form of another site would carry the cookie
     if (token := request.cookies.get(SESSION_COOKIE)) is not None:
         visit.someone = await _session_person(visit, token)
     visit.token = token if visit.someone and token else request.cookies.get(FORM_COOKIE) or new_token()
@@ -178,7 +185,7 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
     request = visit.request
     if page.body_bytes > BODY_BYTES and visit.someone is None:
         raise SIGN_IN_FIRST
-    guarded = request.method in UNSAFE and page.csrf
+    guarded = request.method in UNSAFE and page.csrf and not page.api
     if guarded:
         await _read_form(visit)
         form_guards.check_origin(visit)
@@ -189,6 +196,8 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
         form_guards.check_token(visit)
     if page.right is None:
         return
+    if visit.api_token is not None and page.scope not in visit.api_token.scopes:
+        raise Refused(403, "Not allowed", MISSING_SCOPE.format(page.scope))
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
@@ -206,7 +215,7 @@ async def _read_form(visit: Visit) -> None:
 async def _without_database(visit: Visit, page: PageRoute) -> Response:
     """503; a sent form is shown again with its values, so that the person can send it again."""
     request = visit.request
-    if request.method not in UNSAFE or page.right is None:
+    if request.method not in UNSAFE or page.right is None or page.api:
         return await _refusal(visit, page, DATABASE_DOWN)
     await _read_form(visit)
     visit.token = visit.token or request.cookies.get(SESSION_COOKIE, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
@@ -92,16 +93,34 @@ def _batches(payloads: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedEvent:
+    """An event that a worker can read.
+
+    Attributes:
+        event_id: empty when the event has none and would take the id of its entry.
+    """
+
+    payload: bytes
+    event_id: str
+    user_id: str
+
+
 def checked(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> bytes:
     """The payload of an event, checked by the parser that workers use.
 
     Raises:
         PayloadRejected: a worker could not read the event.
     """
+    return checked_event(event, most_bytes=most_bytes).payload
+
+
+def checked_event(event: Mapping[str, Any] | bytes, *, most_bytes: int = PAYLOAD_BYTES) -> CheckedEvent:
+    """An event with its account and id; raises as ``checked``."""
     payload = event if isinstance(event, bytes) else _payload(event)
-    arrival = Arrival(entry_id="0-0", size_bytes=len(payload), received_at=datetime.now(UTC))
-    parse(payload, arrival, most_bytes=most_bytes)
-    return payload
+    arrival = Arrival(entry_id="", size_bytes=len(payload), received_at=datetime.now(UTC))
+    parsed = parse(payload, arrival, most_bytes=most_bytes)
+    return CheckedEvent(payload=payload, event_id=parsed.event_id, user_id=parsed.user_id)
 
 
 def _payload(event: Mapping[str, Any]) -> bytes:

@@ -144,4 +144,4 @@ def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iter
 def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[str]:
     """Replies are no longer approved."""
     if after is ReplyMode.AUTO != before:
-        yield "Replies are sent without approval by a person. Drafts that wait now are not sent by this change."
+        yield "Replies are sent without approval. Those that wait now are not sent by this change."

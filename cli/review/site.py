@@ -6,21 +6,16 @@ from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
-import uvicorn
-from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
 from cli.stack.loopback import require_free
+from cli.stack.web_server import LOOPBACK, serve_application
+from gateway.intake import Intake
 from review.app import build_app
-from review.connections import limited
-from tasks import telemetry
-from tasks.logs import configure, secret_values
-from worker import __version__
-from worker.settings import ReviewSettings
+from worker.settings import GatewaySettings, RedisPresence, ReviewSettings, load
 
 HELP: Final = """
 Serve the review pages, and manage the people who use them.
@@ -35,7 +30,6 @@ person cannot sign in: `unlock` after too many wrong passwords, `reset-password`
 `sign-in-link` for one sign-in. `sign-out` ends a person's sessions.
 """
 app = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="markdown")
-LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @app.callback()
@@ -55,7 +49,7 @@ def serve(
     """Serve the review pages until Ctrl-C; with a subcommand, do that instead."""
     if context.invoked_subcommand is not None:
         return
-    known = settings_of(ReviewSettings)
+    known = _settings()
     url = urlsplit(known.review_url)
     if host not in LOOPBACK and url.scheme != "https" and not any_interface:
         raise fail(
@@ -64,37 +58,13 @@ def serve(
         )
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
-    configure("INFO", secret_values(known))
-    dsn = known.sentry_dsn
-    telemetry.configure(dsn.get_secret_value() if dsn else None, release=f"hushgate@{__version__}")
-    uvicorn.run(
-        _reported(build_app(known)),
-        host=host,
-        port=listened,
-        access_log=False,  # URLs of pages contain search texts
-        log_config=None,
-        proxy_headers=bool(known.review_proxies.strip()),
-        forwarded_allow_ips=known.review_proxies,
-        server_header=False,
-        http=limited(),
-        ws="none",
-        timeout_graceful_shutdown=10,
-    )
+    more_pages = (Intake(known).route(),) if isinstance(known, GatewaySettings) else ()
+    serve_application(build_app(known, more_pages), known, host=host, port=listened)
 
 
-def _reported(pages: ASGIApp) -> ASGIApp:
-    """The pages, with unexpected errors reported to Sentry."""
-
-    async def reported(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await pages(scope, receive, send)
-        except ClientDisconnect:
-            return  # the client left, or was too slow, before its request was complete
-        except Exception as error:
-            telemetry.report(error)
-            raise
-
-    return reported
+def _settings() -> ReviewSettings:
+    """The settings; with REDIS_URL those of publishing by HTTP too."""
+    return settings_of(ReviewSettings if load(RedisPresence).redis_url is None else GatewaySettings)
 
 
 people.add_to(app)

@@ -14,12 +14,13 @@ from worker.errors import ConfigurationError
 
 USUAL_PORT: Final = 8085
 """The port in the default of HUSHGATE_REVIEW_URL."""
+REVIEW_PORT: Final = "set HUSHGATE_REVIEW_URL to another port"
 DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Loopback is never reached through a proxy."""
 
 
-def require_free(host: str, port: int) -> None:
-    """Return when a server could listen there now.
+def require_free(host: str, port: int, *, name: str = "review pages", change: str = REVIEW_PORT) -> None:
+    """Return when a server could listen there now; ``change`` says how it gets another port.
 
     Raises:
         ConfigurationError: the port is in use, or the address is not of this machine.
@@ -28,8 +29,8 @@ def require_free(host: str, port: int) -> None:
         _bound_port(host, port)
     except OSError as error:
         raise ConfigurationError(
-            f"review pages: expected port {port} on {host} to be free, got: {error.strerror};"
-            " set HUSHGATE_REVIEW_URL to another port, or stop the process that listens there"
+            f"{name}: expected port {port} on {host} to be free, got: {error.strerror};"
+            f" {change}, or stop the process that listens there"
         ) from error
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -18,6 +20,24 @@ USED_EVERY: Final = timedelta(minutes=1)
 """Precision of ``used_at``: a write per request would cost too much."""
 
 
+class TokenScope(StrEnum):
+    """What an API token may do of what its owner may; stored, never renamed."""
+
+    READ = "read"
+    PUBLISH = "publish"
+    REVIEW = "review"
+    MANAGE = "manage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedToken:
+    """The valid API token of a request."""
+
+    token_id: UUID
+    person_id: UUID
+    scopes: frozenset[TokenScope]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
     """An API token as its owner sees it, without the secret."""
@@ -25,6 +45,7 @@ class ApiToken:
     token_id: UUID
     name: str
     prefix: str
+    scopes: tuple[str, ...]
     created_at: datetime
     expires_at: datetime
     used_at: datetime | None
@@ -39,6 +60,7 @@ async def store_token(
     *,
     name: str,
     prefix: str,
+    scopes: Collection[TokenScope],
     now: datetime,
     expires_at: datetime,
 ) -> None:
@@ -50,6 +72,7 @@ async def store_token(
             name=name,
             token_hash=token_hash(token),
             prefix=prefix,
+            scopes=sorted(scopes),
             created_at=now,
             expires_at=expires_at,
         )
@@ -60,15 +83,15 @@ async def list_tokens(connection: AsyncConnection, person_id: UUID) -> tuple[Api
     """A person's API tokens, newest first, including those that ended."""
     columns = (api_tokens.c.id.label("token_id"), *(api_tokens.c[each] for each in ApiToken.__slots__[1:]))
     query = sa.select(*columns).where(api_tokens.c.person_id == person_id).order_by(api_tokens.c.id.desc())
-    return tuple(ApiToken(**row) for row in await all_rows(connection, query.limit(200)))
+    rows = await all_rows(connection, query.limit(200))
+    return tuple(ApiToken(**dict(row) | {"scopes": tuple(row["scopes"])}) for row in rows)
 
 
-async def token_owner(connection: AsyncConnection, token: str, *, now: datetime) -> UUID | None:
-    """The owner of an API token; None when it was revoked, has expired or never existed."""
+async def use_token(connection: AsyncConnection, token: str, *, now: datetime) -> UsedToken | None:
+    """The owner and the scopes of an API token; None when it was revoked, has expired or never existed."""
     right = (api_tokens.c.token_hash == token_hash(token)) & api_tokens.c.revoked_at.is_(None)
-    query = sa.select(api_tokens.c.id, api_tokens.c.person_id, api_tokens.c.used_at).where(
-        right, api_tokens.c.expires_at > now
-    )
+    columns = (api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes"))
+    query = sa.select(*columns).where(right, api_tokens.c.expires_at > now)
     row = await first_row(connection, query)
     if row is None:
         return None
@@ -76,8 +99,8 @@ async def token_owner(connection: AsyncConnection, token: str, *, now: datetime)
         await connection.execute(
             sa.update(api_tokens).where(api_tokens.c.id == row["id"]).values(used_at=now)
         )
-    person: UUID = row["person_id"]
-    return person
+    scopes = frozenset(map(TokenScope, row["scopes"]))
+    return UsedToken(token_id=row["id"], person_id=row["person_id"], scopes=scopes)
 
 
 async def revoke_token(

@@ -111,15 +111,24 @@ oidc_states: Final = table(
 
 api_tokens: Final = table(
     "api_tokens",
-    "read-only credentials of the JSON API",
+    "credentials of programs that use the JSON API",
     key("id", sa.Uuid, comment="UUIDv7"),
     required("person_id", sa.ForeignKey("people.id"), comment="the token never has more rights"),
     required("name", sa.Text),
     required("token_hash", sa.LargeBinary, unique=True, comment="SHA-256"),
     required("prefix", sa.Text, comment="first characters, to tell tokens apart"),
+    required(
+        "scopes",
+        sa.ARRAY(sa.Text),
+        server_default=sa.text("'{read}'::text[]"),
+        comment="what it may do of what its person may; db.people.api_tokens.TokenScope",
+    ),
     required("created_at", Timestamp, server_default=NOW),
     required("expires_at", Timestamp),
     sa.Column("used_at", Timestamp),
     sa.Column("revoked_at", Timestamp),
     index("ix_api_tokens_person_id", "person_id"),
+    sa.CheckConstraint(
+        "scopes <> '{}' AND scopes <@ ARRAY['read', 'publish', 'review', 'manage']", name="scopes_known"
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from db import accounts
@@ -21,6 +22,15 @@ from worker.model import Account, Event, Scope
 from worker.reasons import Reason
 from worker.snapshot import Snapshot
 from worker.steps.answers import CheckedAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """What is sent, by which settings, with which result of the guards; None: nothing is sent."""
+
+    answer: ResolvedAnswer
+    account: Account
+    checked: CheckedAnswer | None
 
 
 async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
@@ -44,7 +54,7 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
     checked = None
     if answer.text is not None:
         checked = await check_text(visit.site.settings, account, _event(visit, row), answer.text)
-    new = _new_answer(visit, row, given, answer, account, checked)
+    new = _new_answer(visit, row, given, _Sent(answer=answer, account=account, checked=checked))
     detail = {"outcome": answer.outcome, "answer": str(given.answer_id), "released": given.release}
     entry = visit.entry(LoggedAction.ANSWER, user_id=user_id, decision_id=row["id"], detail=detail)
     return await sending.store_answer(pool, new, visit.site.now(), logged=entry)
@@ -57,18 +67,8 @@ def _approvable(visit: Visit, row: DecisionRow, texts: tuple[HeldText, ...]) -> 
     return tuple(each for each in texts if not each.too_late(visit.now))
 
 
-def _new_answer(
-    visit: Visit,
-    row: DecisionRow,
-    given: GivenAnswer,
-    answer: ResolvedAnswer,
-    account: Account,
-    checked: CheckedAnswer | None,
-) -> NewAnswer:
-    of_the_model = (
-        answer.outcome in OF_THE_MODEL and answer.held is not None and answer.held.draft is not None
-    )
-    language = Snapshot.from_json(row["snapshot_json"]).language
+def _new_answer(visit: Visit, row: DecisionRow, given: GivenAnswer, sent: _Sent) -> NewAnswer:
+    answer, account = sent.answer, sent.account
     return NewAnswer(
         answer_id=given.answer_id,
         message=AnsweredMessage(
@@ -88,9 +88,16 @@ def _new_answer(
         release=given.release,
         people_until=idle_end(account, visit.now),
         rules_version=account.version,
-        checks=_record(checked) if checked else {},
-        disclosure=disclosure_for(account, row["message_text"], language) if of_the_model else None,
+        checks=_record(sent.checked) if sent.checked else {},
+        disclosure=_disclosure(row, answer, account),
     )
+
+
+def _disclosure(row: DecisionRow, answer: ResolvedAnswer, account: Account) -> str | None:
+    """The account's text on AI; a text that no model wrote has none."""
+    if answer.outcome not in OF_THE_MODEL or answer.held is None or answer.held.draft is None:
+        return None
+    return disclosure_for(account, row["message_text"], Snapshot.from_json(row["snapshot_json"]).language)
 
 
 def _record(checked: CheckedAnswer) -> dict[str, Any]:

@@ -20,13 +20,22 @@ REFERENCES: Final = "#/components/schemas/{model}"
 REFUSALS: Final = {
     "400": "A parameter cannot be used; the detail names it.",
     "401": "No API token, or one that is no longer valid.",
-    "403": "The token's owner does not have the right.",
+    "403": "The token does not have the scope, or its owner does not have the right.",
     "404": "Not found, or on an account that the token's owner may not see.",
     "503": "The database does not answer.",
 }
+CHANGE_REFUSALS: Final = REFUSALS | {
+    "409": "Something changed meanwhile; nothing was stored.",
+    "410": "The decision was erased, or never existed.",
+    "413": "The body is too large, or has too many parts.",
+    "415": "The body has another media type than described.",
+    "422": "A field cannot be used; `errors` names each with the expectation and what came.",
+    "429": "Too many requests; wait for the seconds of Retry-After.",
+}
 ABOUT: Final = (
-    "Reads the data of the review pages. Create an API token at /profile/tokens: it is valid for at most a"
-    " year, never has more rights than its owner, and is read-only."
+    "Reads the data of the review pages, changes what they change, and takes events. Create an API token at"
+    " /profile/tokens: it is valid for at most a year, may do what its scopes say (read, publish, review,"
+    " manage), and never has more rights than its owner. Changes need an API token; a session is not enough."
 )
 
 
@@ -39,7 +48,9 @@ async def show_openapi(visit: Visit) -> Response:
 def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
     """OpenAPI 3.1 for every route of the JSON API."""
     api = [page for page in pages if page.api]
-    bodies = [Problem, *(page.response for page in api if page.response)]
+    bodies = dict.fromkeys(
+        [Problem, *(each for page in api for each in (page.response, page.body) if each is not None)]
+    )
     _, definitions = TypeAdapter.json_schemas(
         [(each.__name__, "serialization", TypeAdapter(each)) for each in bodies], ref_template=REFERENCES
     )
@@ -48,7 +59,7 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
         "info": {"title": "Hushgate review", "version": __version__, "description": ABOUT},
         "servers": [{"url": url.rstrip("/")}],
         "security": [{"key": []}],
-        "paths": {described_path(page): {"get": _operation(page)} for page in api},
+        "paths": _paths(api),
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API token, such as hg_..."}
@@ -56,6 +67,14 @@ def openapi_document(pages: Iterable[PageRoute], url: str) -> dict[str, Any]:
             "schemas": definitions["$defs"],
         },
     }
+
+
+def _paths(api: Iterable[PageRoute]) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for page in api:
+        operations = paths.setdefault(described_path(page), {})
+        operations |= {method.lower(): _operation(page) for method in page.methods}
+    return paths
 
 
 def described_path(page: PageRoute) -> str:
@@ -72,17 +91,31 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         {"name": each.name, "in": "query", "description": each.text, "schema": {"type": "string"}}
         for each in page.query
     ]
-    body = {"schema": _reference(page.response)} if page.response else {}
+    content = {"application/json": {"schema": _reference(page.response)}} if page.response else {}
     problem = {"application/problem+json": {"schema": _reference(Problem)}}
+    refusals = REFUSALS if page.methods == ("GET",) else CHANGE_REFUSALS
     return {
         "operationId": page.name,
         "summary": page.summary,
+        "description": f"Scope of the token: `{page.scope}`.",
         "parameters": in_path + in_query,
+        **_request_body(page),
         "responses": {
-            "200": {"description": page.summary, "content": {"application/json": body}},
-            **{status: {"description": text, "content": problem} for status, text in REFUSALS.items()},
+            str(page.status): {"description": page.summary} | ({"content": content} if content else {}),
+            **{status: {"description": text, "content": problem} for status, text in refusals.items()},
         },
     }
+
+
+def _request_body(page: PageRoute) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        kind: {"schema": {"type": "string", "description": text}} for kind, text in page.accepts.items()
+    }
+    if page.body is not None:
+        one: dict[str, Any] = _reference(page.body)
+        many = {"oneOf": [one, {"type": "array", "items": one}]}
+        content["application/json"] = {"schema": many if page.batch else one}
+    return {"requestBody": {"required": True, "content": content}} if content else {}
 
 
 def _reference(body: type) -> dict[str, str]:

@@ -10,12 +10,23 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrongField:
+    """A field of the body that cannot be used; ``item`` is its event in a batch, from 0, else null."""
+
+    field: str
+    expected: str
+    got: str
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A refusal (RFC 9457)."""
+    """A refusal (RFC 9457); ``errors`` with status 422 only."""
 
     title: str
     status: int
     detail: str
+    errors: tuple[WrongField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,9 @@ from uuid_utils.compat import uuid7
 
 from db.access_log import LoggedAction
 from db.people import api_tokens, records
+from db.people.api_tokens import TokenScope, UsedToken
 from db.people.records import Person
+from review.access import SCOPE_TEXTS
 from review.auth.credentials import NAME_CHARS
 from review.auth.session_start import require_session
 from review.http.numbers import whole_number
@@ -22,31 +24,35 @@ PREFIX: Final = "hg_"
 """Secret scanners recognise a leaked token by it."""
 SHOWN_CHARS: Final = 9
 MOST_DAYS: Final = 365
+TOKEN_FIRST: Final = Refused(401, "No API token", "Expected the header Authorization: Bearer hg_...")
 
 
-async def token_person(visit: Visit, header: str) -> Person:
+async def token_person(visit: Visit, header: str) -> tuple[Person, UsedToken]:
     """The person whose API token the header holds; 401 unless it is valid and its owner may sign in."""
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
-        raise Refused(401, "No API token", "Expected the header Authorization: Bearer hg_...")
+        raise TOKEN_FIRST
     async with visit.store.writing() as connection:
-        person_id = await api_tokens.token_owner(connection, token.strip(), now=visit.now)
-        person = await records.get_person(connection, person_id) if person_id is not None else None
-    if person is None or person.disabled:
+        used = await api_tokens.use_token(connection, token.strip(), now=visit.now)
+        person = await records.get_person(connection, used.person_id) if used is not None else None
+    if used is None or person is None or person.disabled:
         raise Refused(401, "The API token does not work", "It was revoked, has expired or never existed.")
-    return person
+    return person, used
 
 
 async def show_tokens(visit: Visit, new: str = "") -> Response:
     """The API tokens; of all but a new one only the beginning is known."""
     async with visit.store.reading() as connection:
         found = await api_tokens.list_tokens(connection, visit.person.person_id)
-    return visit.render("tokens.html", tokens=found, new=new, most_days=MOST_DAYS, now=visit.now)
+    return visit.render(
+        "tokens.html", tokens=found, new=new, most_days=MOST_DAYS, now=visit.now, scopes=SCOPE_TEXTS
+    )
 
 
 async def add_token(visit: Visit) -> Response:
     """Make an API token and show it once."""
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
+    scopes = _scopes(visit)
     if not name or len(name) > NAME_CHARS or not name.isprintable():
         raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
     if not days or days > MOST_DAYS:
@@ -62,12 +68,22 @@ async def add_token(visit: Visit) -> Response:
             token,
             name=name,
             prefix=token[:SHOWN_CHARS],
+            scopes=scopes,
             now=visit.now,
             expires_at=visit.now + timedelta(days=days),
         )
-        detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days}
+        detail = {"changed": "made", "prefix": token[:SHOWN_CHARS], "days": days, "scopes": sorted(scopes)}
         await visit.log(LoggedAction.TOKEN, connection=connection, detail=detail)
     return await show_tokens(visit, new=token)
+
+
+def _scopes(visit: Visit) -> frozenset[TokenScope]:
+    """The chosen scopes; reading when the form has none."""
+    chosen = [str(each) for each in visit.form.getlist("scope")]
+    if unknown := [each for each in chosen if each not in set(TokenScope)]:
+        text = f"Expected some of {', '.join(TokenScope)}, got {unknown[0][:40]!r}."
+        raise Refused(400, "Scopes", text)
+    return frozenset(map(TokenScope, chosen)) or frozenset({TokenScope.READ})
 
 
 async def revoke_token(visit: Visit) -> Response:

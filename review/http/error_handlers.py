@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from review.http.visit import Refused, Site, Visit, refusal_json
+from review.http.visit import Refused, Site, Visit
 
 ANSWERS: Final = {
     404: ("Not found", "There is nothing at this address."),
@@ -36,3 +37,13 @@ def error_page(site: Site) -> Callable[[Request, Exception], Any]:
         return visit.render("refused.html", status=status, refused=refused)
 
     return handle
+
+
+def refusal_json(refused: Refused) -> Response:
+    """A refusal as RFC 9457 problem details."""
+    body = {"title": refused.title, "status": refused.status, "detail": refused.text}
+    errors = {"errors": [asdict(each) for each in refused.problems]} if refused.problems else {}
+    headers = {"Retry-After": str(refused.retry_after_s)} if refused.retry_after_s else None
+    return JSONResponse(
+        body | errors, status_code=refused.status, headers=headers, media_type="application/problem+json"
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from starlette.responses import Response
 
-from review.access import Right
+from db.people.api_tokens import TokenScope
+from review.access import WRITE_SCOPES, Right
 from review.http.visit import BODY_BYTES, Visit
 
 PageHandler: TypeAlias = Callable[[Visit], Awaitable[Response]]
@@ -29,10 +30,14 @@ class PageRoute:
     Attributes:
         right: the right that the page requires: on the account when the path has ``{account}``, else on any
             account, and then the handler checks the object. None: no sign-in needed.
-        api: True for the JSON API, which takes API tokens and refuses in JSON.
+        api: True for the JSON API, which takes API tokens, for changes nothing else, and refuses in JSON.
         csrf: False only for reports that browsers send automatically.
         summary: for the OpenAPI document of the JSON API; so are ``query`` and ``response``.
         response: the dataclass of the body.
+        body: the model of a JSON body, for the OpenAPI document.
+        batch: True when the body may be an array of such models too.
+        accepts: other media types of the body, with their descriptions.
+        status: of the answer to a request that worked.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
     """
 
@@ -46,7 +51,18 @@ class PageRoute:
     summary: str = ""
     query: tuple[Parameter, ...] = ()
     response: type | None = None
+    body: type | None = None
+    batch: bool = False
+    accepts: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
     body_bytes: int = BODY_BYTES
+
+    @property
+    def scope(self) -> TokenScope:
+        """The scope that an API token needs."""
+        if self.right is None or self.methods == ("GET",):
+            return TokenScope.READ
+        return WRITE_SCOPES[self.right]
 
 
 def get(path: str, name: str, handler: PageHandler, right: Right | None) -> PageRoute:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,16 +16,18 @@ from uuid import UUID
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
+from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
 from review.access import Right, accounts_with, may, may_somewhere, missing_right_message, navigation_links
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
+from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
 from worker.settings import ReviewSettings
@@ -43,14 +45,24 @@ class Refused(Exception):
     """A request that is refused; title and text are shown to the person.
 
     Args:
-        status: 400, 401, 403, 404, 409, 410, 413, 429, 500 or 503.
+        status: 400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 500 or 503.
         title: a few words, the heading.
         text: what was expected, what came, what to do now.
         retry_after_s: when to try again; 0 when waiting does not help.
+        problems: the wrong fields of a body of the JSON API.
     """
 
-    def __init__(self, status: int, title: str, text: str, *, retry_after_s: int = 0) -> None:
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        text: str,
+        *,
+        retry_after_s: int = 0,
+        problems: Sequence[FieldProblem] = (),
+    ) -> None:
         super().__init__(title)
+        self.problems = tuple(problems)
         self.retry_after_s = retry_after_s
         self.status = status
         self.title = title
@@ -84,6 +96,7 @@ class Visit:
         now: when the visit began, UTC.
         form: the form's fields, CSRF already checked; empty on GET.
         token: what the CSRF token is made from: the session's or the form cookie's value.
+        api_token: the API token of the request, if any.
     """
 
     site: Site
@@ -92,6 +105,7 @@ class Visit:
     token: str
     now: datetime
     form: FormData = field(default_factory=FormData)
+    api_token: UsedToken | None = None
 
     @property
     def person(self) -> Person:
@@ -228,9 +242,3 @@ def set_cookie(response: Response, name: str, value: str, *, max_age: int | None
 def drop_cookie(response: Response, name: str) -> None:
     """Make the browser forget a cookie."""
     response.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
-
-
-def refusal_json(refused: Refused) -> Response:
-    """A refusal as RFC 9457 problem details."""
-    body = {"title": refused.title, "status": refused.status, "detail": refused.text}
-    return JSONResponse(body, status_code=refused.status, media_type="application/problem+json")

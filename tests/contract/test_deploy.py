@@ -529,7 +529,9 @@ def test_runbook_explains_every_log_event() -> None:
     """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
     named = re.compile(r"\blog\.(?:info|warning|error|exception|critical)\(\s*\"(\w+)\"")
     files = [
-        file for package in ("worker", "tasks", "db", "review") for file in (ROOT / package).rglob("*.py")
+        file
+        for package in ("worker", "tasks", "db", "review", "gateway")
+        for file in (ROOT / package).rglob("*.py")
     ]
     logged = {name for file in files for name in named.findall(file.read_text())}
     section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]

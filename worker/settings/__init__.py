@@ -7,9 +7,11 @@ from typing import Final
 from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
+from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.moderation import ModerationSettings
+from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
-from worker.settings.servers import DatabaseSettings, LoginSettings, StreamSettings
+from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
 __all__ = [
@@ -21,8 +23,12 @@ __all__ = [
     "DocumentSettings",
     "EmbeddingSettings",
     "Environment",
+    "GatewaySettings",
+    "IngestSettings",
     "LoginSettings",
     "ModerationSettings",
+    "OutgoingStreamSettings",
+    "RedisPresence",
     "ReviewSettings",
     "Settings",
     "SiteSettings",
@@ -34,7 +40,7 @@ __all__ = [
 
 FIELDS: Final = dict(
     sorted(
-        (Settings.model_fields | ReviewSettings.model_fields | LoginSettings.model_fields).items(),
+        (Settings.model_fields | GatewaySettings.model_fields | LoginSettings.model_fields).items(),
         key=lambda item: not item[1].is_required(),
     )
 )

@@ -52,6 +52,12 @@ class LoginSettings(DatabaseSettings):
     )
 
 
+class RedisPresence(Environment):
+    """Whether a command that can do without Redis has one."""
+
+    redis_url: SecretStr | None = Field(default=None, alias="REDIS_URL")
+
+
 class StreamSettings(Environment):
     """Settings of a command that uses Redis only."""
 

@@ -15,12 +15,12 @@ from worker.settings.documents import (
 )
 from worker.settings.environment import HttpUrl
 from worker.settings.moderation import ModerationSettings
-from worker.settings.servers import StreamSettings
+from worker.settings.outgoing import OutgoingStreamSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(StreamSettings, EmbeddingSettings, ModerationSettings):
+class Settings(OutgoingStreamSettings, EmbeddingSettings, ModerationSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     review_url: HttpUrl | None = Field(

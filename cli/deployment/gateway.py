@@ -1,0 +1,43 @@
+"""``hushgate gateway``: publishing by HTTP as a process of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from cli.exit_codes import ExitCode
+from cli.options import settings_of
+from cli.output import fail
+from cli.stack.loopback import require_free
+from cli.stack.web_server import LOOPBACK, serve_application
+from gateway.app import build_gateway
+from worker.settings import GatewaySettings
+
+PORT: Final = 8086
+
+
+def gateway(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port.")] = PORT,
+    any_interface: Annotated[
+        bool,
+        typer.Option(help="Listen beyond this machine without https: behind a proxy that ends TLS only."),
+    ] = False,
+) -> None:
+    """Serve POST /api/v1/events until Ctrl-C: programs publish events with an API token (scope publish).
+
+    It serves nothing else but /healthz, /readyz and /api/v1/openapi.json. Without Redis or Postgres it
+    answers 503. Run any number of gateways. For example:
+
+        hushgate gateway --port 8086
+    """
+    known = settings_of(GatewaySettings)
+    if host not in LOOPBACK and not any_interface:
+        raise fail(
+            "--host: expected an address of loopback, or --any-interface behind a proxy with https:"
+            " API tokens are sent beyond this machine",
+            code=ExitCode.CONFIGURATION,
+        )
+    require_free(host, port, name="gateway", change="choose another with --port")
+    serve_application(build_gateway(known), known, host=host, port=port)

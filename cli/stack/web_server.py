@@ -1,0 +1,54 @@
+"""Serving an application with uvicorn: the review pages and the gateway."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import uvicorn
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from review.connections import limited
+from tasks import telemetry
+from tasks.logs import configure, secret_values
+from worker import __version__
+from worker.settings import ReviewSettings
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+STOP_S: Final = 10
+"""Running requests end within it after SIGTERM."""
+
+
+def serve_application(application: ASGIApp, settings: ReviewSettings, *, host: str, port: int) -> None:
+    """Serve until Ctrl-C or SIGTERM; running requests are finished first."""
+    configure("INFO", secret_values(settings))
+    dsn = settings.sentry_dsn
+    telemetry.configure(dsn.get_secret_value() if dsn else None, release=f"hushgate@{__version__}")
+    uvicorn.run(
+        _reported(application),
+        host=host,
+        port=port,
+        access_log=False,  # URLs of pages contain search texts
+        log_config=None,
+        proxy_headers=bool(settings.review_proxies.strip()),
+        forwarded_allow_ips=settings.review_proxies,
+        server_header=False,
+        http=limited(),
+        ws="none",
+        timeout_graceful_shutdown=STOP_S,
+    )
+
+
+def _reported(pages: ASGIApp) -> ASGIApp:
+    """The application, with unexpected errors reported to Sentry."""
+
+    async def reported(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await pages(scope, receive, send)
+        except ClientDisconnect:
+            return  # the client left, or was too slow, before its request was complete
+        except Exception as error:
+            telemetry.report(error)
+            raise
+
+    return reported

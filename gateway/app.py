@@ -1,0 +1,104 @@
+"""The ASGI application of ``hushgate gateway``: publishing by HTTP without the review pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+from redis.exceptions import RedisError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from db.review_store import Store
+from db.rights import session_login
+from gateway.intake import Intake
+from review.access import Right
+from review.api import openapi, shapes
+from review.app import guarded_route
+from review.http.concurrency_limit import ConcurrencyLimit
+from review.http.error_handlers import ANSWERS, OTHER, refusal_json
+from review.http.headers import SecurityHeaders
+from review.http.page_routes import PageRoute, get
+from review.http.templating import Templates
+from review.http.too_large import TooLargeProblem
+from review.http.visit import Refused, Site, Visit
+from worker.errors import StorageUnavailable
+from worker.settings import GatewaySettings
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE: Final = 16
+"""Concurrent requests of one person's tokens; more than the store's connections would only wait there."""
+WAITING: Final = 240
+
+
+def build_gateway(settings: GatewaySettings) -> Starlette:
+    """The application; it connects when it starts."""
+    intake = Intake(settings)
+    site = Site(
+        settings=settings,
+        store=Store(settings.database_url.get_secret_value()),
+        templates=Templates(),
+        requests=ConcurrencyLimit(at_once=AT_ONCE, waiting=WAITING),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with site.store:
+            yield
+        intake.redis.close()
+
+    pages = gateway_pages(intake)
+    app = Starlette(
+        routes=[guarded_route(site, page) for page in pages],
+        exception_handlers={HTTPException: _problem, Exception: _problem},
+        lifespan=lifespan,
+    )
+    app.middleware_stack = SecurityHeaders(TooLargeProblem(app.build_middleware_stack()), https=False)
+    app.state.site, app.state.pages = site, pages
+    return app
+
+
+def gateway_pages(intake: Intake) -> tuple[PageRoute, ...]:
+    """The route table: publishing, its description, and two health checks."""
+
+    async def show_readiness(visit: Visit) -> Response:
+        """Whether an event could be published now."""
+        try:
+            await run_in_threadpool(intake.redis.ping)
+            await session_login(visit.store.pool)
+        except (RedisError, OSError, StorageUnavailable) as error:
+            log.warning("gateway_not_ready", error=type(error).__name__)
+            return PlainTextResponse("not ready\n", status_code=503)
+        return PlainTextResponse("ready\n")
+
+    document = PageRoute(
+        path="/api/v1/openapi.json",
+        name="openapi",
+        handler=openapi.show_openapi,
+        right=Right.SIGNED_IN,
+        api=True,
+        summary="This document",
+        response=shapes.Document,
+    )
+    return (
+        get("/healthz", "health", _show_health, None),
+        get("/readyz", "readiness", show_readiness, None),
+        intake.route(),
+        document,
+    )
+
+
+async def _show_health(_: Visit) -> Response:
+    """The process answers; Redis and Postgres are not asked."""
+    return PlainTextResponse("ok\n")
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return refusal_json(Refused(status, *ANSWERS.get(status, OTHER)))

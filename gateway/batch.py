@@ -1,0 +1,108 @@
+"""The body of a request that publishes events: split into events, and each event checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from review.http.field_problems import FieldProblem
+from review.http.visit import Refused
+from tasks.publish import CheckedEvent, checked_event
+from worker.errors import PayloadRejected
+from worker.payload import PAYLOAD_BYTES
+
+JSON: Final = "application/json"
+LINES: Final = frozenset({"application/x-ndjson", "application/ndjson"})
+DOCUMENTS: Final = frozenset({JSON, "application/cloudevents+json", "application/cloudevents-batch+json"})
+ACCEPTED: Final[Mapping[str, str]] = {
+    "application/x-ndjson": "One event a line; `application/ndjson` too.",
+    "application/cloudevents+json": "One event as CloudEvents 1.0.",
+    "application/cloudevents-batch+json": "An array of CloudEvents 1.0.",
+}
+"""Media types beside JSON, for the OpenAPI document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The events of a body in order, and what is wrong with the others."""
+
+    events: tuple[CheckedEvent, ...]
+    problems: tuple[FieldProblem, ...]
+
+
+def media_type(content_type: str, encoding: str) -> str:
+    """The media type of a body that can be read.
+
+    Raises:
+        Refused: 415.
+    """
+    found = content_type.partition(";")[0].strip().lower()
+    if found not in LINES | DOCUMENTS:
+        text = (
+            f"Content-Type: expected {', '.join(sorted(LINES | DOCUMENTS))}, got {found[:80] or 'nothing'!r}."
+        )
+        raise Refused(415, "Media type", text)
+    if encoding not in {"", "identity"}:
+        raise Refused(415, "Media type", f"Content-Encoding: expected none, got {encoding[:40]!r}.")
+    return found
+
+
+def split(body: bytes, media: str) -> Sequence[Any]:
+    """The events of a body, unchecked: lines and a single event as bytes, elements of an array as values.
+
+    Raises:
+        Refused: 422, the body holds no events.
+    """
+    if media in LINES:
+        found: Sequence[Any] = [line for line in body.split(b"\n") if line.strip()]
+    elif body.lstrip()[:1] == b"[":
+        found = _elements(body)
+    else:
+        found = [body] if body.strip() else []
+    if not found:
+        raise _unusable("at least one event", "none")
+    return found
+
+
+def check(events: Sequence[Any], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
+    """Check every event as a worker does; each needs an id, so that a repeated request changes nothing."""
+    good, problems = [], []
+    for item, event in enumerate(events):
+        try:
+            found = checked_event(event, most_bytes=most_bytes)
+        except PayloadRejected as error:
+            problem = FieldProblem(item=item, field=error.field, expected=error.expected, got=error.got)
+            problems.append(problem)
+            continue
+        if not found.event_id:
+            expected = "a value: a repeated request is recognised by it"
+            problems.append(FieldProblem(item=item, field="event_id", expected=expected, got="nothing"))
+        good.append(found)
+    return Batch(events=tuple(good), problems=tuple(problems))
+
+
+def unusable(problems: Sequence[FieldProblem], events: int) -> Refused:
+    """The refusal (422) of a body with wrong events; nothing of it was published."""
+    wrong = len({each.item for each in problems})
+    text = f"{wrong} of {events} events cannot be used, and none was published. First: {problems[0]}."
+    return Refused(422, "Not events", text, problems=problems)
+
+
+def _elements(body: bytes) -> list[Any]:
+    try:
+        found = json.loads(body.decode())
+    except UnicodeDecodeError as error:
+        raise _unusable("UTF-8", f"byte {body[error.start]:#04x} at {error.start}") from error
+    except RecursionError as error:
+        raise _unusable("at most 32 levels of nesting", "more levels") from error
+    except ValueError as error:
+        raise _unusable("a JSON array of events", str(error)[:120]) from error
+    assert isinstance(found, list)  # JSON that begins with a bracket
+    return found
+
+
+def _unusable(expected: str, got: str) -> Refused:
+    problem = FieldProblem(field="data", expected=expected, got=got)
+    return Refused(422, "Not events", f"Nothing was published. {problem}.", problems=(problem,))

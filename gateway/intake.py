@@ -1,0 +1,155 @@
+"""``POST /api/v1/events``: checked, within the rights of the token, then appended to the stream."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+import structlog
+from redis import Redis
+from redis.exceptions import OutOfMemoryError, RedisError
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from gateway import batch
+from gateway.batch import Batch
+from gateway.rates import RateLimits
+from review.access import Right
+from review.http.field_problems import FieldProblem
+from review.http.page_routes import PageRoute
+from review.http.visit import Refused, Visit
+from tasks.publish import append
+from worker.errors import StreamFull
+from worker.payload import EventPayload
+from worker.settings import IngestSettings
+
+log = structlog.get_logger(__name__)
+
+ANSWER_S: Final = 10.0
+"""Patience with Redis; a publisher has 503 after it and tries again."""
+RETRY_S: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedEvent:
+    """An event on the stream; ``entry_id`` is the id of its stream entry."""
+
+    event_id: str
+    user_id: str
+    entry_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedEvents:
+    """The events of a request, in their order."""
+
+    events: tuple[AcceptedEvent, ...]
+
+
+class Intake:
+    """Publishes the events of requests; a refused request publishes none of its events."""
+
+    def __init__(self, settings: IngestSettings) -> None:
+        self.redis = Redis.from_url(
+            settings.redis_url.get_secret_value(), socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
+        )
+        self._settings = settings
+        self._rates = RateLimits(
+            self.redis,
+            stream=settings.stream,
+            most_events=settings.ingest_events,
+            token_rate=settings.ingest_token_rate,
+            account_rate=settings.ingest_account_rate,
+        )
+
+    def route(self) -> PageRoute:
+        """The line of the route table."""
+        return PageRoute(
+            path="/api/v1/events",
+            name="api_events",
+            handler=self.publish,
+            right=Right.PUBLISH,
+            methods=("POST",),
+            api=True,
+            summary="Publish one event or several: all or none",
+            response=AcceptedEvents,
+            body=EventPayload,
+            batch=True,
+            accepts=batch.ACCEPTED,
+            status=202,
+            body_bytes=self._settings.ingest_bytes,
+        )
+
+    async def publish(self, visit: Visit) -> Response:
+        """Append the events of the body; 202 with the ids of their entries."""
+        headers = visit.request.headers
+        media = batch.media_type(headers.get("Content-Type", ""), headers.get("Content-Encoding", ""))
+        found = await run_in_threadpool(self._checked, await visit.request.body(), media)
+        _require_rights(visit, found)
+        assert visit.api_token is not None  # changes need one
+        ids = await run_in_threadpool(self._append, found, str(visit.api_token.token_id))
+        log.info("events_accepted", events=len(ids), token_id=str(visit.api_token.token_id))
+        accepted = [
+            {"event_id": event.event_id, "user_id": event.user_id, "entry_id": entry_id}
+            for event, entry_id in zip(found.events, ids, strict=True)
+        ]
+        return Response(orjson.dumps({"events": accepted}), status_code=202, media_type="application/json")
+
+    def _checked(self, body: bytes, media: str) -> Batch:
+        """The events of a body.
+
+        Raises:
+            Refused: 413, too many; 422, one of them is no event.
+        """
+        events, most = batch.split(body, media), self._settings.ingest_events
+        if len(events) > most:
+            text = f"Expected at most {most} events in one request, got {len(events)}; none was published."
+            raise Refused(413, "Too many events", text)
+        found = batch.check(events, most_bytes=self._settings.payload_bytes)
+        if found.problems:
+            raise batch.unusable(found.problems, len(events))
+        return found
+
+    def _append(self, found: Batch, token: str) -> Sequence[str]:
+        """Append the events in one step; the ids of their entries.
+
+        Raises:
+            Refused: 429, too many a second; 503, Redis is full, or away and the outcome is unknown.
+        """
+        try:
+            self._require_rate(token, Counter(event.user_id for event in found.events))
+            return append(self.redis, [event.payload for event in found.events], stream=self._settings.stream)
+        except (StreamFull, OutOfMemoryError):
+            log.warning("events_refused", cause="redis_full")
+            text = "Redis is full; none of the events was published. Publish them again later."
+            raise Refused(503, "Redis is full", text, retry_after_s=RETRY_S) from None
+        except (RedisError, OSError) as error:
+            log.warning("events_refused", cause="redis_away", error=type(error).__name__)
+            text = "Redis does not answer. Publish the same events again: each id is decided once."
+            raise Refused(503, "Redis does not answer", text, retry_after_s=RETRY_S) from None
+
+    def _require_rate(self, token: str, events: Mapping[str, int]) -> None:
+        if wait_s := self._rates.wait_s(token, events):
+            text = f"None of the events was published. Wait {wait_s:.1f} seconds, or ask for a higher limit."
+            raise Refused(429, "Too many events a second", text, retry_after_s=math.ceil(wait_s))
+
+
+def _require_rights(visit: Visit, found: Batch) -> None:
+    """Refuse (403) events of accounts for which the token's owner may not publish, known or not."""
+    problems = [
+        FieldProblem(
+            item=item,
+            field="user_id",
+            expected="an account for which the token's owner may publish",
+            got=event.user_id,
+        )
+        for item, event in enumerate(found.events)
+        if not visit.may(Right.PUBLISH, event.user_id)
+    ]
+    if problems:
+        text = f"None of the events was published. {problems[0]}."
+        raise Refused(403, "Not allowed", text, problems=problems)

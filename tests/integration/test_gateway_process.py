@@ -1,0 +1,143 @@
+"""``hushgate gateway`` as a process: killed, stopped, and where it may listen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from redis import Redis
+from typer.testing import CliRunner
+
+from cli.exit_codes import ExitCode
+from cli.main import app
+from cli.stack.loopback import free_address, status
+from db.people.api_tokens import TokenScope
+from sandbox.server import SandboxHandle
+from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
+from tests.support.running import Running, eventually, running
+
+UNLIMITED = {"HUSHGATE_INGEST_TOKEN_RATE": "0", "HUSHGATE_INGEST_ACCOUNT_RATE": "0"}
+
+
+@contextmanager
+def serving(database_url: str, redis_url: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A gateway: its address and its process."""
+    url = free_address()
+    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, **UNLIMITED}
+    command = [sys.executable, "-m", "cli", "gateway", "--port", str(urlsplit(url).port)]
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, env=os.environ | known, stdout=output, stderr=output)
+    try:
+        eventually(lambda: process.poll() is not None or status(f"{url}/readyz") == 200, "the gateway")
+        assert process.poll() is None, log.read_text()
+        yield url, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def publish_until_refused(url: str, key: str, user_id: str, accepted: list[str], sent: list[str]) -> None:
+    """Publish batches until the gateway is gone; the ids in accepted requests, and of all requests."""
+    with httpx2.Client(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as client:
+        while True:
+            events = [new_event(user_id) for _ in range(5)]
+            ids = [str(each["event_id"]) for each in events]
+            sent += ids
+            try:
+                answer = client.post(f"{url}/api/v1/events", json=events, timeout=20)
+            except httpx2.TransportError:
+                return
+            assert answer.status_code == 202, answer.text
+            accepted += ids
+
+
+def test_what_a_killed_gateway_accepted_is_decided_once(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path
+) -> None:
+    """Under load, with a publisher that sends its last batches again to the next gateway."""
+    key, accepted, sent = token(database_url, TokenScope.PUBLISH), list[str](), list[str]()
+    with running(database_url, redis_url, sandbox) as engine:
+        user_id = engine.account(ai_control_enabled=False)
+        with serving(database_url, redis_url, tmp_path / "log") as (url, process):
+            threads = [
+                threading.Thread(target=publish_until_refused, args=(url, key, user_id, accepted, sent))
+                for _ in range(4)
+            ]
+            for thread in threads:
+                thread.start()
+            eventually(lambda: len(accepted) > 200, "accepted requests")
+            process.send_signal(signal.SIGKILL)
+            for thread in threads:
+                thread.join()
+        again = sorted(set(sent) - set(accepted))
+        with gateway_at(database_url, redis_url) as client:
+            events = [new_event(user_id, event_id=each) for each in again + accepted[:50]]
+            answer = Publisher(client, key).post(events)
+        decided = eventually(lambda: _all_decided(engine, user_id, len(set(sent))), "the decisions")
+
+    assert answer.status_code == 202
+    assert again, "a request was under way when the gateway was killed"
+    assert decided == Counter(dict.fromkeys(sent, 1))
+
+
+def _all_decided(engine: Running, user_id: str, events: int) -> Counter[str] | None:
+    """How often each event was decided, once the stream is empty."""
+    rows = engine.rows("SELECT event_id FROM ai_decisions WHERE user_id = %s", user_id)
+    finished = len(rows) >= events and engine.redis.xlen("hushgate:events") == 0
+    return Counter(row["event_id"] for row in rows) if finished else None
+
+
+def test_a_stopped_gateway_finishes_its_requests(database_url: str, redis_url: str, tmp_path: Path) -> None:
+    """A request whose body is still arriving at SIGTERM is answered 202; then the process ends with 0."""
+    key, arrived, finish = token(database_url, TokenScope.PUBLISH), threading.Event(), threading.Event()
+    event = new_event()
+    answers: list[httpx2.Response] = []
+
+    def slow_body() -> Iterator[bytes]:
+        text = httpx2.Request("POST", "http://x", json=event).content
+        yield text[:10]
+        arrived.set()
+        assert finish.wait(20)
+        yield text[10:]
+
+    def post(url: str) -> None:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        answers.append(
+            httpx2.post(f"{url}/api/v1/events", content=slow_body(), headers=headers, trust_env=False)
+        )
+
+    with serving(database_url, redis_url, tmp_path / "log") as (url, process):
+        thread = threading.Thread(target=post, args=(url,))
+        thread.start()
+        assert arrived.wait(20)
+        process.send_signal(signal.SIGTERM)
+        eventually(lambda: status(f"{url}/healthz") is None, "the gateway to take no more connections")
+        finish.set()
+        thread.join()
+        ended = process.wait(20)
+    with Redis.from_url(redis_url) as redis:
+        stored = on_stream(redis)
+
+    assert [each.status_code for each in answers] == [202]
+    assert stored == [event]
+    assert ended in {0, -signal.SIGTERM}
+
+
+def test_other_machines_need_https_before_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address beyond loopback is refused; the message names the option that allows it."""
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/none")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    refused = CliRunner().invoke(app, ["gateway", "--host", "0.0.0.0"])
+
+    assert refused.exit_code == ExitCode.CONFIGURATION
+    assert "--any-interface" in refused.output

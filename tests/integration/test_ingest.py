@@ -1,0 +1,276 @@
+"""Publishing by HTTP: what is accepted, what is refused and how, and what is on the stream afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+from starlette.testclient import TestClient
+
+from db.people.api_tokens import TokenScope
+from db.people.records import Role
+from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
+
+LINES = "application/x-ndjson"
+UNREACHABLE = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture(scope="module")
+def key(database_url: str) -> str:
+    """An API token that may publish for every account."""
+    return token(database_url, TokenScope.PUBLISH)
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    """An empty Redis."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def gateway(database_url: str, stack: Any) -> Iterator[TestClient]:
+    """A gateway with small limits of size."""
+    limits = {"HUSHGATE_INGEST_EVENTS": "5", "HUSHGATE_INGEST_BYTES": "20000"}
+    with gateway_at(database_url, stack.redis_url, **limits) as client:
+        yield client
+
+
+@pytest.fixture
+def publisher(gateway: TestClient, key: str, redis: Redis) -> Publisher:
+    """A program that may publish."""
+    return Publisher(gateway, key)
+
+
+def lines(*events: Any) -> bytes:
+    """Events as NDJSON."""
+    return b"\n".join(json.dumps(event).encode() for event in events)
+
+
+def test_one_event_is_accepted_with_the_id_of_its_entry(publisher: Publisher, redis: Redis) -> None:
+    """The payload on the stream is the body, byte for byte."""
+    event = new_event()
+    body = json.dumps(event, indent=2).encode()
+    answer = publisher.post(body)
+    entries: Any = redis.xrange("hushgate:events")
+    ((entry_id, fields),) = entries
+
+    assert answer.status_code == 202
+    assert answer.json()["events"] == [
+        {"event_id": event["event_id"], "user_id": "acme", "entry_id": entry_id.decode()}
+    ]
+    assert fields == {b"data": body}
+
+
+@pytest.mark.parametrize("form", ["array", "lines", "other lines", "cloud batch"])
+def test_several_events_are_accepted_in_their_order(publisher: Publisher, redis: Redis, form: str) -> None:
+    """As an array or as lines; each answer has its event."""
+    events = [new_event(), new_event("shop/ü"), new_event()]
+    bodies: dict[str, tuple[Any, str]] = {
+        "array": (events, "application/json; charset=utf-8"),
+        "lines": (lines(*events) + b"\n\n", LINES),
+        "other lines": (lines(*events).replace(b"\n", b"\r\n"), "application/ndjson"),
+        "cloud batch": (
+            [
+                {"specversion": "1.0", "id": each["event_id"], "source": "/s", "type": "t", "data": each}
+                for each in events
+            ],
+            "application/cloudevents-batch+json",
+        ),
+    }
+    body, media = bodies[form]
+    answer = publisher.post(body, media)
+
+    assert answer.status_code == 202, answer.text
+    assert [each["event_id"] for each in answer.json()["events"]] == [each["event_id"] for each in events]
+    assert len(on_stream(redis)) == 3
+    assert [each.get("data", each) for each in on_stream(redis)] == events
+
+
+def test_a_repeated_request_has_the_same_answer(publisher: Publisher) -> None:
+    """202 for the same ids; workers decide each id once."""
+    event = new_event()
+    answers = [publisher.post(event) for _ in range(2)]
+
+    assert [each.status_code for each in answers] == [202, 202]
+    assert {each.json()["events"][0]["event_id"] for each in answers} == {event["event_id"]}
+
+
+def without(name: str) -> dict[str, Any]:
+    """An event that lacks one field."""
+    return {field: value for field, value in new_event().items() if field != name}
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "errors"),
+    [
+        ([without("text"), new_event(), new_event() | {"scope": "mail"}], None, [(0, "text"), (2, "scope")]),
+        ([without("event_id")], None, [(0, "event_id")]),
+        (without("event_id"), None, [(0, "event_id")]),
+        (b'{"a": 1}\n{bad\n"no"\nnull', LINES, [(0, "user_id"), (1, "data"), (2, "data"), (3, "data")]),
+        ([7, None, [], "x"], None, [(0, "data"), (1, "data"), (2, "data"), (3, "data")]),
+        (b"[", None, [(None, "data")]),
+        (b'["\xff"]', None, [(None, "data")]),
+        (b"[" * 5000, None, [(None, "data")]),
+        (b"", None, [(None, "data")]),
+        (b"[]", None, [(None, "data")]),
+        (b"\n\n", LINES, [(None, "data")]),
+        ([new_event() | {"text": "\\ud800"}, new_event() | {"text": ""}], None, [(1, "text")]),
+        (b'[{"text": "\\ud800"}]', None, [(0, "data")]),
+        ([new_event() | {"user_id": "*"}], None, [(0, "user_id")]),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_body_with_a_bad_event_publishes_nothing(
+    publisher: Publisher, redis: Redis, body: Any, media: str | None, errors: list[tuple[int | None, str]]
+) -> None:
+    """422 names every bad event, its field, the expectation and what came."""
+    answer = publisher.post(body, media or "application/json")
+    found = answer.json()
+
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert [(each["item"], each["field"]) for each in found["errors"]] == errors
+    assert all(each["expected"] and each["got"] for each in found["errors"])
+    assert found["detail"]
+    assert redis.exists("hushgate:events") == 0
+
+
+@pytest.mark.parametrize(
+    ("content_type", "headers"),
+    [
+        ("text/plain", {}),
+        ("", {}),
+        ("application/x-www-form-urlencoded", {}),
+        (LINES, {"Content-Encoding": "gzip"}),
+    ],
+)
+def test_another_media_type_is_415(
+    publisher: Publisher, redis: Redis, content_type: str, headers: dict[str, str]
+) -> None:
+    """Also a compressed body, which could be of any size."""
+    answer = publisher.post(new_event(), content_type, **headers)
+
+    assert (answer.status_code, redis.exists("hushgate:events")) == (415, 0)
+
+
+def test_too_many_events_or_bytes_are_413(publisher: Publisher, redis: Redis) -> None:
+    """By the count of events, by the declared length, and by the bytes of a body without a length."""
+    key = {"Authorization": f"Bearer {publisher.key}", "Content-Type": LINES}
+    many = publisher.post(lines(*(new_event() for _ in range(6))), LINES)
+    large = publisher.post(new_event(text="x" * 20_000))
+    streamed = publisher.client.post("/api/v1/events", content=iter([b"x" * 15_000] * 2), headers=key)
+
+    assert [each.status_code for each in (many, large, streamed)] == [413, 413, 413]
+    assert {each.headers["content-type"] for each in (many, large, streamed)} == {"application/problem+json"}
+    assert "at most 5 events" in many.json()["detail"]
+    assert redis.exists("hushgate:events") == 0
+
+
+def test_one_payload_over_the_workers_limit_is_422(database_url: str, key: str, redis_url: str) -> None:
+    """It would become a dead letter."""
+    with gateway_at(database_url, redis_url, HUSHGATE_PAYLOAD_BYTES="1024") as client:
+        answer = Publisher(client, key).post(new_event(text="x" * 2_000))
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["expected"] == "at most 1024 bytes"
+
+
+@pytest.mark.parametrize("scopes", [(TokenScope.READ,), (TokenScope.REVIEW, TokenScope.MANAGE)])
+def test_a_token_needs_the_scope(
+    gateway: TestClient, database_url: str, redis: Redis, scopes: tuple[TokenScope, ...]
+) -> None:
+    """403 names the missing scope; without a token, or with an invented one, 401."""
+    refused = Publisher(gateway, token(database_url, *scopes)).post(new_event())
+    invented = Publisher(gateway, "hg_invented").post(new_event())
+    none = gateway.post("/api/v1/events", json=new_event())
+
+    assert [each.status_code for each in (refused, invented, none)] == [403, 401, 401]
+    assert "scope publish" in refused.json()["detail"]
+    assert none.headers["www-authenticate"].startswith("Bearer")
+    assert redis.exists("hushgate:events") == 0
+
+
+def test_a_token_publishes_for_the_accounts_of_its_owner_only(
+    gateway: TestClient, database_url: str, redis: Redis
+) -> None:
+    """403 names every event of another account, whether that exists or not; nothing is published."""
+    own = Publisher(gateway, token(database_url, TokenScope.PUBLISH, account="acme"))
+    viewer = Publisher(gateway, token(database_url, TokenScope.PUBLISH, role=Role.LEAD, account="acme"))
+    mixed = own.post([new_event(), new_event("other"), new_event(), new_event("none")])
+
+    assert mixed.status_code == 403
+    assert [(each["item"], each["got"]) for each in mixed.json()["errors"]] == [(1, "other"), (3, "none")]
+    assert viewer.post(new_event()).status_code == 403
+    assert redis.exists("hushgate:events") == 0
+    assert own.post([new_event(), new_event()]).status_code == 202
+
+
+@pytest.mark.parametrize("limit", ["HUSHGATE_INGEST_TOKEN_RATE", "HUSHGATE_INGEST_ACCOUNT_RATE"])
+def test_too_many_events_a_second_are_429(
+    database_url: str, redis_url: str, redis: Redis, limit: str
+) -> None:
+    """A burst passes; then Retry-After says how long to wait, and nothing is published or charged."""
+    rates = {"HUSHGATE_INGEST_TOKEN_RATE": "0", "HUSHGATE_INGEST_ACCOUNT_RATE": "0", limit: "0.01"}
+    with gateway_at(database_url, redis_url, HUSHGATE_INGEST_EVENTS="4", **rates) as client:
+        one, other = (Publisher(client, token(database_url, TokenScope.PUBLISH)) for _ in range(2))
+        burst = [one.post([new_event(), new_event()]).status_code for _ in range(2)]
+        refused, elsewhere = one.post(new_event()), other.post(new_event("elsewhere"))
+        same_account = other.post(new_event())
+
+    assert burst == [202, 202]
+    assert refused.status_code == 429
+    assert 95 <= int(refused.headers["retry-after"]) <= 100
+    assert elsewhere.status_code == 202
+    assert same_account.status_code == (202 if limit == "HUSHGATE_INGEST_TOKEN_RATE" else 429)
+    assert len(on_stream(redis)) == 5 + (same_account.status_code == 202)
+
+
+def test_without_redis_events_are_refused(database_url: str, key: str) -> None:
+    """503 with Retry-After; the gateway is alive, and not ready."""
+    with gateway_at(database_url, UNREACHABLE) as client:
+        answer = Publisher(client, key).post(new_event())
+        health = [client.get(path).status_code for path in ("/healthz", "/readyz")]
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert health == [200, 503]
+
+
+def test_on_a_full_redis_events_are_refused(publisher: Publisher, redis: Redis) -> None:
+    """503 says that Redis is full; when it has room again, the same request is accepted."""
+    event = new_event()
+    redis.config_set("maxmemory", 1)
+    try:
+        refused = publisher.post([event, new_event()])
+    finally:
+        redis.config_set("maxmemory", 0)
+
+    assert (refused.status_code, refused.json()["title"]) == (503, "Redis is full")
+    assert redis.exists("hushgate:events") == 0
+    assert publisher.post(event).status_code == 202
+
+
+def test_without_postgres_no_token_can_be_checked(redis_url: str) -> None:
+    """503 before the body is used."""
+    with gateway_at("postgresql://u:p@127.0.0.1:1/none", redis_url) as client:
+        answer = Publisher(client, "hg_any").post(new_event())
+
+    assert answer.status_code == 503
+
+
+def test_the_gateway_serves_nothing_else(gateway: TestClient, database_url: str) -> None:
+    """Unknown addresses and methods are problems; its document describes publishing."""
+    reader = {"Authorization": f"Bearer {token(database_url, TokenScope.READ)}"}
+    document = gateway.get("/api/v1/openapi.json", headers=reader).json()
+
+    assert gateway.get("/decisions").status_code == 404
+    assert gateway.get("/api/v1/events").status_code == 405
+    assert gateway.get("/readyz").status_code == 200
+    assert set(document["paths"]) == {"/api/v1/events", "/api/v1/openapi.json"}
+    assert set(document["paths"]["/api/v1/events"]["post"]["requestBody"]["content"]) >= {
+        "application/json",
+        LINES,
+    }

@@ -1,0 +1,94 @@
+"""Programs that publish by HTTP: API tokens, events, and a gateway with its Redis."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import orjson
+from httpx2 import Response
+from redis import Redis
+from starlette.testclient import TestClient
+from uuid_utils.compat import uuid7
+
+from db.people import api_tokens
+from db.people.api_tokens import TokenScope
+from db.people.records import EVERY_ACCOUNT, Role
+from gateway.app import build_gateway
+from tests.support.reviewing import add_person, stored
+from worker.settings import GatewaySettings
+
+NUMBERS = count(1)
+
+
+def token(
+    url: str, *scopes: TokenScope, role: Role = Role.ACCOUNT_ADMIN, account: str = EVERY_ACCOUNT
+) -> str:
+    """A new API token of a new person."""
+    person, key, now = (
+        add_person(url, role, account=account),
+        f"hg_{secrets.token_hex(16)}",
+        datetime.now(UTC),
+    )
+    stored(
+        url,
+        lambda connection: api_tokens.store_token(
+            connection,
+            uuid7(),
+            person.person_id,
+            key,
+            name="publisher",
+            prefix=key[:9],
+            scopes=scopes,
+            now=now,
+            expires_at=now + timedelta(days=1),
+        ),
+    )
+    return key
+
+
+def new_event(user_id: str = "acme", **more: Any) -> dict[str, Any]:
+    """An event with an id of its own."""
+    number = next(NUMBERS)
+    return {
+        "event_id": f"event-{number}",
+        "user_id": user_id,
+        "scope": "chat",
+        "conversation_id": f"conversation-{number}",
+        "message_id": f"message-{number}",
+        "author_id": "author",
+        "text": "When are you open?",
+        "created_at": datetime.now(UTC).isoformat(),
+    } | more
+
+
+class Publisher:
+    """A program with an API token."""
+
+    def __init__(self, client: TestClient, key: str) -> None:
+        self.client = client
+        self.key = key
+
+    def post(self, body: Any, content_type: str = "application/json", **headers: str) -> Response:
+        """Publish a body: bytes as they are, other values as JSON."""
+        content = body if isinstance(body, bytes) else orjson.dumps(body)
+        sent = {"Authorization": f"Bearer {self.key}", "Content-Type": content_type} | headers
+        return self.client.post("/api/v1/events", content=content, headers=sent)
+
+
+def on_stream(redis: Redis) -> list[Any]:
+    """The payloads of the stream of events."""
+    entries: Any = redis.xrange("hushgate:events")
+    return [orjson.loads(fields[b"data"]) for _, fields in entries]
+
+
+@contextmanager
+def gateway_at(url: str, redis_url: str, **environment: str) -> Iterator[TestClient]:
+    """A gateway over these servers, without a socket."""
+    known = {"DATABASE_URL": url, "REDIS_URL": redis_url}
+    with TestClient(build_gateway(GatewaySettings.model_validate(known | environment))) as client:
+        yield client

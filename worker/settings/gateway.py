@@ -1,0 +1,45 @@
+"""The variables of publishing by HTTP."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from worker.settings.review import ReviewSettings
+from worker.settings.servers import StreamSettings
+
+
+class IngestSettings(StreamSettings):
+    """Settings of ``POST /api/v1/events``, in the gateway and in the review server."""
+
+    ingest_events: int = Field(
+        default=500,
+        ge=1,
+        le=500,
+        alias="HUSHGATE_INGEST_EVENTS",
+        description="Most events of one HTTP request.",
+    )
+    ingest_bytes: int = Field(
+        default=4_194_304,
+        ge=1024,
+        le=67_108_864,
+        alias="HUSHGATE_INGEST_BYTES",
+        description="Largest body of an HTTP request that publishes events.",
+    )
+    ingest_token_rate: float = Field(
+        default=200.0,
+        ge=0,
+        le=100_000,
+        alias="HUSHGATE_INGEST_TOKEN_RATE",
+        description="Events a second that one API token may publish on average; 0: no limit.",
+    )
+    ingest_account_rate: float = Field(
+        default=200.0,
+        ge=0,
+        le=100_000,
+        alias="HUSHGATE_INGEST_ACCOUNT_RATE",
+        description="Events a second that may be published by HTTP for one account on average; 0: no limit.",
+    )
+
+
+class GatewaySettings(IngestSettings, ReviewSettings):
+    """Settings of ``hushgate gateway``."""

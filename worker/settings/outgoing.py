@@ -1,0 +1,40 @@
+"""The variables of the streams that Hushgate writes and others read."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from worker.settings.servers import StreamSettings
+
+
+class OutgoingStreamSettings(StreamSettings):
+    """When entries of the outgoing streams are deleted, and when their size is a problem."""
+
+    stream_keep_days: float = Field(
+        default=7.0,
+        ge=0,
+        le=3650,
+        alias="HUSHGATE_STREAM_KEEP_DAYS",
+        description="Age in days at which an entry that every consumer group has acknowledged is deleted.",
+    )
+    stream_groupless_keep_days: float = Field(
+        default=0.0,
+        ge=0,
+        le=3650,
+        alias="HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS",
+        description="Age in days at which entries of a stream without consumer groups are deleted, read or"
+        " not; 0: never.",
+    )
+    stream_warn_entries: int = Field(
+        default=100_000,
+        ge=1,
+        alias="HUSHGATE_STREAM_WARN_ENTRIES",
+        description="Entries of an outgoing stream above which logs and hushgate doctor warn.",
+    )
+    stream_warn_unread_s: float = Field(
+        default=3_600.0,
+        gt=0,
+        alias="HUSHGATE_STREAM_WARN_UNREAD_S",
+        description="Age of the oldest entry that a consumer group has not acknowledged above which logs and"
+        " hushgate doctor warn.",
+    )
