@@ -397,7 +397,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     gone = as_worker(url, work)
     after = asyncio.run(balance())
 
-    swept = {"quarantine": 1, "held_drafts": 1, "event_keys": 3, "duplicates": 0}
+    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "event_keys": 3, "duplicates": 0}
     assert gone == swept | {"dead_letters": 0, "ai_decisions": 1}
     assert (after.decided, after.audited, after.purged, after.purged_audit) == (2, 2, 3, 3)
     assert after.holds
