@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.routes.accounts import ACCOUNTS
+from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.auth import SIGNING_IN
 from review.routes.conversations import CONVERSATIONS
@@ -14,4 +15,15 @@ from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
 
-PAGES: Final = (*SIGNING_IN, *OWN, *DECISIONS, *CONVERSATIONS, *REVIEWING, *FIGURES, *ACCOUNTS, *PEOPLE, *API)
+PAGES: Final = (
+    *SIGNING_IN,
+    *OWN,
+    *DECISIONS,
+    *CONVERSATIONS,
+    *REVIEWING,
+    *FIGURES,
+    *ACCOUNTS,
+    *PEOPLE,
+    *API,
+    *ANSWERS_API,
+)

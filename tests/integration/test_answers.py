@@ -374,3 +374,62 @@ def test_the_id_of_an_answer_leads_to_its_decision(desk: Desk, reviewer: Visitor
     found = reviewer.get(f"/decisions/{UUID(form['answer'])}")
 
     assert (found.status_code, found.headers["location"]) == (303, f"/decisions/{row['id']}")
+
+
+def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, reviewer: Visitor) -> None:
+    """The JSON API lists what waits, reads drafts, sends once, and answers 409 with both texts."""
+    row = desk.escalated()
+    headers, path = {"Authorization": f"Bearer {token_of(reviewer)}"}, f"/api/v1/decisions/{row['id']}"
+    client, answer_id = desk.visitor().client, str(uuid7())
+    listed = client.get("/api/v1/waiting", params={"account": row["user_id"]}, headers=headers).json()
+    drafts = client.get(f"{path}/drafts", headers=headers).json()
+    body = {"action": "approve", "answer_id": answer_id}
+    first, again = (client.post(f"{path}/answers", json=body, headers=headers) for _ in range(2))
+    other = client.post(f"{path}/answers", json={"action": "write", "text": "Mine."}, headers=headers)
+    wrong = client.post(f"{path}/answers", json={"action": "shout", "more": 1}, headers=headers)
+    blocked = client.post(
+        f"{path}/answers", json={"action": "write", "text": "I will kill you"}, headers=headers
+    )
+
+    assert [each["decision_id"] for each in listed["waiting"]] == [str(row["id"])]
+    assert (drafts["answerable"], drafts["drafts"][0]["kind"], drafts["answers"]) == (True, "draft", [])
+    assert len(drafts["drafts"][0]["passages"][0]["sha256"]) == 64
+    assert (first.status_code, again.status_code, len(desk.outbox(row))) == (201, 200, 1)
+    assert first.json()["answer"]["outcome"] == "unchanged"
+    assert other.status_code == 409
+    assert other.json()["answers"][0]["text"] == drafts["drafts"][0]["text"]
+    assert other.json()["yours"]["text"] == "Mine."
+    assert (wrong.status_code, {each["field"] for each in wrong.json()["errors"]}) == (
+        422,
+        {"action", "more"},
+    )
+    assert (blocked.status_code, "violence" in blocked.json()["detail"]) == (422, True)
+
+
+def test_the_api_pages_through_what_waits(desk: Desk, reviewer: Visitor) -> None:
+    """The oldest first, each once."""
+    rows = [desk.escalated() for _ in range(3)]
+    headers, found = {"Authorization": f"Bearer {token_of(reviewer)}"}, []
+    cursor: str | None = ""
+    while cursor is not None:
+        params = {"limit": "2", "cursor": cursor}
+        page = desk.visitor().client.get("/api/v1/waiting", params=params, headers=headers).json()
+        found += [each["decision_id"] for each in page["waiting"]]
+        cursor = page["next"]
+
+    wanted = [str(row["id"]) for row in rows]
+    assert [each for each in found if each in wanted] == wanted
+    assert len(set(found)) == len(found)
+
+
+def token_of(visitor: Visitor) -> str:
+    """A new API token of a person, which may review."""
+    visitor.get("/profile/tokens")
+    shown = visitor.client.post(
+        "/profile/tokens",
+        data={"csrf": visitor.csrf, "name": "program", "days": "1", "scope": ["read", "review"]},
+        headers={"Sec-Fetch-Site": "same-origin"},
+    ).text
+    found = re.search(r"hg_[\w-]{30,}", shown)
+    assert found is not None, shown[:2000]
+    return found[0]
