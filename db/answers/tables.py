@@ -50,7 +50,7 @@ answers: Final = table(
     "decisions of people on messages that the AI did not answer: append-only",
     key("id", sa.Uuid, comment="of the form; also decision_id of its outbox row and of its line in messages"),
     required("decision_id", sa.Uuid, comment="the decision of the AI that it answers"),
-    *required_texts("user_id", "conversation_id", "message_id"),
+    *required_texts("user_id", "conversation_id", "message_id", "scope"),
     required("outcome", sa.Text, comment="unchanged, edited, replaced, written or dismissed"),
     sa.Column("text", sa.Text, comment="as sent; null: dismissed"),
     sa.Column("draft", sa.Text, comment="the text of the AI that the person was shown"),

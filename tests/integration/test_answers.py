@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-import orjson
 import pytest
 from httpx2 import Response
 from redis import Redis
@@ -135,7 +134,8 @@ def test_an_approved_draft_is_delivered_once_while_people_have_the_conversation(
     assert (entry["ai_generated"], entry["sent_by_person"], entry["edited_by_person"]) == (True, True, False)
     assert entry["model"] is not None
     assert owner == {"people": True}
-    assert closed is not None and closed["cause"] == "answered"
+    assert closed is not None
+    assert closed["cause"] == "answered"
     assert line == {"role": "assistant", "text": held["text"]}
 
 
@@ -194,7 +194,7 @@ def test_a_written_answer_is_not_the_models(desk: Desk, reviewer: Visitor) -> No
     ],
 )
 def test_what_the_guards_stop_is_not_sent(
-    desk: Desk, reviewer: Visitor, text: str, rule: str | None, status: int, says: str
+    desk: Desk, reviewer: Visitor, text: str, *, rule: str | None, status: int, says: str
 ) -> None:
     """The person reads why, and finds the text in the form again."""
     row = desk.escalated(flagged_keywords=["spam"], moderation_failure="hold")
@@ -328,7 +328,8 @@ def test_a_review_takes_an_answer_back_and_its_undo_sends_it_again(desk: Desk, r
     assert removed.status_code == 303, removed.text
     assert taken == {"event_id": f"person:{form['answer']}", "cancelled_at": None}
     assert (lines, "Taken back" in page) == ([], True)
-    assert undone is not None and undone["cancelled_at"] is not None
+    assert undone is not None
+    assert undone["cancelled_at"] is not None
 
 
 def test_a_dismissed_message_needs_no_answer(desk: Desk, reviewer: Visitor) -> None:

@@ -131,7 +131,7 @@ def _create_answers() -> None:
         sa.Column("decision_id", sa.Uuid(), nullable=False, comment="the decision of the AI that it answers"),
         *(
             sa.Column(name, sa.Text(), nullable=False)
-            for name in ("user_id", "conversation_id", "message_id")
+            for name in ("user_id", "conversation_id", "message_id", "scope")
         ),
         sa.Column(
             "outcome",
