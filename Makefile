@@ -102,7 +102,7 @@ bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JS
 
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md and .env.example
-	@for name in event reply retraction; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
+	@for name in event reply retraction escalation_opened escalation_closed; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
 	@$(BIN)/hushgate schema asyncapi > docs/asyncapi.json
 	@$(BIN)/hushgate schema reasons > docs/reasons.md
 	@$(BIN)/hushgate config example > .env.example

@@ -41,6 +41,14 @@ OWNER_CAUSES: Final[Mapping[str, str]] = {
     "release": "released to the AI",
 }
 """Why the owner of a conversation changed; total over ``db.conversation_owners.OwnerCause``."""
+CLOSING_CAUSES: Final[Mapping[str, str]] = {
+    "released": "released to the AI",
+    "answered": "answered by a person",
+    "idle": "the idle time of people ended",
+    "reviewed": "overturned in a review",
+    "replaced": "a later escalation took its place",
+}
+"""Why an escalation was closed; total over ``db.escalations.closing.ClosingCause``."""
 CANCEL_REASONS: Final[Mapping[str | None, str]] = {
     None: "Cancelled by a reviewer before delivery",
     "too_late": "Held back because it was too late",
@@ -193,6 +201,11 @@ def event_type_wording(name: str) -> str:
 def owner_cause(cause: str) -> str:
     """Why the owner of a conversation changed, in words; a cause of another release unchanged."""
     return OWNER_CAUSES.get(cause, cause)
+
+
+def closing_wording(cause: str) -> str:
+    """Why an escalation was closed."""
+    return CLOSING_CAUSES.get(cause, cause)
 
 
 def cancel_wording(reason: str | None, *, late: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tasks.outgoing import DRAFT, OUTGOING, OutgoingType
@@ -18,7 +19,10 @@ EVENT_ABOUT: Final = (
     "Messages to decide, and what people of the team wrote. CloudEvents 1.0 in structured JSON is accepted"
     " in `data` too."
 )
-KEY: Final = {"type": "string", "description": "`account/event_id`, for deduplication."}
+KEY: Final = {
+    "type": "string",
+    "description": "`account/event_id`, of an escalation with `/` and its type after it; for deduplication.",
+}
 ATTRIBUTES: Final = {
     "ce_specversion": "CloudEvents version.",
     "ce_id": "Id of the entry, unique within `ce_source` and `ce_type`.",
@@ -51,12 +55,15 @@ def asyncapi_document() -> dict[str, Any]:
         "defaultContentType": "application/json",
         "servers": {"redis": {"host": "localhost:6379", "protocol": "redis"}},
         "channels": {
-            "events": _channel("stream", "event", EVENT_ABOUT),
-            **{_plural(name): _channel(each.setting, name, _about(each)) for name, each in sent.items()},
+            "events": _channel("stream", ("event",), EVENT_ABOUT),
+            **_channels_out(sent),
         },
         "operations": {
             "receiveEvent": _operation("receive", "events", "event"),
-            **{f"send{name.title()}": _operation("send", _plural(name), name) for name in sent},
+            **{
+                f"send{name.title().replace('_', '')}": _operation("send", _channel_of(each), name)
+                for name, each in sent.items()
+            },
         },
         "components": {
             "messages": {
@@ -68,7 +75,20 @@ def asyncapi_document() -> dict[str, Any]:
     }
 
 
-def _plural(name: str) -> str:
+def _channels_out(sent: Mapping[str, OutgoingType]) -> dict[str, Any]:
+    """One channel for each stream; a stream may have entries of several types."""
+    names: dict[str, list[str]] = {}
+    for name, each in sent.items():
+        names.setdefault(_channel_of(each), []).append(name)
+    return {
+        channel: _channel(sent[found[0]].setting, found, " ".join(_about(sent[name]) for name in found))
+        for channel, found in names.items()
+    }
+
+
+def _channel_of(each: OutgoingType) -> str:
+    """The name of a type's channel: ``replies`` for ``reply_stream``."""
+    name = each.setting.removesuffix("_stream")
     return f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
 
 
@@ -76,12 +96,12 @@ def _about(each: OutgoingType) -> str:
     return each.body.__doc__ or ""
 
 
-def _channel(setting: str, message: str, about: str) -> dict[str, Any]:
+def _channel(setting: str, messages: Sequence[str], about: str) -> dict[str, Any]:
     field = StreamSettings.model_fields[setting]
     return {
         "address": field.default,
         "description": f"{about} Variable: {field.alias}.",
-        "messages": {message: {"$ref": f"#/components/messages/{message}"}},
+        "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
     }
 
 

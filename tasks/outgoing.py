@@ -136,7 +136,7 @@ class EscalationOpenedEntry(EscalationBody):
 
 
 class EscalationClosedEntry(EscalationBody):
-    """An escalation that nobody needs to answer any more."""
+    """An escalation that is closed: no answer is expected any more."""
 
     closed_at: Time = Field(description="When it was closed.")
     closed_by: str = Field(description="The person: author id or login; empty where no person closed it.")

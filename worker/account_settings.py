@@ -70,6 +70,8 @@ SentReason = Annotated[
 ]
 """A reason with a reply; the settings form gives lower case."""
 AuthorText = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+PairName = Annotated[str, StringConstraints(min_length=1, max_length=1100, pattern=r"^\S([^\x00-\x1f]*\S)?$")]
+QueueName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\s=]([^\x00-\x1f=]*[^\s=])?$")]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
 
 
@@ -412,7 +414,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     escalation_actions: Annotated[
-        dict[Name, Annotated[EscalationAction, Field(strict=False)]],
+        dict[PairName, Annotated[EscalationAction, Field(strict=False)]],
         Field(max_length=200),
         AfterValidator(checked_actions),
         Setting(
@@ -424,7 +426,7 @@ class AccountSettings(BaseModel):
         ),
     ]
     escalation_queues: Annotated[
-        dict[Name, Annotated[Name, StringConstraints(pattern=r"^[^\x00]*\S[^\x00]*$")]],
+        dict[PairName, QueueName],
         Field(max_length=200),
         AfterValidator(checked_queues),
         Setting(

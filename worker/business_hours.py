@@ -72,8 +72,8 @@ def find_zone(name: str) -> ZoneInfo | None:
 def in_business_hours(account: Account, now: datetime) -> bool:
     """Whether the account's people answer at this moment.
 
-    Without business hours always, but for holidays. A time zone that this machine does not know, as its
-    data may be older than that of the machine that stored it, counts as always open.
+    Without business hours always, but for holidays. Unreadable hours, and a time zone that this machine does
+    not know, as its data may be older than that of the machine that stored it, count as always open.
     """
     zone = find_zone(account.time_zone)
     if zone is None:
@@ -81,7 +81,10 @@ def in_business_hours(account: Account, now: datetime) -> bool:
     local = now.astimezone(zone)
     if local.date().isoformat() in account.holidays:
         return False
-    return not account.business_hours or _within(account.business_hours, local)
+    try:
+        return not account.business_hours or _within(account.business_hours, local)
+    except ValueError:  # stored past our checks
+        return True
 
 
 def _within(hours: Mapping[str, str], local: datetime) -> bool:

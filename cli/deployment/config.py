@@ -72,8 +72,9 @@ def schema(
 ) -> None:
     """Print a document that is made from the code.
 
-    `event`, `reply` and `retraction`: the JSON Schema (draft 2020-12) of the field `data` of a stream entry;
-    `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the table of reason codes. For example:
+    `event`, `reply`, `retraction`, `escalation_opened` and `escalation_closed`: the JSON Schema (draft
+    2020-12) of the field `data` of a stream entry; `asyncapi`: all streams as AsyncAPI 3.0; `reasons`: the
+    table of reason codes. For example:
 
         hushgate schema event > event.schema.json
     """

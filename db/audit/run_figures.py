@@ -18,7 +18,7 @@ REPLIES: Final = sa.text("""
     SELECT count(*) AS approved,
            count(*) FILTER (WHERE delivered_at IS NULL AND cancelled_at IS NULL) AS waiting,
            count(*) FILTER (WHERE delivered_at IS NULL AND cancelled_at IS NOT NULL) AS cancelled
-    FROM outbox WHERE event_id LIKE :run
+    FROM outbox WHERE event_id LIKE :run AND origin = 'ai'
 """)
 BY_REASON: Final = sa.text("""
     SELECT decision, reason_code, count(*) AS events,
@@ -75,7 +75,7 @@ class RunFigures:
 
     Attributes:
         reasons: events by decision and reason, with percentiles from arrival to decision in ms.
-        approved: replies in the outbox.
+        approved: replies of the AI in the outbox.
         cancelled: of those, taken back by a reviewer before delivery.
         out_of_order: decisions that came before an earlier event of their conversation.
     """

@@ -44,7 +44,8 @@ DUE: Final = """
     WHERE e.closed_at IS NULL AND c.people_until <= %(now)s
     UNION ALL
     SELECT e.decision_id, greatest(s.updated_at, e.opened_at), r.person, 'reviewed'
-    FROM escalations e JOIN review_states s USING (decision_id) JOIN decision_reviews r ON r.id = s.last_review
+    FROM escalations e JOIN review_states s USING (decision_id)
+        JOIN decision_reviews r ON r.id = s.last_review
     WHERE e.closed_at IS NULL AND s.state = 'overturn' AND s.updated_at <= %(reviewed_by)s
 """
 """Open escalations whose idle time is over, or that a reviewer overturned and can no longer undo."""

@@ -23,7 +23,7 @@ escalations: Final = table(
         "cause IN ('released', 'answered', 'idle', 'reviewed', 'replaced')", name="cause_known"
     ),
     sa.CheckConstraint("num_nulls(closed_at, closed_by, cause) IN (0, 3)", name="closed_completely"),
-    index("ix_escalations_open", "opened_at", "decision_id", where="closed_at IS NULL"),
+    index("ix_escalations_open", "decision_id", where="closed_at IS NULL"),
     index("ix_escalations_conversation", "user_id", "conversation_id", "opened_at"),
-    index("ix_escalations_opened", "opened_at", "decision_id"),
+    index("ix_escalations_opened_at", "opened_at"),
 )

@@ -11,7 +11,8 @@ from typing import Any, Final, get_args
 
 from starlette.datastructures import FormData
 
-from review.accounts import moderator_fields
+from review.accounts import mapping_fields, moderator_fields
+from review.accounts.mapping_fields import LINE_END
 from review.content_covers import CATEGORIES, RULE
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
@@ -37,11 +38,10 @@ PARTS: Final = (
     "policy_settings",
     "other_thresholds",
     *(f"threshold_{name}" for name in KNOWN),
+    *mapping_fields.LINES,
     *moderator_fields.FIELDS,
 )
 """The other form fields: parts of the settings that are mappings or records."""
-EMPTY_ROWS: Final = 2
-"""Rows for further texts by language."""
 DESIGNS: Final[Mapping[str, str]] = {
     "calibrated": "a measured probability that the passages support the reply; the default",
     "failsafe": "words of doubt and of errors lower a score; a judge model is asked when the score is low",
@@ -53,7 +53,6 @@ COEFFICIENTS: Final = re.compile(
     r"model\.(kinds\.[a-z]+\.|relevance\.)?(weights|intercept|record|background)"
 )
 """Coefficients of a trained model, and the record of its training."""
-LINE_END: Final = re.compile(r"\r\n?")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,13 +61,12 @@ class SettingsForm:
 
     Attributes:
         fields: value by name of the field, as text; a switch is "on" or empty.
-        fallbacks: language and text, in order; ``disclosures`` likewise.
+        texts: language and text of each row, in order, by setting of ``mapping_fields.ROWS``.
         errors: expectation and value, by name of the field.
     """
 
     fields: dict[str, str]
-    fallbacks: list[tuple[str, str]]
-    disclosures: list[tuple[str, str]] = field(default_factory=list)
+    texts: dict[str, list[tuple[str, str]]]
     errors: dict[str, str] = field(default_factory=dict)
 
     def warnings(self, classifiers: Mapping[str, ClassifierEndpoint]) -> list[str]:
@@ -96,27 +94,16 @@ def form_of_account(account: Account) -> SettingsForm:
         "policy_name": str(policy.pop("name", "calibrated")),
         "policy_settings": json.dumps(policy, ensure_ascii=False, indent=2) if policy else "",
     }
-    more = [("", "")] * EMPTY_ROWS
-    return SettingsForm(
-        fields=fields,
-        fallbacks=[*account.fallback_texts.items(), *more],
-        disclosures=[*account.disclosure_texts.items(), *more],
-    )
+    fields |= {name: mapping_fields.lines_text(getattr(account, name)) for name in mapping_fields.LINES}
+    texts = {name: mapping_fields.text_rows(getattr(account, name)) for name in mapping_fields.ROWS}
+    return SettingsForm(fields=fields, texts=texts)
 
 
 def parse_form(form: FormData) -> SettingsForm:
     """The form as submitted."""
     fields = {name: LINE_END.sub("\n", str(form.get(name, ""))) for name in (*PLAIN, *PARTS)}
-    fallbacks, disclosures = _text_rows(form, "fallback"), _text_rows(form, "disclosure")
-    return SettingsForm(fields=fields, fallbacks=fallbacks, disclosures=disclosures)
-
-
-def _text_rows(form: FormData, prefix: str) -> list[tuple[str, str]]:
-    languages, texts = form.getlist(f"{prefix}_language"), form.getlist(f"{prefix}_text")
-    return [
-        (str(language).strip(), LINE_END.sub("\n", str(text)))
-        for language, text in list(zip(languages, texts, strict=False))[:100]
-    ]
+    texts = {name: mapping_fields.typed_rows(form, prefix) for name, prefix in mapping_fields.ROWS.items()}
+    return SettingsForm(fields=fields, texts=texts)
 
 
 def account_from_form(typed: SettingsForm, current: Account) -> Account | None:
@@ -158,12 +145,16 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 
 
 def _changes(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
-    return {name: _field_value(typed, name, kind) for name, kind in PLAIN.items()} | {
+    return {
+        **{name: _field_value(typed, name, kind) for name, kind in PLAIN.items()},
+        **{name: mapping_fields.row_values(typed.errors, name, rows) for name, rows in typed.texts.items()},
+        **{
+            name: mapping_fields.line_values(typed.errors, name, typed.fields[name])
+            for name in mapping_fields.LINES
+        },
         "moderation_thresholds": _thresholds(typed),
         "moderators": moderator_fields.moderator_values(typed.fields),
         "assessment_policy": _policy(typed, named=named),
-        "fallback_texts": _texts(typed, "fallback_texts", typed.fallbacks),
-        "disclosure_texts": _texts(typed, "disclosure_texts", typed.disclosures),
     }
 
 
@@ -211,17 +202,6 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
         return {}
     # the default needs no name: storing the form unchanged adds no version
     return settings if name == "calibrated" and not named else {"name": name} | settings
-
-
-def _texts(typed: SettingsForm, name: str, rows: list[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for language, text in rows:
-        if not language and not text.strip():
-            continue
-        if language in found:
-            typed.errors[name] = f"expected each language once, got {language!r} twice"
-        found[language] = text
-    return found
 
 
 def _typed_number(typed: SettingsForm, name: str, text: str) -> float:

@@ -11,7 +11,7 @@ from db import account_versions
 from db.access_log import LoggedAction
 from db.account_versions import AccountVersion
 from review.access import Right
-from review.accounts import moderator_fields, settings_form
+from review.accounts import mapping_fields, moderator_fields, settings_form
 from review.accounts.account_changes import change_warnings, difference
 from review.accounts.rule_texts import version_in
 from review.accounts.settings_form import DESIGNS, KNOWN, SettingsForm
@@ -62,6 +62,7 @@ def _review(visit: Visit, stored: AccountVersion, typed: SettingsForm, account: 
         risks=change_warnings(stored.account, account),
         warnings=typed.warnings(visit.site.settings.classifiers),
         typed=typed,
+        text_prefixes=mapping_fields.ROWS,
         tab="settings",
     )
 
@@ -95,6 +96,8 @@ def _page(
         endpoints=moderator_fields.endpoint_names(visit.site.settings.classifiers),
         failures=list(FailurePolicy),
         sections=SECTIONS,
+        text_prefixes=mapping_fields.ROWS,
+        line_examples=mapping_fields.LINES,
         kinds={name: kind_of(name) for name in SETTINGS},
         effective=settings_form.effective_settings(stored.account),
         may_edit=visit.may(Right.ADMIN, stored.account.user_id),

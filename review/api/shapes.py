@@ -130,6 +130,38 @@ class OwnedConversations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationLine:
+    """A message that people must answer, or had to: ``state`` is ``open`` or ``closed``.
+
+    ``queue`` is empty where the account's settings name none. ``cause`` is ``answered``, ``released``,
+    ``idle``, ``reviewed`` or ``replaced``.
+    """
+
+    decision_id: UUID
+    user_id: str
+    event_id: str
+    conversation_id: str
+    message_id: str
+    author_id: str
+    scope: str
+    reason_code: str
+    queue: str
+    opened_at: datetime
+    closed_at: datetime | None
+    closed_by: str | None
+    cause: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Escalations:
+    """A page of escalations, oldest first; ``next`` is a cursor, null at the end."""
+
+    escalations: tuple[EscalationLine, ...]
+    next: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionLine:
     """A topic that the documents do not cover; ``examples`` are ids of its newest decisions, newest first.
 

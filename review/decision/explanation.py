@@ -13,7 +13,7 @@ from review.content_covers import CATEGORIES, MODERATION
 from review.decision.highlights import DIRECTION_CONTROLS, span_place
 from review.decision.margins import Margin, trust_wording
 from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
-from worker.model import Action, AttemptOutcome, FailurePolicy, Stage
+from worker.model import Action, AttemptOutcome, DecisionKind, FailurePolicy, Stage
 from worker.reasons import Reason
 from worker.rules import MatchMethod
 from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotFinding, SnapshotStage
@@ -327,6 +327,16 @@ def _rechecked(facts: ExplanationFacts) -> str:
     return f"Rechecked: confidence {before:.2f} before, {after:.2f} after; {result}."
 
 
+def _by_settings(facts: ExplanationFacts) -> str:
+    """An account may hand a silent ending to people, and keep a handoff from them."""
+    code, decision = facts.row["reason_code"], facts.row["decision"]
+    if code not in Reason.__members__ or decision == Reason(code).spec.decision:
+        return ""
+    if decision == DecisionKind.ESCALATE:
+        return "Handed to a person, because the account's settings ask for it."
+    return "Not handed to a person, because the account's settings say so."
+
+
 def _unreadable(facts: ExplanationFacts) -> str:
     paths = ", ".join(facts.snapshot.unreadable)
     return f"This release cannot read a part of the stored record: {shortened(paths)}." if paths else ""
@@ -340,5 +350,6 @@ NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
     _judge_unavailable,
     _retried,
     _rechecked,
+    _by_settings,
     _unreadable,
 )

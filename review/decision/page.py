@@ -16,6 +16,7 @@ from db.audit import decision_context, decision_list, erased, settings_snapshot,
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.conversation_owners import ConversationIds, OwnerRecord
+from db.escalations.listing import load_escalation
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from review.access import Right
@@ -115,7 +116,12 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         record = await _load_record(visit, connection, row, panel)
         position = await _list_position(visit, connection, row)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
-    record = replace(record, revealed=action is LoggedAction.REVEAL, owner=await _owner(visit, record))
+    record = replace(
+        record,
+        revealed=action is LoggedAction.REVEAL,
+        owner=await _owner(visit, record),
+        escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
+    )
     view = build_view(record)
     answering = None if panel.hidden else await load_answer_panel(visit, row, covered=bool(view.cover))
     drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else None

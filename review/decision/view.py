@@ -20,6 +20,7 @@ from db.audit.decision_context import (
 )
 from db.audit.settings_snapshot import SettingsSnapshot
 from db.conversation_owners import OwnerRecord
+from db.escalations.listing import EscalationRecord
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain, notices
@@ -46,6 +47,7 @@ class DecisionRecord:
         may_read_sealed: the person may read the lines in quarantine.
         hidden_decisions: decisions whose reviews the person must not see yet.
         revealed: the person requested the covered texts.
+        escalation: what became of the handoff; None where there was none, and while blind.
         owner: the stored owner of the conversation; None when people never had it, and while blind.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
@@ -63,6 +65,7 @@ class DecisionRecord:
     revealed: bool = False
     blind: bool = False
     owner: OwnerRecord | None = None
+    escalation: EscalationRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ class Templates:
             "cancel_reason": wording.cancel_wording,
             "answer_outcome": wording.answer_outcome,
             "held_kind": wording.held_kind,
+            "closing_cause": wording.closing_wording,
         }
 
     def render(self, template: str, values: Mapping[str, object]) -> str:

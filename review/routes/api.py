@@ -8,7 +8,16 @@ from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
 from review.accounts import suggestions_page
-from review.api import access_log, conversations, decisions, figures, openapi, shapes, suggestions
+from review.api import (
+    access_log,
+    conversations,
+    decisions,
+    escalations,
+    figures,
+    openapi,
+    shapes,
+    suggestions,
+)
 from review.dashboard import agreement_page, ranges
 from review.dashboard.agreement_view import SORTS
 from review.http.page_routes import PageRoute, Parameter
@@ -23,6 +32,11 @@ DECISION_FILTERS: Final = (
 )
 CONVERSATION_FILTERS: Final = (
     Parameter(name="account", text="One account"),
+    Parameter(name="limit", text="1 to 500, default 50"),
+)
+ESCALATION_FILTERS: Final = (
+    *(Parameter(name=name, text=text) for name, text in escalations.FIELDS.items()),
+    CURSOR,
     Parameter(name="limit", text="1 to 500, default 50"),
 )
 LOG_FILTERS: Final = (*(Parameter(name=each, text=each.title()) for each in log_filters.FIELDS), CURSOR)
@@ -78,6 +92,16 @@ API: Final = (
         api=True,
         summary="One decision with its snapshot",
         response=shapes.WholeDecision,
+    ),
+    PageRoute(
+        path="/api/v1/escalations",
+        name="api_escalations",
+        handler=escalations.list_open,
+        right=Right.VIEW,
+        api=True,
+        summary="Messages that people must answer, oldest first",
+        query=ESCALATION_FILTERS,
+        response=shapes.Escalations,
     ),
     PageRoute(
         path="/api/v1/conversations",

@@ -31,6 +31,8 @@ from tests.support.seeding import seed_document
 Value = TypeVar("Value")
 STREAM = "hushgate:events"
 REPLIES = "hushgate:replies"
+ESCALATIONS = "hushgate:escalations"
+HANDOFF_TEXT = "A colleague will answer here."
 IN_FLIGHT = 60
 TTL_S = 2
 PATIENCE_S = 90.0
@@ -44,6 +46,9 @@ TEXTS = (
     "[[sandbox:llm=500:1]] opening hours?",
 )
 """Half of them end at the rules, so that thousands of events take a minute and not five."""
+
+HANDOFFS = ("I want to speak to a human", "Let me talk to a real person", "more spam for you")
+"""Most of them are handed to people; in conversations of their own, so that they cancel no reply."""
 
 MALFORMED = (b"{bad", b"\xff\xfe", b"[]", b'{"user_id":"u"}', b'{"text":"\\ud800"}')
 
@@ -200,6 +205,8 @@ class Fleet:
             until(lambda left=left: self.unfinished() < left, "further entries are finished")  # type: ignore[misc]
         waiting = "SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND cancelled_at IS NULL"
         until(lambda: self.rows(waiting) == [(0,)], "every reply is delivered")
+        unsent = "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL"
+        until(lambda: self.rows(unsent) == [(0,)], "every escalation is on its stream")
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Rows of a query, on a connection of its own."""
@@ -233,8 +240,9 @@ def seed_account(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords)"
-            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
+            " stale_reply, flagged_keywords, people_idle_s, handoff_texts)"
+            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'], 0.5, jsonb_build_object('en', %s::text))",
+            (HANDOFF_TEXT,),
         )
     paragraphs = ["Our opening hours are nine to five.", "A purchase may be returned within thirty days."]
     seed_document(database_url, "u", "Hours", paragraphs)
@@ -242,7 +250,7 @@ def seed_account(database_url: str) -> None:
 
 def broken_laws(fleet: Fleet) -> list[str]:
     """A sentence for each law that does not hold now."""
-    return [*_conservation(fleet), *_order(fleet), *_replies(fleet)]
+    return [*_conservation(fleet), *_order(fleet), *_replies(fleet), *_escalations(fleet)]
 
 
 def _conservation(fleet: Fleet) -> Iterator[str]:
@@ -295,16 +303,49 @@ def _order(fleet: Fleet) -> Iterator[str]:
             yield f"{conversation}: stored out of order: {places}"
 
 
-def _replies(fleet: Fleet) -> Iterator[str]:
-    """Every approved reply is on the reply stream, each once, and nothing else is."""
+def _sent(fleet: Fleet, stream: str) -> list[dict[str, Any]]:
+    """The bodies of a stream's entries, in order."""
     with fleet.redis as redis:
-        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(REPLIES))
-    sent = Counter(orjson.loads(fields[b"data"])["event_id"] for _, fields in entries)
+        entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(stream))
+    return [orjson.loads(fields[b"data"]) for _, fields in entries]
+
+
+def _replies(fleet: Fleet) -> Iterator[str]:
+    """Every approved reply is on the reply stream, each once, and nothing else is but texts at handoffs."""
+    entries = _sent(fleet, REPLIES)
+    sent = Counter(each["event_id"] for each in entries if not each["handoff"])
     approved = {row[0] for row in fleet.rows("SELECT event_id FROM ai_decisions WHERE decision = 'respond'")}
     approved -= {row[0] for row in fleet.rows("SELECT event_id FROM outbox WHERE cancelled_at IS NOT NULL")}
-    if missing := approved - set(sent):
-        yield f"{len(missing)} replies missing: {sorted(missing)[:3]}"
-    if unapproved := set(sent) - approved:
-        yield f"{len(unapproved)} replies that nobody approved: {sorted(unapproved)[:3]}"
-    if twice := [event for event, count in sent.items() if count > 1]:
-        yield f"{len(twice)} replies sent more than once: {twice[:3]}"
+    yield from _differences("replies", approved, approved, sent)
+    texts = Counter(each["event_id"] for each in entries if each["handoff"])
+    handed = "SELECT event_id FROM outbox WHERE origin = 'handoff'"
+    stored = {row[0] for row in fleet.rows(handed)}
+    due = {row[0] for row in fleet.rows(f"{handed} AND cancelled_at IS NULL")}
+    yield from _differences("texts at handoffs", due, stored, texts)
+
+
+def _escalations(fleet: Fleet) -> Iterator[str]:
+    """Every decision that escalates is opened once on the stream, what is closed once after that."""
+    entries = _sent(fleet, ESCALATIONS)
+    opened = Counter(each["decision_id"] for each in entries if "cause" not in each)
+    closed = Counter(each["decision_id"] for each in entries if "cause" in each)
+    decided = {str(row[0]) for row in fleet.rows("SELECT id FROM ai_decisions WHERE decision = 'escalate'")}
+    ended = "SELECT decision_id FROM escalations WHERE closed_at IS NOT NULL"
+    over = {str(row[0]) for row in fleet.rows(ended)}
+    yield from _differences("opened escalations", decided, decided, opened)
+    yield from _differences("closed escalations", over, over, closed)
+    seen = set[str]()
+    for each in entries:
+        if "cause" in each and each["decision_id"] not in seen:
+            yield f"closed before it was opened: {each['decision_id']}"
+        seen.add(each["decision_id"])
+
+
+def _differences(what: str, due: set[str], allowed: set[str], sent: Counter[str]) -> Iterator[str]:
+    """What is missing on a stream, what nothing allows there, and what is there more than once."""
+    if missing := due - set(sent):
+        yield f"{len(missing)} {what} missing: {sorted(missing)[:3]}"
+    if strange := set(sent) - allowed:
+        yield f"{len(strange)} {what} without a cause: {sorted(strange)[:3]}"
+    if twice := [each for each, count in sent.items() if count > 1]:
+        yield f"{len(twice)} {what} sent more than once: {twice[:3]}"

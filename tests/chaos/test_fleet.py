@@ -10,10 +10,11 @@ import pytest
 from cli.stack import Stack
 from db import migrate
 from sandbox.server import SandboxHandle
-from tests.chaos.fleet import IN_FLIGHT, Fleet, broken_laws, seed_account, until
+from tests.chaos.fleet import HANDOFFS, IN_FLIGHT, Fleet, broken_laws, seed_account, until
 
 pytestmark = pytest.mark.timeout(300)
 CONVERSATIONS = [f"c{number}" for number in range(150)]
+HANDED_OVER = [f"h{number}" for number in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +53,16 @@ def test_five_thousand_events_survive_twelve_kills_of_workers(fleet: Fleet) -> N
     """SIGKILL with events in flight, twelve times: one decision each, in order, one reply each."""
     for kills in range(12):
         fleet.publish(450, CONVERSATIONS)
+        fleet.publish(20, HANDED_OVER, HANDOFFS)
         until(lambda kills=kills: fleet.finished() >= 400 * kills, "the fleet works on")  # type: ignore[misc]
         assert fleet.send(fleet.busy_worker(), signal.SIGKILL) == -signal.SIGKILL
         fleet.start_worker()
     fleet.settle()
 
+    escalated = fleet.rows("SELECT count(*), count(cause) FROM escalations")[0]
+
     assert len(fleet.published.entries) >= 5000
+    assert min(escalated) >= 20
     assert broken_laws(fleet) == []
     assert all_alive(fleet)
 

@@ -227,6 +227,10 @@ FORBIDDEN = (
     "UPDATE event_keys SET entry_id = ''",
     "UPDATE outbox SET text = ''",
     "DELETE FROM outbox",
+    "DELETE FROM outgoing_events",
+    "UPDATE outgoing_events SET body = '{}'",
+    "UPDATE escalations SET queue = ''",
+    "SELECT note FROM decision_reviews",
     "INSERT INTO documents (user_id, title, content_hash) VALUES ('x', 'x', 'x')",
     "INSERT INTO purged VALUES ('ai_decisions', 1)",
     "UPDATE messages SET text = ''",
@@ -397,8 +401,8 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     gone = as_worker(url, work)
     after = asyncio.run(balance())
 
-    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "event_keys": 3, "duplicates": 0}
-    assert gone == swept | {"dead_letters": 0, "ai_decisions": 1}
+    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "escalations": 0}
+    assert gone == swept | {"event_keys": 3, "duplicates": 0, "dead_letters": 0, "ai_decisions": 1}
     assert (after.decided, after.audited, after.purged, after.purged_audit) == (2, 2, 3, 3)
     assert after.holds
 
@@ -435,7 +439,12 @@ def test_retention_reads_no_month_out_of_the_name_of_an_index(owner: Rows) -> No
 
 def test_retention_never_takes_what_is_young(worker: Rows) -> None:
     """The worker's login cannot erase the recent audit."""
-    for call in ("hushgate_drop_partitions(current_date)", "hushgate_sweep_before('event_keys', now())"):
+    for call in (
+        "hushgate_drop_partitions(current_date)",
+        "hushgate_sweep_before('event_keys', now())",
+        "hushgate_sweep_outgoing(now())",
+        "hushgate_sweep_escalations(now())",
+    ):
         with pytest.raises(psycopg.errors.RaiseException, match=r"retention: expected a .* days? ago"):
             worker.execute(f"SELECT {call}".encode())
 
@@ -485,6 +494,9 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         assessment_policy={"name": "guardrail"},
         fallback_texts={"en": "Soon."},
         disclosure_texts={"en": "An AI answers."},
+        escalation_queues={"*": "others"},
+        business_hours={"mon": "09:00-17:00"},
+        holidays=("2026-12-25",),
         hold_max_s=1.5,
         moderators=(
             ModeratorChoice(name="b", endpoint="guard", failure=FailurePolicy.ALLOW, policy="No."),
@@ -521,6 +533,8 @@ def test_an_account_comes_back_as_it_was_stored(database_url: str) -> None:
         ("moderation_thresholds", "'[]'"),
         ("fallback_texts", """'{"en": 5}'"""),
         ("disclosure_texts", """'{"en": 5}'"""),
+        ("handoff_texts", """'{"en": 5}'"""),
+        ("business_hours", "'[]'"),
         ("assessment_policy", "'[]'"),
         ("moderation_failure", "'pray'"),
         ("moderators", "'{}'"),

@@ -21,10 +21,21 @@ CALLS = (
     "hushgate_sweep_before('event_keys', now() - interval '2 days')",
     "hushgate_sweep_before('duplicates', now() - interval '2 days')",
     "hushgate_sweep_before('dead_letters', now() - interval '2 days')",
+    "hushgate_sweep_outgoing(now() - interval '7 days')",
+    "hushgate_sweep_escalations(now() - interval '29 days')",
     "hushgate_drop_partitions('1990-01-01')",
     "hushgate_ensure_partitions(current_date, 0)",
 )
-TABLES = ("quarantine", "event_keys", "duplicates", "dead_letters", "purged", "ai_decisions")
+TABLES = (
+    "outgoing_events",
+    "escalations",
+    "quarantine",
+    "event_keys",
+    "duplicates",
+    "dead_letters",
+    "purged",
+    "ai_decisions",
+)
 AS_WHOM = """
     CREATE TEMP TABLE seen (name text);
     GRANT ALL ON seen TO PUBLIC;

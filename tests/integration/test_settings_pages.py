@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from db.people.records import Role
-from review.accounts import settings_form
+from review.accounts import mapping_fields, settings_form
 from tests.integration.test_rule_pages import in_force, logged, store
 from tests.support.reviewing import Visitor, add_person, site
 from worker.model import Account, Combination, FailurePolicy, ModeratorChoice
@@ -117,20 +117,20 @@ def test_storing_an_unchanged_form_stores_no_version(database_url: str, admin: V
         database_url, account, moderation_thresholds={"hate": 0.123456789}, hold_max_s=0.5,
         assessment_policy=policy, languages=("en", "de"), prompt="Two\nlines.",
         fallback_texts={"de": "Bald."}, disclosure_texts={"de": "Hier antwortet eine KI."},
+        handoff_texts={"de": "Gleich."}, handoff_texts_closed={"de": "Morgen."}, time_zone="Europe/Berlin",
+        escalation_actions={"NO_ANSWER": "escalate", "flagged_keyword:a = b": "silence"},
+        escalation_queues={"label:language=de": "german", "*": "others"}, holidays=("2026-12-25",),
+        business_hours={"mon": "09:00-12:00, 13:00-17:00", "sat": ""},
     )  # fmt: skip
     path = f"/accounts/{account}/settings"
     page = admin.get(path)
     typed = settings_form.form_of_account(in_force(database_url, account))
-    languages, texts = zip(*typed.fallbacks, strict=True)
-    told_in, notices = zip(*typed.disclosures, strict=True)
-    same = admin.post(
-        path,
-        **{"version": "1"} | typed.fields,
-        fallback_language=languages,
-        fallback_text=texts,
-        disclosure_language=told_in,
-        disclosure_text=notices,
-    )
+    rows = {
+        f"{prefix}_{part}": values
+        for name, prefix in mapping_fields.ROWS.items()
+        for part, values in zip(("language", "text"), zip(*typed.texts[name], strict=True), strict=True)
+    }
+    same = admin.post(path, **{"version": "1"} | typed.fields, **rows)
 
     assert "guardrail" in page.text
     assert same.headers["location"].endswith("?same=1")

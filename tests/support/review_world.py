@@ -352,6 +352,13 @@ def version(world: World, _: UUID) -> int:
         ),
         fallback_texts=Jsonb({"en": world.text("fallback")}),
         disclosure_texts=Jsonb({"en": world.text("disclosure")}),
+        handoff_texts=Jsonb({"en": world.text("handoff")}),
+        handoff_texts_closed=Jsonb({"en": world.text("handoff, closed")}),
+        escalation_actions=Jsonb({world.text("action key"): "silence"}),
+        escalation_queues=Jsonb({world.text("queue key"): world.text("queue")}),
+        time_zone=world.text("time zone"),
+        business_hours=Jsonb({world.text("weekday"): world.text("hours")}),
+        holidays=[world.text("holiday")],
         changed_by=world.text("changed by"),
     )
     return int(found) + 1

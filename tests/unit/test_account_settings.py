@@ -14,7 +14,7 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, Combination, FailurePolicy, StaleReply
+from worker.model import Account, Combination, FailurePolicy, ReplyMode, StaleReply
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +75,31 @@ def test_no_change_gives_an_equal_account() -> None:
         ({"fallback_texts": {"en-GB": "a"}}, "fallback_texts"),
         ({"disclosure_texts": {"en": " "}}, "disclosure_texts.en: "),
         ({"disclosure_texts": {"en": "a" * 1001}}, "disclosure_texts.en: "),
+        ({"handoff_texts": {"en": ""}}, "handoff_texts.en: "),
+        (
+            {"escalation_actions": {"REPLIED": "escalate"}},
+            "escalation_actions: expected matched rules such as",
+        ),
+        (
+            {"escalation_actions": {"TOO_LATE": "escalate"}},
+            "escalation_actions: expected matched rules such as",
+        ),
+        (
+            {"escalation_actions": {"NO_ANSWER": "shout"}},
+            "escalation_actions.NO_ANSWER: expected 'escalate' or",
+        ),
+        ({"escalation_queues": {"NO_SUCH": "a"}}, "escalation_queues: expected reason codes"),
+        ({"escalation_queues": {"*": " "}}, "escalation_queues"),
+        ({"escalation_queues": {"*": "a=b"}}, "escalation_queues"),
+        ({"time_zone": "Mars/Base"}, "time_zone: expected an IANA time zone"),
+        ({"time_zone": "Europe"}, "time_zone: expected an IANA time zone"),
+        ({"time_zone": "../etc/passwd"}, "time_zone: expected an IANA time zone"),
+        ({"business_hours": {"monday": "09:00-17:00"}}, "business_hours.monday"),
+        ({"business_hours": {"mon": "9-17"}}, "business_hours.mon: expected ranges such as"),
+        ({"business_hours": {"mon": "17:00-09:00"}}, "business_hours.mon: expected ranges such as"),
+        ({"business_hours": {"mon": "09:00-12:00, 11:00-13:00"}}, "business_hours.mon: expected ranges such"),
+        ({"business_hours": {"mon": "09:00-24:30"}}, "business_hours.mon: expected ranges such as"),
+        ({"holidays": ["2026-02-30"]}, "holidays.0: expected a date such as"),
         ({"assessment_policy": {"name": "astrology"}}, "assessment_policy: "),
         ({"assessment_policy": {"name": "guardrail", "fallbackMessage": "a\x00"}}, "assessment_policy: "),
     ],
@@ -132,13 +157,18 @@ def test_every_mapping_has_its_own_form_fields() -> None:
         "assessment_policy",
         "fallback_texts",
         "disclosure_texts",
+        "handoff_texts",
+        "handoff_texts_closed",
+        "escalation_actions",
+        "escalation_queues",
+        "business_hours",
     }
 
 
 def test_a_setting_may_be_a_whole_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Form and list treat it as a number; the form gives an int, which settings of either type accept."""
     monkeypatch.setitem(AccountSettings.model_fields, "limit", FieldInfo(annotation=int))
-    form = settings_form.SettingsForm(fields={}, fallbacks=[])
+    form = settings_form.SettingsForm(fields={}, texts={})
     shape = {"type": "integer", "minimum": 1, "maximum": 9}
 
     assert kind_of("limit") is SettingKind.NUMBER
@@ -156,6 +186,7 @@ def test_every_choice_is_explained() -> None:
         "moderation_failure": list(FailurePolicy),
         "moderation_combination": list(Combination),
         "stale_reply": list(StaleReply),
+        "reply_mode": list(ReplyMode),
     }
     explained = {name: list(each.choices) for name, each in SETTINGS.items() if each.choices}
 

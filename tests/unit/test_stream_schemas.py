@@ -84,6 +84,8 @@ def test_the_asyncapi_document_has_every_stream() -> None:
 
     assert addresses == {StreamSettings.model_fields[name].default for name in STREAMS}
     assert sorted(used) == [
+        ("hushgate:escalations", "send"),
+        ("hushgate:escalations", "send"),
         ("hushgate:events", "receive"),
         ("hushgate:replies", "send"),
         ("hushgate:retractions", "send"),

@@ -98,7 +98,7 @@ class Account:
         time_zone: IANA name, of the business hours.
         business_hours: ``Weekday`` -> ranges such as ``09:00-12:00, 13:00-17:00``; a missing day is closed;
             empty: always open.
-        holidays: dates such as ``2026-12-25`` on which nobody answers.
+        holidays: dates such as ``2026-12-25`` on which people do not answer.
     """
 
     user_id: str

@@ -31,7 +31,7 @@ SWEEPS = (
         gone bigint;
     BEGIN
         IF moment > now() - interval '6 days' THEN
-            RAISE EXCEPTION 'retention deletes no outgoing event younger than six days, asked for %', moment;
+            RAISE EXCEPTION 'retention: expected a moment at least 6 days ago, got %', moment;
         END IF;
         DELETE FROM {schema}.outgoing_events WHERE created_at < moment AND streamed_at IS NOT NULL;
         GET DIAGNOSTICS gone = ROW_COUNT;
@@ -44,7 +44,7 @@ SWEEPS = (
         gone bigint;
     BEGIN
         IF moment > now() - interval '28 days' THEN
-            RAISE EXCEPTION 'retention deletes no escalation younger than 28 days, asked for %', moment;
+            RAISE EXCEPTION 'retention: expected a moment at least 28 days ago, got %', moment;
         END IF;
         DELETE FROM {schema}.escalations WHERE opened_at < moment AND closed_at IS NOT NULL;
         GET DIAGNOSTICS gone = ROW_COUNT;
@@ -161,11 +161,9 @@ def _create_escalations() -> None:
         comment="decisions that people must answer; at most one of a conversation is open",
     )
     is_open = sa.text("closed_at IS NULL")
-    op.create_index(
-        "ix_escalations_open", "escalations", ["opened_at", "decision_id"], postgresql_where=is_open
-    )
+    op.create_index("ix_escalations_open", "escalations", ["decision_id"], postgresql_where=is_open)
     op.create_index("ix_escalations_conversation", "escalations", ["user_id", "conversation_id", "opened_at"])
-    op.create_index("ix_escalations_opened", "escalations", ["opened_at", "decision_id"])
+    op.create_index("ix_escalations_opened_at", "escalations", ["opened_at"])
 
 
 def _add_settings() -> None:
