@@ -17,7 +17,7 @@ from cli.decisions import commands as decisions
 from cli.demo import run as demo
 from cli.deployment import config, gateway, serve
 from cli.doctor import command as doctor
-from cli.events import conversations, dead_letters, escalations, explain, publish
+from cli.events import conversations, dead_letters, escalations, explain, publish, streams
 from cli.exit_codes import MEANINGS, ExitCode, code_of
 from cli.output import print_message
 from cli.review import site
@@ -52,6 +52,7 @@ app.add_typer(site.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(escalations.app, name="escalations")
+app.add_typer(streams.app, name="streams")
 app.add_typer(settings.app, name="accounts")
 app.add_typer(documents.app, name="documents")
 app.add_typer(rules.app, name="rules")

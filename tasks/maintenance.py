@@ -11,6 +11,7 @@ from celery import shared_task
 from db import upkeep
 from db.escalations.closing import close_due_escalations
 from tasks.runtime import Runtime
+from tasks.stream_upkeep.sweep import sweep_streams
 
 log = structlog.get_logger(__name__)
 
@@ -18,6 +19,7 @@ SCHEDULE: Final = {
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
+    "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
     "sweep": {"task": "hushgate.sweep", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
@@ -63,3 +65,10 @@ def sweep(task: Any) -> None:
     )
     deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, limits))
     log.info("swept", **deleted)
+
+
+@shared_task(name="hushgate.streams", bind=True)
+def streams(task: Any) -> None:
+    """Delete entries of the outgoing streams that every consumer group has read, and warn of long streams."""
+    runtime = _runtime(task)
+    runtime.call(sweep_streams(runtime.parts.redis, task.app.hushgate_settings))

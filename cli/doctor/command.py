@@ -19,6 +19,7 @@ from cli.doctor.endpoints import listed_models
 from cli.doctor.live_calls import live_calls
 from cli.doctor.rights import login_rights, unreadable_check
 from cli.doctor.servers import conservation_check, postgres_checks, redis_checks
+from cli.doctor.streams import stream_checks
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from worker import __version__
@@ -103,6 +104,7 @@ GROUPS: Final = (
     CheckGroup(name="postgres", fix="check DATABASE_URL and that the server runs", checks=postgres_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
+    CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""

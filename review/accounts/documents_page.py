@@ -43,6 +43,14 @@ PASTED: Final = {
 }
 
 
+class UploadProblem(Exception):
+    """A document that was not stored; the text is for the person, ``status`` 422 or 503."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 async def show_documents(visit: Visit) -> Response:
     """The documents; with ``q`` the passages found for this message."""
     user_id = account_of_path(visit)
@@ -57,10 +65,29 @@ async def add_document(visit: Visit) -> Response:
     require_known_account(visit, (await version_in_force(visit)).account)
     title = visit.field("title").strip()[:TITLE_CHARS]
     typed = {"title": title, "pasted": visit.field("pasted"), "kind": visit.field("kind")}
-    file, kind = await _uploaded_file(visit)
+    file, kind = await uploaded_file(visit)
     if file is None:
         return await _page(visit, user_id, typed=typed, problem="Choose a file or paste a text.", status=422)
-    options = DocumentOptions(user_id=user_id, title=title, kind=kind)
+    try:
+        row = await store_upload(visit, DocumentOptions(user_id=user_id, title=title, kind=kind), file)
+    except UploadProblem as problem:
+        return await _page(visit, user_id, typed=typed, problem=str(problem), status=problem.status)
+    if row["flagged"]:
+        query = f"done={row['outcome']}"
+        return visit.redirect("document", query, account=user_id, document=row["document_id"])
+    return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+
+
+async def store_upload(
+    visit: Visit, options: DocumentOptions, file: DocumentFile, **more: object
+) -> dict[str, Any]:
+    """Store a document with its line of the access log; its outcome as ``Ingest.add`` gives it.
+
+    Raises:
+        UploadProblem: 422, the document cannot be read; 503, the embedding model cannot be used.
+        Refused: 429, other documents of the account are being read.
+    """
+    user_id = options.user_id
     try:
         async with visit.site.uploads.of(user_id):
             row = await _ingest(visit, options, file)
@@ -69,17 +96,13 @@ async def add_document(visit: Visit) -> Response:
         raise Refused(429, "Too many at once", message, retry_after_s=10) from error
     except (ConfigurationError, RetrievalUnavailable, EmbeddingRejected) as error:
         message = f"Nothing was stored: the embedding model cannot be used. {error}"
-        return await _page(visit, user_id, typed=typed, problem=message, status=503)
+        raise UploadProblem(503, message) from error
     if row["outcome"] == "refused":
-        message = f"{file.name or 'The text'} {row['reason']}. Nothing was stored."
-        return await _page(visit, user_id, typed=typed, problem=message, status=422)
+        raise UploadProblem(422, f"{file.name or 'The text'} {row['reason']}. Nothing was stored.")
     detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
-    detail["flagged"] = len(row["flagged"])
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail | {"bytes": len(file.data)})
-    if row["flagged"]:
-        query = f"done={row['outcome']}"
-        return visit.redirect("document", query, account=user_id, document=row["document_id"])
-    return visit.redirect("documents", f"done={row['outcome']}", account=user_id)
+    detail |= {"flagged": len(row["flagged"]), "bytes": len(file.data)} | more
+    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    return row
 
 
 async def show_document(visit: Visit) -> Response:
@@ -125,14 +148,20 @@ async def confirm_removal(visit: Visit) -> Response:
 async def remove_document(visit: Visit) -> Response:
     """Remove a document with all its passages; only adding it again brings it back."""
     user_id = account_of_path(visit)
-    document = await _document(visit, user_id)
-    await storage.remove_documents(visit.store.pool, user_id, [document["id"]])
-    detail = {"outcome": "removed", "document_id": document["id"], "chunks": document["chunks"]}
-    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+    await remove_from_path(visit, user_id)
     return visit.redirect("documents", "done=removed", account=user_id)
 
 
-async def _uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentFormat | None]:
+async def remove_from_path(visit: Visit, user_id: str, **more: object) -> None:
+    """Remove the document in the address, with its line of the access log; 404 when there is none."""
+    document = await _document(visit, user_id)
+    await storage.remove_documents(visit.store.pool, user_id, [document["id"]])
+    detail = {"outcome": "removed", "document_id": document["id"], "chunks": document["chunks"]} | more
+    await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
+
+
+async def uploaded_file(visit: Visit) -> tuple[DocumentFile | None, DocumentFormat | None]:
+    """The file or the pasted text of a form; None without either."""
     upload, pasted = visit.form.get("file"), visit.field("pasted")
     if isinstance(upload, UploadFile) and upload.size:
         name = (upload.filename or "document")[-200:].replace("\\", "/").rpartition("/")[2]

@@ -63,12 +63,20 @@ async def store_change(
     """
     if after == before:
         return visit.redirect(page, "same=1", account=after.user_id)
+    version = await store_version(visit, before, after, action, **detail)
+    return None if version is None else visit.redirect(page, f"saved={version}", account=after.user_id)
+
+
+async def store_version(
+    visit: Visit, before: Account, after: Account, action: LoggedAction, **detail: object
+) -> int | None:
+    """Store a change as ``store_change``; the new version, None when ``before`` is not in force."""
     require_known_account(visit, before)
     change = difference(before, after)
     known: dict[str, object] = {"from": before.version, "added": change.added, "removed": change.removed}
     known |= {"settings": [each.title for each in change.settings]} | detail
     try:
-        version = await accounts.store_account(
+        return await accounts.store_account(
             visit.store.pool,
             after,
             changed_by=visit.person.login,
@@ -79,4 +87,3 @@ async def store_change(
         )
     except accounts.VersionMoved:
         return None
-    return visit.redirect(page, f"saved={version}", account=after.user_id)

@@ -13,6 +13,7 @@ from db.access_log import LoggedAction
 from db.conversation_owners import ConversationIds, OwnerRecord
 from review.access import Right
 from review.api.decisions import DEFAULT_LIMIT, parse_limit
+from review.conversations.page import checked_ids, give_to_ai, give_to_people
 from review.http.visit import Refused, Visit
 from worker.model import Owner
 
@@ -34,16 +35,38 @@ async def list_conversations(visit: Visit) -> Response:
     return _json({"conversations": [_owned(each, visit.now) for each in found]})
 
 
+async def take(visit: Visit) -> Response:
+    """Give a conversation to people; its owner afterwards."""
+    ids = _ids(visit)
+    await give_to_people(visit, checked_ids(visit, ids.user_id, ids.conversation_id), api=True)
+    return await _owner(visit, ids)
+
+
+async def release(visit: Visit) -> Response:
+    """Give a conversation back to the AI; its owner afterwards."""
+    ids = _ids(visit)
+    await give_to_ai(visit, checked_ids(visit, ids.user_id, ids.conversation_id), api=True)
+    return await _owner(visit, ids)
+
+
 async def show_owner(visit: Visit) -> Response:
     """Who owns one conversation now."""
-    path = visit.request.path_params
-    ids = ConversationIds(user_id=path["account"], conversation_id=path["conversation"])
+    ids = _ids(visit)
     visit.require(Right.VIEW, ids.user_id)
     if not await conversation_owners.is_known(visit.store.pool, ids):
         raise Refused(404, "Not found", "No event of this conversation is stored.")
-    found = await conversation_owners.load_owner(visit.store.pool, ids)
     detail = {"conversation": ids.conversation_id, "api": True}
     await visit.log(LoggedAction.LIST, user_id=ids.user_id, detail=detail)
+    return await _owner(visit, ids)
+
+
+def _ids(visit: Visit) -> ConversationIds:
+    path = visit.request.path_params
+    return ConversationIds(user_id=path["account"], conversation_id=path["conversation"])
+
+
+async def _owner(visit: Visit, ids: ConversationIds) -> Response:
+    found = await conversation_owners.load_owner(visit.store.pool, ids)
     return _json(_owned(found, visit.now) if found else _never_owned(ids))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from starlette.responses import Response
@@ -28,7 +29,18 @@ async def list_conversations(visit: Visit) -> Response:
 
 async def take(visit: Visit) -> Response:
     """Give a conversation to people."""
-    ids = _ids(visit)
+    await give_to_people(visit, _ids(visit))
+    return _back(visit)
+
+
+async def release(visit: Visit) -> Response:
+    """Give a conversation back to the AI."""
+    await give_to_ai(visit, _ids(visit))
+    return _back(visit)
+
+
+async def give_to_people(visit: Visit, ids: ConversationIds, **detail: object) -> None:
+    """Let people own a conversation, with its line of the access log; 404 for an unknown one."""
     if not await conversation_owners.is_known(visit.store.pool, ids):
         raise Refused(404, "Unknown conversation", "No event of this conversation is stored.")
     settings = await accounts.current_account(visit.store.pool, ids.user_id)
@@ -40,38 +52,41 @@ async def take(visit: Visit) -> Response:
         cause=OwnerCause.COMMAND,
     )
     await conversation_owners.take_conversation(
-        visit.store.pool, takeover, visit.now, logged=_entry(visit, ids, "taken")
+        visit.store.pool, takeover, visit.now, logged=_entry(visit, ids, "taken", detail)
     )
-    return _back(visit)
 
 
-async def release(visit: Visit) -> Response:
-    """Give a conversation back to the AI."""
-    ids = _ids(visit)
+async def give_to_ai(visit: Visit, ids: ConversationIds, **detail: object) -> None:
+    """Let the AI own a conversation, with its line of the access log; 409 when it does already."""
     released = await conversation_owners.release_conversation(
         visit.store.pool,
         ids,
         released_by=visit.person.login,
         now=visit.now,
-        logged=_entry(visit, ids, "released"),
+        logged=_entry(visit, ids, "released", detail),
     )
     if not released:
         raise Refused(409, "Already with the AI", "The AI owns this conversation; it was released before.")
-    return _back(visit)
+
+
+def checked_ids(visit: Visit, user_id: str, conversation_id: str) -> ConversationIds:
+    """A conversation that the person may take or release; refused (400, 403 or 404) otherwise."""
+    if not is_account_name(user_id):
+        raise Refused(400, "Which conversation?", "account: expected the name of an account.")
+    if not 0 < len(conversation_id) <= ID_CHARS or "\x00" in conversation_id:
+        raise Refused(400, "Which conversation?", "conversation: expected the id of a conversation.")
+    visit.require(Right.REVIEW, user_id)
+    return ConversationIds(user_id=user_id, conversation_id=conversation_id)
 
 
 def _ids(visit: Visit) -> ConversationIds:
-    ids = ConversationIds(user_id=visit.field("account"), conversation_id=visit.field("conversation"))
-    if not is_account_name(ids.user_id):
-        raise Refused(400, "Which conversation?", "account: expected the name of an account.")
-    if not 0 < len(ids.conversation_id) <= ID_CHARS or "\x00" in ids.conversation_id:
-        raise Refused(400, "Which conversation?", "conversation: expected the id of a conversation.")
-    visit.require(Right.REVIEW, ids.user_id)
-    return ids
+    return checked_ids(visit, visit.field("account"), visit.field("conversation"))
 
 
-def _entry(visit: Visit, ids: ConversationIds, change: str) -> access_log.LogEntry:
-    detail = {"conversation": ids.conversation_id, "change": change}
+def _entry(
+    visit: Visit, ids: ConversationIds, change: str, more: Mapping[str, object]
+) -> access_log.LogEntry:
+    detail = {"conversation": ids.conversation_id, "change": change, **more}
     return visit.entry(LoggedAction.CONVERSATION, user_id=ids.user_id, detail=detail)
 
 

@@ -33,7 +33,7 @@ async def submit_review(visit: Visit) -> Response:
     decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
         submission = submission_of(visit, decision_id, draft)
-        stored = await _store(visit, submission)
+        stored = await store_submission(visit, submission)
     except StaleReview as stale:
         return await _show_collision(visit, draft, stale)
     except DecisionGone as gone:
@@ -52,27 +52,39 @@ async def undo_review(visit: Visit) -> Response:
     """Withdraw a review; the person stays in its queue."""
     review_id = visit.path_id("review_id", NOT_FOUND)
     async with visit.store.writing() as connection:
-        review = await rulings.get_review(connection, review_id)
-        if review is None or not visit.may(Right.VIEW, review.user_id):
-            raise Refused(404, "Not found", "There is no such review, or you may not see it.")
-        visit.require(Right.REVIEW, review.user_id)
-        try:
-            withdrawn = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
-        except UndoTooLate as late:
-            raise Refused(409, "Too late to undo", str(late)) from late
-        except ReviewRejected as rejected:
-            raise Refused(409, "Cannot be undone", str(rejected)) from rejected
-        entry = visit.entry(
-            LoggedAction.UNDO,
-            user_id=review.user_id,
-            decision_id=review.decision_id,
-            detail={"review": str(review_id), "effect": withdrawn.effect},
-        )
-        await access_log.append_entry(connection, entry)
+        review, _ = await withdraw(visit, connection, review_id)
         queue_id = await _left_queue(visit, connection, review)
     if queue_id is not None:
         return await redirect_to_next(visit, queue_id, ruled_on=review.decision_id, undone=True)
     return redirect_to_decision(visit, review.decision_id, "review")
+
+
+async def withdraw(
+    visit: Visit, connection: AsyncConnection, review_id: UUID, **detail: object
+) -> tuple[Review, Review]:
+    """Withdraw a review, with its line of the access log; the review and its withdrawal.
+
+    Raises:
+        Refused: 404, unknown or of an account that the person may not see; 403; 409, it stays.
+    """
+    review = await rulings.get_review(connection, review_id)
+    if review is None or not visit.may(Right.VIEW, review.user_id):
+        raise Refused(404, "Not found", "There is no such review, or you may not see it.")
+    visit.require(Right.REVIEW, review.user_id)
+    try:
+        withdrawn = await withdrawal.withdraw_review(connection, review_id, reviewer_of(visit), visit.now)
+    except UndoTooLate as late:
+        raise Refused(409, "Too late to undo", str(late)) from late
+    except ReviewRejected as rejected:
+        raise Refused(409, "Cannot be undone", str(rejected)) from rejected
+    entry = visit.entry(
+        LoggedAction.UNDO,
+        user_id=review.user_id,
+        decision_id=review.decision_id,
+        detail={"review": str(review_id), "effect": withdrawn.effect} | detail,
+    )
+    await access_log.append_entry(connection, entry)
+    return review, withdrawn
 
 
 async def _left_queue(visit: Visit, connection: AsyncConnection, review: Review) -> UUID | None:
@@ -124,7 +136,14 @@ def redirect_to_decision(
     return RedirectResponse(f"/decisions/{decision_id}{'?' if query else ''}{query}#{place}", status_code=303)
 
 
-async def _store(visit: Visit, submission: Submission) -> StoredReview:
+async def store_submission(visit: Visit, submission: Submission, **detail: object) -> StoredReview:
+    """Store a review with its line of the access log.
+
+    Raises:
+        DecisionGone: there is no such decision.
+        ReviewRejected: a field is invalid, or another person reviewed meanwhile.
+        Refused: 403 or 404, the person may not review it.
+    """
     async with visit.store.writing() as connection:
         subject = await exchanges.load_subject(connection, submission.decision_id)
         if subject is None:
@@ -136,7 +155,7 @@ async def _store(visit: Visit, submission: Submission) -> StoredReview:
             LoggedAction.REVIEW,
             user_id=subject.user_id,
             decision_id=subject.id,
-            detail={"ruling": review.ruling, "effect": review.effect, "source": review.source},
+            detail={"ruling": review.ruling, "effect": review.effect, "source": review.source} | detail,
         )
         await access_log.append_entry(connection, entry)
     return stored

@@ -7,6 +7,7 @@ from typing import Final
 from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
+from review.routes.api_changes import API_CHANGES
 from review.routes.auth import SIGNING_IN
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
@@ -26,4 +27,5 @@ PAGES: Final = (
     *PEOPLE,
     *API,
     *ANSWERS_API,
+    *API_CHANGES,
 )

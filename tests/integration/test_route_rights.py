@@ -13,9 +13,10 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 from uuid_utils.compat import uuid7
 
+from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Role
 from db.people.sessions import token_hash
-from review.access import RIGHTS, Right
+from review.access import RIGHTS, WRITE_SCOPES, Right
 from review.http.page_routes import PageRoute
 from review.http.visit import SESSION_COOKIE, Visit, csrf_token
 from review.routes import PAGES
@@ -38,8 +39,8 @@ PUBLIC_PAGES = {
 """The only pages for people who are not signed in; another one needs a reason here."""
 ON_EVERY_ACCOUNT = {"person_manage"}
 """Pages about a thing of one account that ask for the right on every account."""
-WORKED = {200, 202, 204, 303}
-UNUSABLE = {400, 409, 410, 422}
+WORKED = {200, 201, 202, 204, 303}
+UNUSABLE = {400, 409, 410, 415, 422}
 """What an empty form may get from who is allowed to send it."""
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 GUARDED = [page for page in PAGES if page.right is not None]
@@ -91,8 +92,14 @@ def address(page: PageRoute, world: World, owner: UUID) -> str:
 
 
 def ask(client: TestClient, page: PageRoute, path: str, token: str, **headers: str) -> int:
-    """The status for the person of this session; forms are empty but for the right CSRF token."""
+    """The status for the person of this session; forms are empty but for the right CSRF token.
+
+    Changes by the JSON API have no session: they are asked for with an API token of the person.
+    """
     client.cookies.clear()
+    if page.api and page.methods != ("GET",):
+        bearer = {"Authorization": f"Bearer hg_{token}"}
+        return int(client.request(page.methods[0], path, json={}, headers=bearer | headers).status_code)
     client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
     method = page.methods[0]
     body = {"csrf": csrf_token(token)} if method == "POST" else None
@@ -139,9 +146,10 @@ def test_the_route_table_is_well_formed() -> None:
     assert len({page.name for page in PAGES}) == len(PAGES)
     assert len(set(lines)) == len(lines)
     assert {page.name for page in PAGES if page.right is None} <= PUBLIC_PAGES
-    assert {page.methods for page in PAGES} <= {("GET",), ("POST",)}
+    assert {page.methods for page in PAGES if not page.api} <= {("GET",), ("POST",)}
     assert {page.name for page in PAGES if not page.csrf} == {"csp_report"}
-    assert all(page.path.startswith("/api/") and page.methods == ("GET",) for page in PAGES if page.api)
+    assert all(page.path.startswith("/api/") and len(page.methods) == 1 for page in PAGES if page.api)
+    assert set(WRITE_SCOPES) == set(Right)
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=lambda page: page.name)
@@ -160,6 +168,8 @@ def test_every_role_gets_what_its_rights_say(walked: tuple[World, TestClient], p
     for persona, grants in PERSONAS.items():
         person_id = world.person(*((account, role.value) for account, role in grants))
         path, token = address(page, world, person_id), world.session(person_id)
+        if page.api:
+            add_key(world, person_id, f"hg_{token}")
         status = ask(client, page, path, token)
         if status not in expected(page, grants):
             wrong[persona] = (status, sorted(expected(page, grants)))
@@ -181,7 +191,9 @@ def test_what_belongs_to_somebody_else_is_not_there(walked: tuple[World, TestCli
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in GUARDED if page.methods == ("POST",)], ids=lambda page: page.name
+    "page",
+    [page for page in GUARDED if page.methods == ("POST",) and not page.api],
+    ids=lambda page: page.name,
 )
 def test_every_form_needs_its_token_and_our_own_page(
     walked: tuple[World, TestClient], page: PageRoute
@@ -212,12 +224,35 @@ def test_a_key_opens_the_json_face_only(walked: tuple[World, TestClient], page: 
         address(page, world, person_id),
         headers={"Authorization": f"Bearer {key}"},
         follow_redirects=False,
+        json=None if page.methods == ("GET",) else {},
     )
     if page.api:
-        assert response.status_code in WORKED
+        assert response.status_code in (WORKED if page.methods == ("GET",) else WORKED | UNUSABLE)
     else:
         assert response.status_code in {303, 401}
         assert response.headers.get("location", "/sign-in").startswith("/sign-in")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in GUARDED if page.api], ids=lambda page: f"{page.methods[0]} {page.path}"
+)
+def test_a_key_needs_the_scope_and_changes_need_a_key(
+    walked: tuple[World, TestClient], page: PageRoute
+) -> None:
+    """With every other scope 403, whatever the owner may do; a session and its form token are not enough."""
+    world, client = walked
+    person_id = world.person(*((EVERY_ACCOUNT, role.value) for role in Role))
+    path, key, token = address(page, world, person_id), f"hg_{person_id.hex}", world.session(person_id)
+    add_key(world, person_id, key, *(each for each in TokenScope if each is not page.scope))
+    client.cookies.clear()
+    refused = client.request(page.methods[0], path, headers={"Authorization": f"Bearer {key}"})
+    client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
+    form = {} if page.methods != ("POST",) else {"data": {"csrf": csrf_token(token)}}
+    by_session = client.request(page.methods[0], path, **form)  # type: ignore[arg-type]
+
+    assert refused.status_code == 403
+    assert f"scope {page.scope}" in refused.json()["detail"]
+    assert by_session.status_code in (WORKED if page.methods == ("GET",) else {401})
 
 
 def test_things_that_are_not_there_look_like_those_one_may_not_see(
@@ -261,8 +296,8 @@ def test_the_walk_notices_a_page_without_an_account_check(
     assert any(status == 200 for _, status in noticed)
 
 
-def add_key(world: World, person_id: UUID, key: str) -> None:
-    """An API token of a person, valid for a day."""
+def add_key(world: World, person_id: UUID, key: str, *scopes: TokenScope) -> None:
+    """An API token of a person, valid for a day; with every scope unless some are named."""
     until = datetime.now(UTC) + timedelta(days=1)
     world.add(
         "api_tokens",
@@ -271,5 +306,6 @@ def add_key(world: World, person_id: UUID, key: str) -> None:
         name="k",
         token_hash=token_hash(key),
         prefix=key[:9],
+        scopes=list(scopes or TokenScope),
         expires_at=until,
     )

@@ -1,6 +1,15 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
-from worker.payload.parse import EARLIEST, PAYLOAD_BYTES, Arrival, arrival_of, parse, received_at
+from worker.payload.parse import (
+    EARLIEST,
+    PAYLOAD_BYTES,
+    Arrival,
+    arrival_of,
+    expectation,
+    got_value,
+    parse,
+    received_at,
+)
 from worker.payload.schema import ID_CHARS, EventPayload, is_account_name
 
 __all__ = [
@@ -10,6 +19,8 @@ __all__ = [
     "Arrival",
     "EventPayload",
     "arrival_of",
+    "expectation",
+    "got_value",
     "is_account_name",
     "parse",
     "received_at",

@@ -94,10 +94,10 @@ def _validated(body: dict[str, Any]) -> EventPayload:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "data"
-        raise rejected("invalid", _expectation(first["msg"]), _got(first), field=field) from error
+        raise rejected("invalid", expectation(first["msg"]), got_value(first), field=field) from error
 
 
-def _expectation(message: str) -> str:
+def expectation(message: str) -> str:
     """Pydantic's message without its subject, so that it reads after the word "expected"."""
     if message == "Field required":
         return "a value, the field is required"
@@ -105,7 +105,8 @@ def _expectation(message: str) -> str:
     return re.sub(r"^(Input|String|List) should ", r"a \1 to ", message).replace("a Input", "a value")
 
 
-def _got(error: Any) -> str:
+def got_value(error: Any) -> str:
+    """What came, of one of Pydantic's errors; long texts as their length."""
     if error["type"] == "missing":
         return "nothing"
     value = error["input"]

@@ -1,0 +1,93 @@
+"""The JSON body of a change: read into its dataclass, or refused with every wrong field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from typing import Any, Final, TypeVar, cast
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+from starlette.responses import Response
+
+from review.http.field_problems import FieldProblem
+from review.http.visit import Refused, Visit
+from worker.payload import expectation, got_value
+
+Body = TypeVar("Body")
+JSON: Final = "application/json"
+MESSAGE: Final = re.compile(r"([\w ]+): expected (.*), got (.*)", re.DOTALL)
+
+
+async def read_body(visit: Visit, kind: type[Body]) -> Body:
+    """The body of a request.
+
+    Raises:
+        Refused: 415, it is not JSON; 422, a field is missing, unknown or of another type.
+    """
+    require_media(visit, JSON)
+    try:
+        found: Body = _adapter(cast("Any", kind)).validate_json(await visit.request.body())
+    except ValidationError as error:
+        raise unusable(_problems(error)) from error
+    if any("\0" in text for text in _texts(asdict(found))):  # type: ignore[call-overload]  # a dataclass
+        raise unusable([FieldProblem(field="data", expected="text without U+0000", got="text with it")])
+    return found
+
+
+def require_media(visit: Visit, *accepted: str) -> str:
+    """The media type of the body, one of ``accepted``; refused (415) otherwise."""
+    found = visit.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if found not in accepted:
+        text = f"Content-Type: expected {' or '.join(accepted)}, got {found[:80] or 'nothing'!r}."
+        raise Refused(415, "Media type", text)
+    return found
+
+
+def unusable(problems: list[FieldProblem]) -> Refused:
+    """The refusal (422) of a body with wrong fields."""
+    text = f"Nothing was stored. {'; '.join(map(str, problems[:3]))}."
+    return Refused(422, "A field cannot be used", text, problems=problems)
+
+
+def rejected(message: str) -> Refused:
+    """The refusal (422) for a message ``field: expected ..., got ...``."""
+    if named := MESSAGE.fullmatch(message):
+        field, expected, got = named.groups()
+        return unusable([FieldProblem(field=field, expected=expected, got=got)])
+    return Refused(422, "Cannot be used", f"Nothing was stored. {message}")
+
+
+def answer(body: dict[str, Any], status: int = 200) -> Response:
+    """A JSON answer."""
+    return Response(orjson.dumps(body, option=orjson.OPT_UTC_Z), status_code=status, media_type=JSON)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _problems(error: ValidationError) -> list[FieldProblem]:
+    return [_problem(each) for each in error.errors(include_url=False, include_context=False)]
+
+
+def _problem(error: Any) -> FieldProblem:
+    field = ".".join(str(part) for part in error["loc"]) or "data"
+    if error["type"] == "unexpected_keyword_argument":
+        return FieldProblem(field=field, expected="no such field", got="one")
+    return FieldProblem(field=field, expected=expectation(error["msg"]), got=got_value(error))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)

@@ -1,0 +1,127 @@
+"""The bodies of changes by the JSON API, and of their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+from uuid import UUID
+
+from pydantic import ConfigDict
+
+STRICT: ConfigDict = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewReview:
+    """A review; ``seen`` is the newest review that you know of the decision, null for none.
+
+    ``reason`` is required with the ruling ``overturn``; ``corrected`` (the right decision) goes with it only.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    ruling: str
+    reason: str = ""
+    note: str = ""
+    corrected: str = ""
+    remedy: str = ""
+    seen: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewAnswer:
+    """A stored review; it can be undone until ``undo_until``."""
+
+    review_id: UUID
+    decision_id: UUID
+    ruling: str
+    effect: str
+    undo_until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoAnswer:
+    """A review that was withdrawn, with its effect."""
+
+    review_id: UUID
+    decision_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The rules of an account in force; ``version`` 0 for an account without settings."""
+
+    user_id: str
+    version: int
+    changed_by: str
+    changed_at: datetime | None
+    flagged_keywords: tuple[str, ...]
+    flagged_phrases: tuple[str, ...]
+    allowed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRules:
+    """A new version of the rules, made from ``version``; a list that is null stays as it is."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    version: int
+    flagged_keywords: tuple[str, ...] | None = None
+    flagged_phrases: tuple[str, ...] | None = None
+    allowed: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesAnswer:
+    """The version in force now; ``changed`` is false when the rules were the same already."""
+
+    version: int
+    changed: bool
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument:
+    """A document as text; ``format`` is markdown, html or text."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    text: str
+    title: str = ""
+    format: str = "markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentAnswer:
+    """What was done with a document; ``flagged`` passages are held back until a person releases them."""
+
+    document_id: int
+    outcome: str
+    chunks: int
+    flagged: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentLine:
+    """A stored document."""
+
+    document_id: int
+    title: str
+    source: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """The documents of an account, oldest first."""
+
+    documents: tuple[DocumentLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedDocument:
+    """A document that was removed with all its passages."""
+
+    document_id: int
