@@ -46,6 +46,7 @@ def _queue(item: WaitingItem) -> str:
 async def submit_answer(visit: Visit) -> Response:
     """Send a person's answer, then show the decision with it."""
     row = await page.load_row(visit)
+    visit.require(Right.REVIEW, row["user_id"])
     given = None
     try:
         given = parse_answer_form(visit)

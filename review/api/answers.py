@@ -111,7 +111,9 @@ async def add_answer(visit: Visit) -> Response:
         Refused: 409 a newer answer or a draft that is too old, 410 the message was deleted, 422 a field, a
             rule or moderation stops it, 503 moderation gave no result.
     """
-    row, body = await page.load_row(visit), await _body(visit)
+    row = await page.load_row(visit)
+    visit.require(Right.REVIEW, row["user_id"])
+    body = await _body(visit)
     given = GivenAnswer(
         action=body.action,
         answer_id=body.answer_id or uuid7(),

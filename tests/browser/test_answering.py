@@ -1,4 +1,4 @@
-"""Answering in a browser: a draft is approved with two keys, an answer is written, others see what was sent."""
+"""Answering in a browser: a draft is approved with two keys, an answer is written."""
 
 from __future__ import annotations
 

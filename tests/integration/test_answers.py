@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
+import orjson
 import pytest
 from httpx2 import Response
 from redis import Redis
+from typer.testing import CliRunner
 from uuid_utils.compat import uuid7
 
+from cli.main import app
 from cli.stack import Stack
+from db.access_log import LogEntry, LoggedAction
+from db.answers.records import AnswerOutcome
+from db.answers.sending import AnswerConflict, AnsweredMessage, NewAnswer, store_answer
 from db.people.records import Role
+from db.pool import create_pool
+from db.review_store import REVIEWER_ROLE
 from sandbox.server import SandboxHandle
 from tests.support.reviewing import Visitor, add_person, site
 from tests.support.running import Running, eventually, running
@@ -375,6 +385,73 @@ def test_the_id_of_an_answer_leads_to_its_decision(desk: Desk, reviewer: Visitor
     found = reviewer.get(f"/decisions/{UUID(form['answer'])}")
 
     assert (found.status_code, found.headers["location"]) == (303, f"/decisions/{row['id']}")
+
+
+def test_figures_count_what_people_did_with_drafts(
+    desk: Desk, reviewer: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the dashboard, in the API and on the command line; the decisions of the AI are counted as before."""
+    row = desk.suggested()
+    user_id = row["user_id"]
+    second = desk.engine.decide(user_id, QUESTION, conversation_id="other")
+    answer(reviewer, row, form_of(reviewer, row), action="approve")
+    answer(reviewer, second, form_of(reviewer, second), action="edit", text="From nine.")
+    query = {"account": user_id, "range": "24h"}
+    figures = reviewer.client.get("/api/v1/figures", params=query).json()
+    page = reviewer.client.get("/dashboard", params=query).text
+    monkeypatch.setenv("DATABASE_URL", desk.engine.url)
+    result = CliRunner().invoke(app, ["conversations", "answers", "--account", user_id])
+    decided = desk.engine.row("SELECT count(*) AS number FROM ai_decisions WHERE user_id = %s", user_id)
+    keys = desk.engine.row("SELECT count(*) AS number FROM event_keys WHERE user_id = %s", user_id)
+
+    assert figures["answers"]["shares"] == {"unchanged": 0.5, "edited": 0.5, "replaced": 0.0}
+    assert figures["answers"]["outcomes"]["dismissed"] == 0
+    assert "Edited and sent" in page
+    assert orjson.loads(result.stdout)["unchanged_share"] == 0.5
+    assert decided == keys == {"number": 2}
+
+
+def test_many_answers_at_once_are_one(desk: Desk) -> None:
+    """Of ten people one answers; of ten copies of a form one is stored."""
+    row, person_id = desk.escalated(), uuid7()
+
+    def new(answer_id: UUID) -> NewAnswer:
+        message = AnsweredMessage(
+            decision_id=row["id"],
+            decided_at=row["created_at"],
+            user_id=row["user_id"],
+            conversation_id=row["conversation_id"],
+            message_id=row["message_id"],
+            scope="chat",
+        )
+        return NewAnswer(
+            answer_id=answer_id,
+            message=message,
+            seen=None,
+            outcome=AnswerOutcome.WRITTEN,
+            text="One answer.",
+            held=None,
+            person_id=person_id,
+            person="ann",
+            release=False,
+            people_until=datetime.now(UTC) + timedelta(hours=1),
+            rules_version=1,
+            checks={},
+        )
+
+    async def together() -> tuple[list[bool], list[bool | BaseException]]:
+        entry, now = LogEntry(action=LoggedAction.ANSWER), datetime.now(UTC)
+        async with create_pool(desk.engine.url, size=10, application="test", role=REVIEWER_ROLE) as source:
+            copies = [store_answer(source, new(each), now, logged=entry) for each in [uuid7()] * 10]
+            same = await asyncio.gather(*copies)
+            rivals = [store_answer(source, new(uuid7()), now, logged=entry) for _ in range(10)]
+            return same, await asyncio.gather(*rivals, return_exceptions=True)
+
+    same, others = asyncio.run(together())
+
+    assert sorted(same) == [False] * 9 + [True]
+    assert {type(each) for each in others} == {AnswerConflict}
+    assert len(desk.outbox(row)) == 1
 
 
 def test_a_program_approves_and_two_programs_get_both_versions(desk: Desk, reviewer: Visitor) -> None:

@@ -19,7 +19,7 @@ UNSURE = replace(DRAFT, text="Perhaps ten.", assessment=assessment(confidence=0.
 
 def reply(reason: Reason = Reason.REPLIED, text: str = "Nine.", **changes: Any) -> Ending:
     """An ending with a reply."""
-    values = {"reason": "because", "confidence": 0.7, "candidate": DRAFT} | changes
+    values: dict[str, Any] = {"reason": "because", "confidence": 0.7, "candidate": DRAFT} | changes
     return Ending(reason_code=reason, reply=text, **values)
 
 
