@@ -39,8 +39,7 @@ held_drafts: Final = table(
     index("ix_held_drafts_expires_at", "expires_at"),
     index(
         "ix_held_drafts_for_approval",
-        "created_at",
-        "decision_id",
+        "send_before",
         where="reason_code = 'HELD_FOR_APPROVAL' AND kind = 'reply'",
     ),
 )

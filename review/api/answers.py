@@ -20,6 +20,7 @@ from db.answers import held, records, waiting
 from db.answers.records import Answer
 from db.answers.sending import AnswerConflict, MessageGone
 from db.answers.waiting import WaitingItem
+from db.audit.decision_context import DecisionRow
 from db.reviews import queue_items
 from review.access import Right
 from review.answers.answerable import AnswerAction, DraftTooOld, GivenAnswer, is_answerable
@@ -123,9 +124,20 @@ async def add_answer(visit: Visit) -> Response:
         release=body.release,
     )
     try:
-        is_new = await send_answer(visit, row, given)
+        is_new = await _sent(visit, row, given)
     except AnswerConflict as conflict:
         return _conflict(conflict, body)
+    stored = await records.list_answers(visit.store.pool, row["id"])
+    answer = next(each for each in stored if each.answer_id == given.answer_id)
+    return _json({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
+
+
+async def _sent(visit: Visit, row: DecisionRow, given: GivenAnswer) -> bool:
+    """As ``send_answer``; what stops it, but for a conflict, is a refusal."""
+    try:
+        return await send_answer(visit, row, given)
+    except AnswerConflict:
+        raise
     except DraftTooOld as old:
         raise Refused(409, "The draft cannot be sent", str(old)) from old
     except MessageGone as gone:
@@ -135,9 +147,6 @@ async def add_answer(visit: Visit) -> Response:
     except RejectedError as rejected:
         title = "A rule or moderation stops it" if isinstance(rejected, AnswerBlocked) else "Cannot be used"
         raise Refused(422, title, str(rejected)) from rejected
-    stored = await records.list_answers(visit.store.pool, row["id"])
-    answer = next(each for each in stored if each.answer_id == given.answer_id)
-    return _json({"answer": _answer_dict(answer)}, status=201 if is_new else 200)
 
 
 async def _first_draft(visit: Visit, decision_id: UUID) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
-from review.api import answers, shapes
+from review.api import answer_shapes, answers
 from review.http.page_routes import PageRoute, Parameter
 
 ANSWERS_API: Final = (
@@ -21,7 +21,7 @@ ANSWERS_API: Final = (
             Parameter(name="cursor", text="From an earlier page: where this page starts"),
             Parameter(name="limit", text="1 to 500, default 50"),
         ),
-        response=shapes.WaitingBody,
+        response=answer_shapes.WaitingBody,
     ),
     PageRoute(
         path="/api/v1/decisions/{decision_id}/drafts",
@@ -30,7 +30,7 @@ ANSWERS_API: Final = (
         right=Right.REVIEW,
         api=True,
         summary="Drafts of a decision that were not sent, and the answers of people",
-        response=shapes.DraftsBody,
+        response=answer_shapes.DraftsBody,
     ),
     PageRoute(
         path="/api/v1/decisions/{decision_id}/answers",
@@ -41,7 +41,7 @@ ANSWERS_API: Final = (
         api=True,
         summary="Approve or edit a draft, write an answer, or close without one",
         body=answers.AnswerBody,
-        response=shapes.AnswerStored,
+        response=answer_shapes.AnswerStored,
         status=201,
     ),
 )

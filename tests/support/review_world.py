@@ -143,6 +143,7 @@ class World:
             "draft": text("held draft"),
             "passages": Jsonb([passage_of]),
             "created_at": now,
+            "send_before": now + timedelta(days=1),
             "expires_at": now + timedelta(days=1),
         }
         self.add("held_drafts", **held, decision_id=made.decision_id, reason_code="LOW_CONFIDENCE")

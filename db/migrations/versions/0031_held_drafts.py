@@ -114,7 +114,7 @@ def _create_held_drafts() -> None:
     op.create_index(
         "ix_held_drafts_for_approval",
         "held_drafts",
-        ["created_at", "decision_id"],
+        ["send_before"],
         postgresql_where=waits,
     )
 
