@@ -50,6 +50,7 @@ class LoggedAction(StrEnum):
     AUDIT = "audit"
     CONVERSATION = "conversation"
     WEBHOOK = "webhook"
+    ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 import psycopg
 
+from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.opening import OPEN, opening_values
@@ -276,6 +277,8 @@ def _statement(decision: Decision, key: str) -> str:
         change = DELETION
     elif _is_flagged_edit(decision):
         change = FLAGGED_EDIT
+    if decision.held:
+        change += HELD
     return COMMIT.format(key=key, change=change + MADE)
 
 
@@ -364,6 +367,8 @@ def _values(decision: Decision) -> dict[str, Any]:
         "cause": (OwnerCause.AGENT_MESSAGE if is_agent else OwnerCause.ESCALATION).value,
         "changed_by": event.author_id if is_agent else "",
         "agent_entry": event.entry_id if is_agent else None,
+        "held": held_json(decision) if decision.held else None,
+        "held_until": decision.held_until,
         "keep": decision.decision_id,
         **opening_values(decision),
     }

@@ -98,6 +98,27 @@ ai_rules: Final = table(
         comment="how long a message waits for the author's next one; 0: not at all",
     ),
     required("retract_deleted", sa.Boolean, server_default=FALSE),
+    required("reply_mode", sa.Text, server_default="auto", comment="auto or suggest"),
+    required(
+        "auto_reasons",
+        sa.ARRAY(sa.Text),
+        server_default=EMPTY_LIST,
+        comment="with suggest, reasons whose replies are sent at once",
+    ),
+    sa.Column(
+        "auto_from_confidence",
+        DOUBLE_PRECISION,
+        comment="with suggest, the confidence from which replies are sent at once; null: none",
+    ),
+    required(
+        "keep_drafts_days",
+        DOUBLE_PRECISION,
+        server_default=sa.text("30"),
+        comment="how long drafts that were not sent are kept",
+    ),
+    sa.CheckConstraint("reply_mode IN ('auto', 'suggest')", name="reply_mode_known"),
+    sa.CheckConstraint("auto_from_confidence BETWEEN 0 AND 1", name="auto_from_confidence_is_share"),
+    sa.CheckConstraint("keep_drafts_days BETWEEN 1 AND 365", name="keep_drafts_days_bounded"),
     *(
         required(name, JSONB, server_default=EMPTY_OBJECT, comment=comment)
         for name, comment in HANDOFF_SETTINGS.items()

@@ -30,6 +30,7 @@ async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]
     """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table."""
     calls: dict[str, tuple[str, date]] = {
         "quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now),
+        "held_drafts": ("SELECT hushgate_sweep_held_drafts(%s)", limits.now),
         "outgoing_events": ("SELECT hushgate_sweep_outgoing(%s)", limits.now - OUTGOING_KEPT),
     }
     if limits.keys_before is not None:

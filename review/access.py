@@ -86,6 +86,7 @@ class NavigationLink:
 LINKS: Final[tuple[NavigationLink, ...]] = (
     NavigationLink(title="Decisions", path="/decisions", right=Right.VIEW, related_paths=("/views", "/jobs")),
     NavigationLink(title="Conversations", path="/conversations", right=Right.VIEW),
+    NavigationLink(title="Escalations", path="/escalations", right=Right.REVIEW),
     NavigationLink(title="Queues", path="/queues", right=Right.REVIEW),
     NavigationLink(title="Dashboard", path="/dashboard", right=Right.VIEW),
     NavigationLink(title="Agreement", path="/agreement", right=Right.LEAD),

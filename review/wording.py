@@ -212,3 +212,23 @@ def closing_wording(cause: str) -> str:
 def cancel_wording(reason: str | None, *, late: bool) -> str:
     """Why a reply was cancelled; ``late`` tells for rows that older releases cancelled without a reason."""
     return CANCEL_REASONS.get("too_late" if reason is None and late else reason, str(reason))
+
+
+def answer_outcome(outcome: str) -> str:
+    """What a person did with a message, as stored."""
+    return {
+        "unchanged": "Approved",
+        "edited": "Edited and sent",
+        "replaced": "Replaced by an own answer",
+        "written": "Answered",
+        "dismissed": "Closed without an answer",
+    }.get(outcome, outcome)
+
+
+def held_kind(kind: str) -> str:
+    """What a text that was not sent is, as stored."""
+    return {
+        "reply": "Reply of the AI, not sent",
+        "draft": "Draft of the AI, not sent",
+        "recheck": "The other draft of the recheck",
+    }.get(kind, kind)

@@ -71,6 +71,17 @@ class ReplyEntry(Body):
         " (`confidence_score`, `validation_info`, `learning_suggestions`) and `guardrail`"
         " (`confidenceBreakdown` and others); null for the other policies.",
     )
+    sent_by_person: bool = Field(
+        default=False, description="True when a person approved, edited or wrote the reply."
+    )
+    edited_by_person: bool = Field(
+        default=False, description="True when a person changed what the language model wrote."
+    )
+    answered_decision_id: Uuid | None = Field(
+        default=None,
+        description="Of a reply that a person sent: the decision in the audit that it answers. Its"
+        " `decision_id` is then the id of the person's answer, and its `event_id` begins with `person:`.",
+    )
     sources: list[CitedSource] = Field(description="The passages that the draft cites.")
     handoff: bool = Field(
         default=False,

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from phonenumbers import SUPPORTED_REGIONS
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -29,7 +30,7 @@ from worker.assessment import parse_policy
 from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
 from worker.escalation import checked_actions, checked_queues
-from worker.model import Account, Combination, EscalationAction, FailurePolicy, StaleReply, Weekday
+from worker.model import Account, Combination, EscalationAction, FailurePolicy, ReplyMode, StaleReply, Weekday
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
@@ -41,6 +42,7 @@ from worker.setting import (
     warn_moderators_changed,
     warn_passages_unchecked,
     warn_reply_untested,
+    warn_sent_at_once,
     warn_silenced,
     warn_switched_on,
     warn_thresholds_changed,
@@ -62,6 +64,11 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"
 ShareNumber = Annotated[float, Field(ge=0, le=1)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
+SentReason = Annotated[
+    Literal["REPLIED", "PARTIAL_REPLY", "FALLBACK_SENT"],
+    BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
+]
+"""A reason with a reply; the settings form gives lower case."""
 AuthorText = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 PairName = Annotated[str, StringConstraints(min_length=1, max_length=1100, pattern=r"^\S([^\x00-\x1f]*\S)?$")]
 QueueName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\s=]([^\x00-\x1f=]*[^\s=])?$")]
@@ -345,6 +352,50 @@ class AccountSettings(BaseModel):
             help="When an author deletes a message, the channel is asked to delete the reply to it.",
         ),
     ]
+    reply_mode: Annotated[
+        ReplyMode,
+        Field(strict=False),
+        Setting(
+            title="Replies",
+            section=Section.APPROVAL,
+            help="Start a new account with suggest, and switch to auto when few drafts need a change.",
+            warnings=warn_sent_at_once,
+            choices=MappingProxyType(
+                {
+                    ReplyMode.AUTO: "are sent at once when they are trusted",
+                    ReplyMode.SUGGEST: "wait until a person approves, edits or replaces them",
+                }
+            ),
+        ),
+    ]
+    auto_reasons: Annotated[
+        list[SentReason],
+        Field(max_length=3),
+        Setting(
+            title="Sent without approval, by reason",
+            section=Section.APPROVAL,
+            help="With suggest, the reasons whose replies are sent at once all the same: REPLIED,"
+            " PARTIAL_REPLY, FALLBACK_SENT.",
+        ),
+    ]
+    auto_from_confidence: Annotated[
+        ShareNumber | None,
+        Setting(
+            title="Sent without approval, from confidence",
+            section=Section.APPROVAL,
+            help="With suggest, a reply of the model with at least this measured confidence, 0 to 1, is sent"
+            " at once all the same; empty: none.",
+        ),
+    ]
+    keep_drafts_days: Annotated[
+        float,
+        Field(ge=1, le=365, allow_inf_nan=False),
+        Setting(
+            title="Drafts that were not sent are kept, days",
+            section=Section.APPROVAL,
+            help="Reviewers can read and use them so long; then they are deleted.",
+        ),
+    ]
     handoff_texts: Annotated[
         dict[Language, AuthorText],
         Setting(
@@ -437,6 +488,7 @@ def kind_of(name: str) -> SettingKind:
         float: SettingKind.NUMBER,
         int: SettingKind.NUMBER,
         str: SettingKind.TEXT,
+        ShareNumber | None: SettingKind.NUMBER,
     }
     if get_origin(shape) is list:
         return SettingKind.RECORDS if get_args(shape)[0] is ModeratorSettings else SettingKind.LIST

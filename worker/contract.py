@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from worker import endings
+from worker import endings, held
 from worker.endings import Ending
 from worker.model import (
     Account,
@@ -146,4 +146,5 @@ def without_reply(decision: Decision) -> Decision:
         draft=None,
         sources=(),
         disclosure=None,
+        held=held.with_reply(decision),
     )

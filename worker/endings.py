@@ -71,6 +71,7 @@ class Candidate:
         tokens: what this draft cost.
         others: the drafts of the other models, where several were asked.
         asked: one entry for each of several models: what it was asked for and what came of it.
+        loser: the less trusted one of two drafts.
     """
 
     text: str = ""
@@ -85,6 +86,7 @@ class Candidate:
     tokens: Tokens = field(default_factory=Tokens)
     others: tuple[str, ...] = ()
     asked: tuple[Mapping[str, Json], ...] = ()
+    loser: Candidate | None = None
 
     @property
     def reply(self) -> str:
@@ -114,6 +116,7 @@ class Ending:
         disclosure: the account's text on AI in the author's language, or None.
         quarantine: True when the exchange leaves the stored history and is sealed.
         answered_event: the event that is answered instead of this one, if there is one.
+        withheld: the ending whose reply waits for approval, if this is one that asks for it.
     """
 
     reason_code: Reason
@@ -126,6 +129,7 @@ class Ending:
     quarantine: bool = False
     candidate: Candidate = Candidate()
     answered_event: str | None = None
+    withheld: Ending | None = None
 
 
 RULE_CONFIDENCE: Final = 0.95

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from worker import contract
+from worker import contract, held
 from worker.assessment import initial_search, recheck_search
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.escalation import decision_kind
@@ -40,7 +40,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         remember = blocked.reason_code in REMEMBERED
         return trace.decision(blocked, masked=masker.counts, remember=remember)
     ending = contract.edited_ending(case.event) or await _answer(run)
-    ending = await suggesting.with_questions(run, ending)
+    ending = held.for_approval(await suggesting.with_questions(run, ending), case.account)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)
 

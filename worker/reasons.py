@@ -30,6 +30,7 @@ class ReasonFamily(StrEnum):
     NOT_TRUSTED = "not trusted"
     PEOPLE = "with people"
     CONVERSATION = "conversation"
+    HELD = "held for approval"
     ANSWERED = "answered"
 
 
@@ -299,8 +300,7 @@ class Reason(StrEnum):
             family=ReasonFamily.NOT_TRUSTED,
             label="Draft had no answer",
             when="the draft only said that it has no answer",
-            explanation="Nothing was sent: the draft only said that it does not know the answer. Such drafts"
-            " are not kept.",
+            explanation="Nothing was sent: the draft only said that it does not know the answer.",
         ),
     )
     PLACEHOLDER_UNKNOWN = (
@@ -419,6 +419,16 @@ class Reason(StrEnum):
             when="an author deleted an earlier message; it leaves the stored history with its reply",
             explanation="Nothing was sent: the author deleted an earlier message. It left the stored history,"
             " and a reply that was not delivered yet was cancelled.",
+        ),
+    )
+    HELD_FOR_APPROVAL = (
+        "HELD_FOR_APPROVAL",
+        ReasonSpec(
+            family=ReasonFamily.HELD,
+            label="Waits for approval",
+            when="`reply_mode` is `suggest` and neither `auto_reasons` nor `auto_from_confidence` lets the"
+            " reply pass; a person can approve, edit or replace it",
+            explanation="Nothing was sent: the reply waits until a person approves it.",
         ),
     )
     FALLBACK_SENT = (

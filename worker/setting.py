@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from worker.model import OPENAI_MODERATION, Combination, EscalationAction, FailurePolicy, ModeratorChoice
+from worker.model import (
+    OPENAI_MODERATION,
+    Combination,
+    EscalationAction,
+    FailurePolicy,
+    ModeratorChoice,
+    ReplyMode,
+)
 
 
 class Section(StrEnum):
@@ -21,6 +28,7 @@ class Section(StrEnum):
     FALLBACKS = "Fallback texts"
     DISCLOSURE = "AI disclosure"
     PEOPLE = "People in the conversation"
+    APPROVAL = "Approval by people"
     HANDOFF = "Handoff to people"
 
 
@@ -131,3 +139,9 @@ def warn_unassessed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iter
     """Drafts are sent unassessed."""
     if before.get("enabled", True) and after.get("enabled") is False:
         yield "Replies are sent without an assessment."
+
+
+def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[str]:
+    """Replies are no longer approved."""
+    if after is ReplyMode.AUTO != before:
+        yield "Replies are sent without approval. Those that wait now are not sent by this change."

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from worker import contract, scope
+from worker import contract, held, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
 from worker.escalation import decision_kind, escalation_of
@@ -158,6 +158,8 @@ class EventTrace:
             answered_event=ending.answered_event,
             changes=self.conversation.changes,
             retract_reply=self.account.retract_deleted,
+            held=held.held_drafts(ending),
+            held_until=held.held_until(self.account, now),
             people_until=contract.people_until(self.event, self.account, kind, now),
             escalation=escalation_of(self.event, self.account, ending, now) if escalates else None,
             masked=masked or {},

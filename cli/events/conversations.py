@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
@@ -15,9 +15,11 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, read_audit
 from cli.output import emit, fail, stdout_is_terminal
 from db import accounts, conversation_owners
+from db.answers.records import AnswerOutcome
 from db.audit.conversation_confidence import MOST_CONVERSATIONS, conversation_confidence
 from db.audit.filters import Filters
 from db.conversation_owners import ConversationIds, OwnerCause, OwnerRecord, Takeover
+from db.figures.answers import AnswerRange, answer_figures
 from review.wording import RECHECK_MARK, tier_wording
 from worker.contract import idle_end
 from worker.model import Tier
@@ -25,10 +27,11 @@ from worker.model import Tier
 app = typer.Typer(
     no_args_is_help=True,
     help="Who may answer in a conversation: `list` those of people, `take` one for people, `release` it to"
-    " the AI; `confidence` of its replies.",
+    " the AI; `confidence` of its replies; `answers` of people.",
 )
 COLUMNS: Final = ["user_id", "conversation_id", "owner", "people_until", "cause", "changed_by", "changed_at"]
 MOST: Final = 10_000
+ANSWER_COLUMNS: Final = ("user_id", *AnswerOutcome, "unchanged_share")
 CONFIDENCE_COLUMNS: Final = (
     "user_id", "conversation_id", "latest_at", "replies", "confidence", "tiers", "rechecks", "escalated",
 )  # fmt: skip
@@ -78,6 +81,25 @@ def _with_marks(row: Mapping[str, Any]) -> dict[str, Any]:
     tiers = ", ".join(f"{tier_wording(tier)} {row[tier]}" for tier in Tier if row[tier])
     rechecks = f"{RECHECK_MARK} {row['rechecked']}, improved {row['improved']}" if row["rechecked"] else ""
     return {**row, "confidence": round(row["confidence"], 2), "tiers": tiers, "rechecks": rechecks}
+
+
+@app.command()
+def answers(
+    account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Answers of so many days.")] = 7,
+) -> None:
+    """Print how often people sent the AI's texts unchanged, changed them or replaced them, by account.
+
+    For example:
+
+        hushgate conversations answers --account corner-shop --days 30
+    """
+    until = datetime.now(UTC)
+    chosen = AnswerRange(
+        users=[account] if account else [""], scope=None, since=until - timedelta(days=days), until=until
+    )
+    rows = read_audit(lambda connection: answer_figures(connection, chosen))
+    emit([each.row() for each in rows], ANSWER_COLUMNS)
 
 
 @app.command()

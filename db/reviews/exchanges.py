@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.answers.records import EVENT_PREFIX
 from db.identifiers import uuid_time_bounds
 from db.reviews.rulings import Remedy, Ruling
 from db.rows import first_row
@@ -19,8 +20,14 @@ from worker.snapshot import Snapshot
 
 SUBJECT: Final = sa.text("""
     SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision,
-           coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined
+           coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined,
+           (SELECT a.id FROM answers a WHERE a.decision_id = ai_decisions.id AND a.text IS NOT NULL
+            ORDER BY a.created_at DESC, a.id DESC LIMIT 1) AS answer_id
     FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
+""")
+NEWEST_ANSWER: Final = sa.text("""
+    SELECT id FROM answers WHERE decision_id = :id AND text IS NOT NULL
+    ORDER BY created_at DESC, id DESC LIMIT 1
 """)
 MESSAGE_DELETED: Final = """
     EXISTS (SELECT FROM ai_decisions WHERE user_id = :user_id AND conversation_id = :conversation_id
@@ -43,12 +50,13 @@ LOCATION: Final = sa.text(f"""
 """)
 
 
-KEYS: Final = ("id", "user_id", "event_id", "conversation_id", "message_id")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSubject:
-    """The decision under review, with the columns that locate its exchange."""
+    """The decision under review, with the columns that locate its exchange.
+
+    Attributes:
+        answer_id: of the newest text that a person sent for it; remedies concern that text then.
+    """
 
     id: UUID
     created_at: datetime
@@ -59,10 +67,18 @@ class ReviewSubject:
     scope: str
     decision: DecisionKind
     quarantined: bool
+    answer_id: UUID | None = None
+
+    @property
+    def exchange_id(self) -> UUID:
+        """The id that its exchange, its reply and their retraction carry."""
+        return self.answer_id or self.id
 
     def keys(self) -> dict[str, object]:
         """SQL parameters that find its exchange and its reply."""
-        return {name: getattr(self, name) for name in KEYS}
+        event_id = f"{EVENT_PREFIX}{self.answer_id}" if self.answer_id else self.event_id
+        found = {name: getattr(self, name) for name in ("user_id", "conversation_id", "message_id")}
+        return found | {"id": self.exchange_id, "event_id": event_id}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +120,9 @@ class Exchange:
 
 def offered_remedies(subject: ReviewSubject, ruling: Ruling, exchange: Exchange) -> tuple[Remedy, ...]:
     """The remedies that follow from a ruling, given where the exchange is; the first is proposed."""
-    blocked = subject.decision is DecisionKind.IGNORE and subject.quarantined
-    sent = subject.decision is DecisionKind.RESPOND
+    answered = subject.answer_id is not None
+    blocked = subject.decision is DecisionKind.IGNORE and subject.quarantined and not answered
+    sent = subject.decision is DecisionKind.RESPOND or answered
     restorable = (blocked and ruling is Ruling.OVERTURN) or (sent and ruling is Ruling.AGREE)
     removable = (blocked and ruling is Ruling.AGREE) or (sent and ruling is Ruling.OVERTURN)
     if restorable and exchange.sealed and not exchange.message_deleted:
@@ -147,6 +164,12 @@ def subject_from_row(row: Mapping[str, Any]) -> ReviewSubject:
         decision=DecisionKind(row["decision"]),
         quarantined=Snapshot.from_json(row["snapshot_json"]).quarantined,
     )
+
+
+async def with_answer(connection: AsyncConnection, subject: ReviewSubject) -> ReviewSubject:
+    """The subject with the text that a person sent for it, if there is one."""
+    found = (await connection.execute(NEWEST_ANSWER, {"id": subject.id})).scalar_one_or_none()
+    return replace(subject, answer_id=found)
 
 
 async def load_exchange(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Exchange:

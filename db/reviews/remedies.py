@@ -178,7 +178,7 @@ async def _restore(
     if until is None:
         raise RemedyImpossible(NOT_RESTORABLE)
     await connection.execute(BLOCK_RELAYS)
-    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
     return until
 
 
@@ -211,7 +211,7 @@ async def _undo_removal(
         raise UndoTooLate(
             "undo: the channel was already asked to remove the reply; store a new review instead"
         )
-    await connection.execute(CANCEL_RETRACTION, {"id": subject.id, "now": now})
+    await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
     await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
     await connection.execute(UNSEAL, {**subject.keys(), "now": now, "roles": ["user", "assistant"]})
     return Effect.RESTORED

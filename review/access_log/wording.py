@@ -35,6 +35,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.AUDIT: "Read this log",
     LoggedAction.CONVERSATION: "Took or released a conversation",
     LoggedAction.WEBHOOK: "Managed webhooks or read a delivery",
+    LoggedAction.ANSWER: "Answered a message",
 }
 """Total: an action without words fails a test."""
 

@@ -94,6 +94,11 @@ async def try_messages(
     return await _threaded(lambda: _trial(_compiled(*rules, Level.DEFAULT), decisions, covered))
 
 
+async def compiled_rules(account: Account) -> CompiledRules:
+    """The rules of an account, ready to test a text."""
+    return await _threaded(lambda: _compiled(*_rules_of(account), Level.DEFAULT))
+
+
 def hit_runs(text: str, hits: Sequence[Hit]) -> tuple[HitRun, ...]:
     """The text cut at the edges of all hits, each run with the numbers of those over it, from 1."""
     edges = sorted({0, len(text), *(hit.start for hit in hits), *(hit.end for hit in hits)})

@@ -6,14 +6,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, get_args
 
 from starlette.datastructures import FormData
 
 from review.accounts import mapping_fields, moderator_fields
 from review.accounts.mapping_fields import LINE_END
 from review.content_covers import CATEGORIES, RULE
-from worker.account_settings import SETTINGS, AccountRejected, changed, kind_of
+from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.errors import PolicyRejected
@@ -28,6 +29,10 @@ PLAIN: Final[Mapping[str, SettingKind]] = {
     if each.section is not Section.RULES and kind_of(name) not in {SettingKind.MAPPING, SettingKind.RECORDS}
 }
 """The settings with one form field of their own name."""
+OPTIONAL: Final = frozenset(
+    name for name, info in AccountSettings.model_fields.items() if NoneType in get_args(info.annotation)
+)
+"""The settings whose form field may be empty."""
 PARTS: Final = (
     "policy_name",
     "policy_settings",
@@ -170,6 +175,8 @@ def _field_value(typed: SettingsForm, name: str, kind: SettingKind) -> Any:
     match kind:
         case SettingKind.SWITCH:
             return text == "on"
+        case SettingKind.NUMBER if name in OPTIONAL and not text.strip():
+            return None
         case SettingKind.NUMBER:
             return _typed_number(typed, name, text)
         case SettingKind.LIST:

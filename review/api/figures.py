@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
+from db.figures.answers import answer_figures, in_total
 from db.figures.histograms import SpreadKind
 from db.figures.rejections import rejection_counts
 from review.dashboard import agreement_page, dashboard_page
@@ -31,6 +32,7 @@ async def show_figures(visit: Visit) -> Response:
     found = await dashboard_page.load_figures(visit, figures)
     async with visit.store.reading() as connection:
         rejections = await rejection_counts(connection, figures)
+        answers = in_total(await answer_figures(connection, figures))
     await visit.log(
         LoggedAction.FIGURES, user_id=figures.account, detail=dashboard_page.range_log_detail(chosen)
     )
@@ -44,6 +46,10 @@ async def show_figures(visit: Visit) -> Response:
             "uncounted_hours": found.missing,
             "totals": _numbers(summarise(found.counts)),
             "rejections": [asdict(each) for each in rejections],
+            "answers": {
+                "outcomes": {each.outcome: each.answers for each in answers},
+                "shares": {each.outcome: each.share for each in answers if each.of_a_draft},
+            },
             "times_ms": {
                 kind: time_percentiles(found.spreads, kind)
                 for kind in (SpreadKind.TOTAL, SpreadKind.WORK, SpreadKind.WAITING)

@@ -217,8 +217,9 @@ class AccessLog:
 class FiguresBody:
     """The figures of the dashboard: times in ms, shares 0..1; ``before`` is the period before.
 
-    ``rejections`` has ``rejection_reason``, ``decisions`` and ``share`` of each reason why policies rejected
-    drafts.
+    ``answers`` counts what people did with messages by outcome, and has the share of each outcome of a draft
+    (``unchanged``, ``edited``, ``replaced``). ``rejections`` has ``rejection_reason``, ``decisions`` and
+    ``share`` of each reason why policies rejected drafts.
     """
 
     since: datetime
@@ -229,6 +230,7 @@ class FiguresBody:
     uncounted_hours: int
     totals: Mapping[str, Any]
     rejections: tuple[Mapping[str, Any], ...]
+    answers: Mapping[str, Any]
     times_ms: Mapping[str, Any]
     steps: tuple[Mapping[str, Any], ...]
     mean_confidence: tuple[Mapping[str, Any], ...]

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.figures import dashboard
+from db.figures.answers import answer_figures, in_total
 from db.figures.dashboard import DashboardFigures, FigureFilter
 from db.figures.rejections import rejection_counts
 from review.access import Right
@@ -35,6 +36,7 @@ async def show_dashboard(visit: Visit) -> Response:
         if figures.account is not None:
             suggestions = await dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         rejections = await rejection_counts(connection, figures)
+        answers = in_total(await answer_figures(connection, figures))
         queues = await load_open_queues(visit, connection)
     filters = {"account": figures.account or "", "scope": figures.scope or ""}
     query = chosen.query | {name: value for name, value in filters.items() if value}
@@ -52,6 +54,7 @@ async def show_dashboard(visit: Visit) -> Response:
         accounts=accounts,
         queues=queues,
         rejections=rejections,
+        answers=answers,
         suggestions=suggestions,
         account_link=lambda account: "?" + urlencode(query | {"account": account}),
         decisions=lambda **more: ranges.range_link(chosen, **(filters | more)),

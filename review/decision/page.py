@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from db import conversation_owners
 from db.access_log import LoggedAction
+from db.answers import records
 from db.audit import decision_context, decision_list, erased, settings_snapshot, similar
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
@@ -19,6 +20,7 @@ from db.escalations.listing import load_escalation
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
 from review.access import Right
+from review.answers.panel import load_answer_panel
 from review.content_covers import cover_reason
 from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
@@ -51,8 +53,18 @@ class ListPosition:
 
 
 async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) -> Response:
-    """A decision, its texts covered where the person chose that and does not reveal them."""
-    values = await load_page(visit, action)
+    """A decision, its texts covered where the person chose that and does not reveal them.
+
+    The id of a person's answer, as the reply stream has it, leads to the decision that it answers.
+    """
+    try:
+        values = await load_page(visit, action)
+    except Refused as refused:
+        answer_id = visit.path_id("decision_id", refused)
+        answered = await records.answered_decision(visit.store.pool, answer_id)
+        if refused is not NOT_FOUND or answered is None:
+            raise
+        return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
     return visit.render("decision/_content.html" if content_only else "decision/page.html", **values)
 
@@ -99,11 +111,11 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     """The values of the page's templates; writes a line of the access log."""
     async with visit.store.reading() as connection:
         row = await _load_row(visit, connection)
-        panel = await load_review_panel(visit, connection, exchanges.subject_from_row(row))
+        subject = await exchanges.with_answer(connection, exchanges.subject_from_row(row))
+        panel = await load_review_panel(visit, connection, subject)
         record = await _load_record(visit, connection, row, panel)
         position = await _list_position(visit, connection, row)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
-    await visit.log(action, user_id=row["user_id"], decision_id=row["id"])
     record = replace(
         record,
         revealed=action is LoggedAction.REVEAL,
@@ -111,7 +123,23 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
     )
     view = build_view(record)
-    return {"record": record, "panel": panel, "view": view, "position": position, "conversation_trust": trust}
+    answering = None if panel.hidden else await load_answer_panel(visit, row, covered=bool(view.cover))
+    drafts = {"drafts": len(answering.held.texts)} if answering and answering.held.texts else None
+    await visit.log(action, user_id=row["user_id"], decision_id=row["id"], detail=drafts)
+    return {
+        "record": record,
+        "panel": panel,
+        "view": view,
+        "position": position,
+        "conversation_trust": trust,
+        "answering": answering,
+    }
+
+
+async def load_row(visit: Visit) -> DecisionRow:
+    """The decision of the path; raises as ``show_decision`` refuses."""
+    async with visit.store.reading() as connection:
+        return await _load_row(visit, connection)
 
 
 async def _load_row(visit: Visit, connection: AsyncConnection) -> DecisionRow:

@@ -55,6 +55,8 @@ def _environment() -> Environment:
         "tier": wording.tier_wording,
         "owner_cause": wording.owner_cause,
         "cancel_reason": wording.cancel_wording,
+        "answer_outcome": wording.answer_outcome,
+        "held_kind": wording.held_kind,
         "closing_cause": wording.closing_wording,
     }
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.routes.accounts import ACCOUNTS
+from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
 from review.routes.auth import SIGNING_IN
@@ -28,5 +29,6 @@ PAGES: Final = (
     *PEOPLE,
     *WEBHOOKS_API,
     *API,
+    *ANSWERS_API,
     *API_CHANGES,
 )

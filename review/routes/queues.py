@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from review.access import Right
+from review.answers import pages as answer_pages
 from review.auth import profile_page
 from review.decision import page
 from review.http.page_routes import get, post
@@ -13,6 +14,9 @@ from review.queues import bulk_pages, item_pages, queue_pages, review_pages
 REVIEWING: Final = (
     get("/decisions/{decision_id}/review", "decision_review_form", page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/review", "decision_review", review_pages.submit_review, Right.REVIEW),
+    get("/escalations", "escalations", answer_pages.list_waiting, Right.REVIEW),
+    get("/decisions/{decision_id}/answer", "decision_answer_form", page.show_decision, Right.VIEW),
+    post("/decisions/{decision_id}/answer", "decision_answer", answer_pages.submit_answer, Right.REVIEW),
     post("/reviews/{review_id}/undo", "review_undo", review_pages.undo_review, Right.REVIEW),
     get("/queues", "queues", queue_pages.list_queues, Right.REVIEW),
     post("/queues", "queue_create", queue_pages.create_queue, Right.LEAD),

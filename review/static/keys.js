@@ -71,6 +71,18 @@
     if (shown(button)) button.click();
   }
 
+  function approve() {
+    const button = one("[data-approve]");
+    button?.scrollIntoView({ block: "center" });
+    button?.focus({ preventScroll: true });  // Enter sends
+  }
+
+  function write() {
+    const field = document.getElementById("own-answer");
+    field?.focus();
+    field?.scrollIntoView({ block: "center" });
+  }
+
   function reveal() {
     const within = current() || document;
     one("[data-reveal]", within)?.click();
@@ -108,11 +120,12 @@
     "j": () => move(1), "k": () => move(-1), "o": open,
     "1": () => choose(1), "2": () => choose(2), "3": () => choose(3),
     "n": note, "/": search, "?": () => help(), "s": () => press("skip"), "u": () => press("undo"), "r": reveal,
+    "a": approve, "e": () => write(),
   };
   const PLACES = { "d": "/decisions", "q": "/queues" };
   const KEYS = [
     ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
-    ["n", "write the note"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
+    ["n", "write the note"], ["a, Enter", "approve the draft and send it"], ["e", "write an answer"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
     ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search decisions, or the list on the page"], ["g d, g q", "decisions, queues"],
     ["?", "this help"],
   ];

@@ -40,11 +40,12 @@ def filled(stack: Stack, template: str, sandbox_process: SandboxHandle, quiet: N
 
 @pytest.fixture(scope="package")
 def served(
-    filled: World, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+    filled: World, stack: Stack, sandbox_process: SandboxHandle, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Path]]:
     """The address of the pages, and the server's log."""
     log = tmp_path_factory.mktemp("review") / "review.log"
-    with serving(filled.url, stack.redis_url, log) as url:
+    moderation = {"OPENAI_API_KEY": "sandbox", "OPENAI_BASE_URL": sandbox_process.base_url}
+    with serving(filled.url, stack.redis_url, log, **moderation) as url:
         yield url, log
 
 

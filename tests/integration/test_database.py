@@ -40,6 +40,8 @@ from worker.model import (
     Decision,
     DecisionKind,
     FailurePolicy,
+    HeldDraft,
+    HeldKind,
     Message,
     MessageRole,
     ModeratorChoice,
@@ -379,6 +381,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
         decision(at=old),
         decision(),
         decision(at=old, reason_code=Reason.FLAGGED_RULE, quarantine=True),
+        decision(held=(HeldDraft(kind=HeldKind.DRAFT, text="Perhaps."),), held_until=old),
     ]
 
     async def work(source: Pool) -> dict[str, int]:
@@ -393,22 +396,14 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
 
     async def balance() -> conservation.Balance:
         async with read_connection(url) as connection:
-            return await conservation.load_balance(connection, accepted=4, unfinished=0)
+            return await conservation.load_balance(connection, accepted=5, unfinished=0)
 
     gone = as_worker(url, work)
     after = asyncio.run(balance())
 
-    assert gone == {
-        "quarantine": 1,
-        "event_keys": 3,
-        "duplicates": 0,
-        "dead_letters": 0,
-        "ai_decisions": 1,
-    } | {
-        "outgoing_events": 0,
-        "escalations": 0,
-    }
-    assert (after.decided, after.audited, after.purged, after.purged_audit) == (1, 1, 3, 3)
+    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "escalations": 0}
+    assert gone == swept | {"event_keys": 3, "duplicates": 0, "dead_letters": 0, "ai_decisions": 1}
+    assert (after.decided, after.audited, after.purged, after.purged_audit) == (2, 2, 3, 3)
     assert after.holds
 
 

@@ -18,6 +18,7 @@ Rows = psycopg.Connection[dict[str, Any]]
 LOGIN = "hushgate_test_intruder"
 CALLS = (
     "hushgate_sweep_quarantine(now())",
+    "hushgate_sweep_held_drafts(now())",
     "hushgate_sweep_before('event_keys', now() - interval '2 days')",
     "hushgate_sweep_before('duplicates', now() - interval '2 days')",
     "hushgate_sweep_before('dead_letters', now() - interval '2 days')",

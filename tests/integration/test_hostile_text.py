@@ -101,6 +101,7 @@ def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled
         for sample in SAMPLES.values():
             sample(world, person)
         world.suggested()
+        world.answered()
         world.one(RELEASE, person)
         detail = '{"query": ' + json.dumps(hostile("detail")) + "}"
         world.add(

@@ -239,6 +239,7 @@ OUTCOMES = (
         rules=({"route": "chat", "fault": "keyword", "value": JET},),
         calls=1,
     ),
+    Outcome(reason=Reason.HELD_FOR_APPROVAL, decision="ignore", settings={"reply_mode": "suggest"}, calls=1),
     Outcome(reason=Reason.REPLIED, decision="respond", calls=1),
 )
 

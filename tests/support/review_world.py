@@ -90,6 +90,7 @@ class World:
             "job_parts",
             "golden_items",
             "conversations",
+            "escalations",
         }
         query = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
         if table == "ai_rules" or table.startswith("chunk"):
@@ -127,6 +128,52 @@ class World:
         )
         asyncio.run(_record(self.url, made))
         return made
+
+    def answered(self) -> None:
+        """A held draft and a person's answer on the world's decision, and others that wait."""
+        now, text, made = datetime.now(UTC), self.text, self.decision
+        of_message = {
+            "user_id": self.account,
+            "conversation_id": made.event.conversation_id,
+            "message_id": made.event.message_id,
+        }
+        passage_of = {"id": "1#1", "title": text("shown title"), "text": text("shown text"), "sha256": "0"}
+        held = of_message | {
+            "kind": "reply",
+            "text": text("held text"),
+            "draft": text("held draft"),
+            "passages": Jsonb([passage_of]),
+            "created_at": now,
+            "send_before": now + timedelta(days=1),
+            "expires_at": now + timedelta(days=1),
+        }
+        self.add("held_drafts", **held, decision_id=made.decision_id, reason_code="LOW_CONFIDENCE")
+        self.add("held_drafts", **held, decision_id=uuid7(), reason_code="HELD_FOR_APPROVAL")
+        self.add(
+            "answers",
+            **of_message,
+            id=uuid7(),
+            scope="chat",
+            decision_id=made.decision_id,
+            outcome="edited",
+            text=text("answer"),
+            draft=text("draft beside the answer"),
+            person=text("answering person"),
+            released=False,
+            rules_version=1,
+            created_at=now,
+        )
+        self.add(
+            "escalations",
+            **of_message | {"conversation_id": text("escalated conversation")},
+            decision_id=uuid7(),
+            event_id=text("event_id"),
+            author_id=text("author_id"),
+            scope="chat",
+            reason_code="MODEL_ESCALATED",
+            queue=text("escalation queue"),
+            opened_at=now,
+        )
 
     def _decision(self) -> Decision:
         at, number, text = datetime.now(UTC) - timedelta(minutes=5), next(NUMBERS), self.text

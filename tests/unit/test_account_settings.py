@@ -14,7 +14,7 @@ from review.accounts import settings_form
 from tests.support.samples import account
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment.policies.designs import DESIGNS
-from worker.model import Account, Combination, FailurePolicy, StaleReply
+from worker.model import Account, Combination, FailurePolicy, ReplyMode, StaleReply
 from worker.setting import SettingKind
 
 ROOT = Path(__file__).parents[2]
@@ -186,6 +186,7 @@ def test_every_choice_is_explained() -> None:
         "moderation_failure": list(FailurePolicy),
         "moderation_combination": list(Combination),
         "stale_reply": list(StaleReply),
+        "reply_mode": list(ReplyMode),
     }
     explained = {name: list(each.choices) for name, each in SETTINGS.items() if each.choices}
 

@@ -8,6 +8,7 @@ from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
 from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
+from worker.model.held import HeldDraft, HeldKind, ReplyMode
 from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
 from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
 
@@ -32,6 +33,8 @@ __all__ = [
     "FailurePolicy",
     "Finding",
     "FoundBy",
+    "HeldDraft",
+    "HeldKind",
     "Json",
     "Message",
     "MessageRole",
@@ -41,6 +44,7 @@ __all__ = [
     "Owner",
     "Passage",
     "Prompt",
+    "ReplyMode",
     "Retrieved",
     "Scope",
     "ScreenedPassage",

@@ -9,6 +9,7 @@ from typing import Final
 
 from worker.model.conversation import StaleReply
 from worker.model.event import Json
+from worker.model.held import ReplyMode
 
 
 class FailurePolicy(StrEnum):
@@ -84,6 +85,11 @@ class Account:
         burst_window_s: a message is answered together with the author's next one when that arrives within
             this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
+        reply_mode: ``suggest``: replies wait for a person, but for those that the next two let pass.
+        auto_reasons: codes of reasons whose replies are sent at once.
+        auto_from_confidence: 0..1 from which a measured reply of the model is sent at once; None: no such
+            limit.
+        keep_drafts_days: how long drafts that were not sent are kept, days.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
         handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
@@ -123,6 +129,10 @@ class Account:
     stale_reply: StaleReply = StaleReply.DISCARD
     burst_window_s: float = 1.5
     retract_deleted: bool = False
+    reply_mode: ReplyMode = ReplyMode.AUTO
+    auto_reasons: tuple[str, ...] = ()
+    auto_from_confidence: float | None = None
+    keep_drafts_days: float = 30.0
     handoff_texts: Mapping[str, str] = field(default_factory=dict)
     handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
     escalation_actions: Mapping[str, str] = field(default_factory=dict)

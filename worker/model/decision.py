@@ -13,6 +13,7 @@ from worker.model.escalation import Escalation
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
 from worker.model.generation import Tokens
+from worker.model.held import HeldDraft
 from worker.model.passages import Passage, ScreenedPassage, Source
 from worker.model.stages import Attempt, StageRecord
 
@@ -51,6 +52,7 @@ class Decision:
         changes: ``ConversationState.changes`` that the decision rests on; a reply is stored and delivered
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
+        held: texts that were not sent; sealed until ``held_until``.
         escalation: its handoff, when people must answer.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
@@ -91,6 +93,8 @@ class Decision:
     people_until: datetime | None = None
     escalation: Escalation | None = None
     retract_reply: bool = False
+    held: tuple[HeldDraft, ...] = ()
+    held_until: datetime | None = None
 
     @property
     def rejection_reason(self) -> str | None:

@@ -8,6 +8,7 @@ from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.gateway import GatewaySettings, IngestSettings
+from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
@@ -26,6 +27,7 @@ __all__ = [
     "GatewaySettings",
     "IngestSettings",
     "LoginSettings",
+    "ModerationSettings",
     "OutgoingStreamSettings",
     "RedisPresence",
     "ReviewSettings",

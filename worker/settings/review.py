@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
+from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
 
 
@@ -24,7 +24,7 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings, ClassifierSettings, WebhookSettings):
+class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(

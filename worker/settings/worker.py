@@ -6,8 +6,6 @@ from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from worker.classifiers.endpoints import ClassifierKeys
-from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
@@ -17,24 +15,20 @@ from worker.settings.documents import (
 )
 from worker.settings.environment import HttpUrl
 from worker.settings.model_names import ModelNames
+from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings, WebhookSettings):
+class Settings(OutgoingStreamSettings, EmbeddingSettings, ModerationSettings, WebhookSettings):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     review_url: HttpUrl | None = Field(
         default=None,
         alias="HUSHGATE_REVIEW_URL",
         description="URL at which people reach the review pages, for links in escalations; none: no links.",
-    )
-    openai_moderation_enabled: bool = Field(
-        default=True,
-        alias="OPENAI_MODERATION_ENABLED",
-        description="False: no text is moderated, for any account.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None,
@@ -170,39 +164,6 @@ class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings, We
         description="Default of `evidence_threshold` in the policy validators: least share of a draft's words"
         " that the passages contain.",
     )
-    moderation_model: str = Field(
-        default="omni-moderation-latest",
-        alias="HUSHGATE_MODERATION_MODEL",
-        description="Model of the moderation API.",
-    )
-    moderation_timeout_s: float = Field(
-        default=10.0,
-        gt=0,
-        le=120,
-        alias="HUSHGATE_MODERATION_TIMEOUT_S",
-        description="Time limit of one moderation call, in seconds.",
-    )
-    moderation_batch: int = Field(
-        default=32,
-        ge=1,
-        le=32,
-        alias="HUSHGATE_MODERATION_BATCH",
-        description="Most texts of one moderation request; 1 for a server that takes one text only.",
-    )
-    moderation_reuse_s: float = Field(
-        default=300.0,
-        ge=0,
-        le=86_400,
-        alias="HUSHGATE_MODERATION_REUSE_S",
-        description="Seconds that a moderation result is reused for an equal text, per worker; 0: never.",
-    )
-    classifier_keys: ClassifierKeys = Field(
-        default={},
-        alias="HUSHGATE_CLASSIFIER_KEYS",
-        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
-        " keys.",
-    )
-
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO",
         alias="HUSHGATE_LOG_LEVEL",
@@ -225,13 +186,6 @@ class Settings(OutgoingStreamSettings, EmbeddingSettings, ClassifierSettings, We
         alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
         description="Months that the audit is kept; 0 for ever.",
     )
-
-    @field_validator("classifier_keys")
-    @classmethod
-    def _keys_have_classifiers(cls, keys: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
-        if unknown := sorted(keys.keys() - info.data.get("classifiers", keys).keys()):
-            raise ValueError(f"expected names of HUSHGATE_CLASSIFIERS, also {', '.join(unknown)} is there")
-        return keys
 
     @field_validator("openai_api_key")
     @classmethod

@@ -23,7 +23,7 @@ from worker.moderation import ModeratorResult
 from worker.rules.screening import rule_findings
 from worker.steps import moderators
 from worker.steps.moderators import is_unreadable
-from worker.steps.run import Run
+from worker.steps.run import GuardedRun, Run
 from worker.trace import StageNote
 
 
@@ -64,7 +64,7 @@ async def merged(run: Run) -> Ending | None:
     return contract.merged_ending(event, await run.ports.arrivals.newer(event), account)
 
 
-def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
+def rule_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     """The ending when one of the account's rules matches."""
     if subject is REPLY and not run.case.account.rules_on_reply:
         return None
@@ -78,7 +78,7 @@ def rule_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
     return endings.blocked_ending(subject.rule, found[0])
 
 
-async def moderation_hit(run: Run, text: str, subject: GuardedText) -> Ending | None:
+async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> Ending | None:
     """The ending when the account's moderators block a text, or give no result and it may not pass."""
     choices = _switched_on(run)
     if not choices:
@@ -103,7 +103,7 @@ async def moderation_hit(run: Run, text: str, subject: GuardedText) -> Ending | 
     return endings.blocked_ending(subject.flagged, blocking.finding)
 
 
-def _switched_on(run: Run) -> tuple[ModeratorChoice, ...]:
+def _switched_on(run: GuardedRun) -> tuple[ModeratorChoice, ...]:
     """The account's moderators, without the moderation API while the deployment has it switched off."""
     choices = moderation.panel(run.case.account)
     if run.ports.moderator is not None:
@@ -112,7 +112,7 @@ def _switched_on(run: Run) -> tuple[ModeratorChoice, ...]:
 
 
 def _note_results(
-    run: Run,
+    run: GuardedRun,
     note: StageNote,
     choices: Sequence[ModeratorChoice],
     results: Sequence[ModeratorResult | None],
@@ -135,7 +135,7 @@ def _note_results(
         ]
 
 
-def _unmoderated(run: Run, subject: GuardedText, result: ModeratorResult) -> Ending:
+def _unmoderated(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending:
     """The ending without a result where the text may not pass without one."""
     error = result.error
     sentence = f"{result.choice.name}: {error}" if run.case.account.moderators else str(error)

@@ -22,7 +22,7 @@ from worker.model import (
     ModeratorChoice,
 )
 from worker.moderation import Conclusion, ModeratorResult, Vote
-from worker.steps.run import Run
+from worker.steps.run import GuardedRun
 
 NO_RESULT: Final = (ModerationUnavailable, ModerationRejected, EndpointMisconfigured)
 
@@ -33,7 +33,7 @@ def is_unreadable(error: Exception | None) -> bool:
 
 
 async def ask(
-    run: Run, choices: Sequence[ModeratorChoice], text: str, subject: GuardedText
+    run: GuardedRun, choices: Sequence[ModeratorChoice], text: str, subject: GuardedText
 ) -> tuple[Conclusion, tuple[ModeratorResult | None, ...]]:
     """The conclusion about a text, and each moderator's result; None for one that was not needed."""
     calls = [ModeratorCall(run=run, choice=each, text=text, subject=subject) for each in choices]
@@ -48,11 +48,11 @@ async def ask(
     return concluded, tuple(call.result for call in calls)
 
 
-def _conclusion(run: Run, calls: Sequence[ModeratorCall]) -> Conclusion | None:
+def _conclusion(run: GuardedRun, calls: Sequence[ModeratorCall]) -> Conclusion | None:
     return moderation.conclusion(run.case.account.moderation_combination, [call.result for call in calls])
 
 
-async def _together(run: Run, calls: Sequence[ModeratorCall]) -> None:
+async def _together(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
     """Ask all at once until no missing result can change the conclusion; the others are cancelled."""
     asking = [asyncio.create_task(call.finish()) for call in calls]
     try:
@@ -65,7 +65,7 @@ async def _together(run: Run, calls: Sequence[ModeratorCall]) -> None:
         await cancel_all(asking)
 
 
-async def _in_turn(run: Run, calls: Sequence[ModeratorCall]) -> None:
+async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
     """Ask one after the other until one answers; who did not answer is asked again after its pause."""
     clock = run.ports.clock
     now_s = clock.monotonic()
@@ -94,7 +94,7 @@ class ModeratorCall:
         result: None until it is final.
     """
 
-    run: Run
+    run: GuardedRun
     choice: ModeratorChoice
     text: str
     subject: GuardedText

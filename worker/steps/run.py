@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, ConversationState, Event
-from worker.ports import Ports
+from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
 
@@ -46,3 +48,46 @@ class Run:
     trace: EventTrace
     search: SearchBounds
     masker: Masker
+
+
+class ModerationPorts(Protocol):
+    """The ports that rules and moderation need, of ``Ports`` or of ``worker.steps.answers``."""
+
+    @property
+    def clock(self) -> Clock:
+        """Time."""
+        ...
+
+    @property
+    def moderator(self) -> Moderator | None:
+        """None when the moderation API is switched off."""
+        ...
+
+    @property
+    def classifiers(self) -> Mapping[str, Classifier]:
+        """The deployment's classifiers, by name."""
+        ...
+
+
+class GuardedRun(Protocol):
+    """A run as far as the guards of a text need it."""
+
+    @property
+    def case(self) -> EventCase:
+        """The event with its pinned versions."""
+        ...
+
+    @property
+    def ports(self) -> ModerationPorts:
+        """What moderates."""
+        ...
+
+    @property
+    def trace(self) -> EventTrace:
+        """Where stages and findings are recorded."""
+        ...
+
+    @property
+    def masker(self) -> Masker:
+        """Of every text that a vendor gets."""
+        ...

@@ -54,6 +54,7 @@ def better(run: Run, first: Candidate, second: Candidate | None) -> Candidate:
     record = _record(rule, first.assessed.confidence, after, used=wins)
     return replace(
         chosen,
+        loser=first if wins else second,
         assessment=replace(
             found,
             diagnostics={**found.diagnostics, "retried_with": record},

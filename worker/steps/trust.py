@@ -168,7 +168,8 @@ def better(before: Candidate, after: Candidate | None) -> Candidate:
     if final.action is Action.RECHECK:
         final = replace(final, action=Action.SEND)
     rechecked = (before.assessed.confidence, after.assessed.confidence if after else None)
-    return replace(chosen, assessment=final, rechecked=rechecked)
+    loser = before if chosen is after else after
+    return replace(chosen, assessment=final, rechecked=rechecked, loser=loser)
 
 
 def _audited(run: Run, candidate: Candidate, found: Assessment) -> Assessment:

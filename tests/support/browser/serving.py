@@ -14,13 +14,16 @@ from tests.support.running import eventually
 
 
 @contextmanager
-def serving(database_url: str, redis_url: str, log: Path) -> Iterator[str]:
-    """Serve the pages of a database; the address they are at."""
+def serving(database_url: str, redis_url: str, log: Path, **environment: str) -> Iterator[str]:
+    """Serve the pages of a database; the address they are at. ``environment`` adds to their settings."""
     url = free_address()
     known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "HUSHGATE_REVIEW_URL": url}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cli", "review"], env=os.environ | known, stdout=output, stderr=output
+            [sys.executable, "-m", "cli", "review"],
+            env=os.environ | known | environment,
+            stdout=output,
+            stderr=output,
         )
     try:
         eventually(lambda: process.poll() is not None or status(f"{url}/healthz") == 200, "the review pages")

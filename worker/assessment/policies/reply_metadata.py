@@ -27,10 +27,15 @@ def reply_metadata(decision: Decision) -> dict[str, Json]:
     ``model`` is null when no model wrote the text. ``confidence`` and ``tier`` are null when nothing was
     measured; for a fallback they are those of the draft that it replaces.
     """
-    found = decision.assessment
+    model = decision.models.get("completion") if decision.draft is not None else None
+    return text_metadata(decision.assessment, model)
+
+
+def text_metadata(found: Assessment | None, model: str | None) -> dict[str, Json]:
+    """The same of a text with this assessment, which this model wrote, or none."""
     measured = found is not None and found.measured
     return {
-        "model": decision.models.get("completion") if decision.draft is not None else None,
+        "model": model,
         "policy": found.policy if found else None,
         "confidence": found.confidence if found and measured else None,
         "tier": found.tier.value if found and measured else None,

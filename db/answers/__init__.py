@@ -1,0 +1,1 @@
+"""Held drafts, and what people answered themselves."""

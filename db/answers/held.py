@@ -1,0 +1,124 @@
+"""Held drafts: sealed in the decision's commit, read by reviewers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from db.pool import Pool, fetch_dicts
+from worker.assessment.policies.reply_metadata import text_metadata
+from worker.model import Decision, HeldDraft, HeldKind
+
+HELD: Final = """, held AS (
+    INSERT INTO held_drafts (
+        user_id, conversation_id, message_id, decision_id, reason_code, kind, text, draft, sources, passages,
+        confidence, tier, metadata, send_before, created_at, expires_at)
+    SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, %(reason_code)s, held.kind, held.text,
+        held.draft, held.sources, held.passages, held.confidence, held.tier, held.metadata,
+        %(send_before)s::timestamptz, %(created_at)s, %(held_until)s::timestamptz
+    FROM key, ROWS FROM (jsonb_to_recordset(%(held)s::jsonb) AS (
+        kind text, text text, draft text, sources jsonb, passages jsonb, confidence double precision,
+        tier text, metadata jsonb)) WITH ORDINALITY AS held ORDER BY held.ordinality
+)"""
+"""A part of the decision's commit."""
+OF_DECISION: Final = """
+    SELECT id AS held_id, kind, text, draft, sources, passages, confidence, tier, metadata, send_before,
+           created_at, expires_at
+    FROM held_drafts WHERE decision_id = %(id)s AND expires_at > %(now)s ORDER BY id
+"""
+COUNT: Final = """
+    SELECT count(*) AS count, min(expires_at) AS expires_at
+    FROM held_drafts WHERE decision_id = %(id)s AND expires_at > %(now)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldText:
+    """A row of ``held_drafts``.
+
+    Attributes:
+        text: as it would be sent.
+        draft: with its citation marks; None for a text that no model wrote.
+        sources: the cited passages, in the form of ``worker.model.Source.shape``.
+        passages: what the model was shown: ``id``, ``title``, ``text``, ``sha256``.
+        confidence: None when it was not measured; ``tier`` likewise.
+        metadata: the fields of its reply that come from its assessment.
+        send_before: after this it is not approved unchanged.
+    """
+
+    held_id: int
+    kind: HeldKind
+    text: str
+    draft: str | None
+    sources: list[dict[str, Any]]
+    passages: list[dict[str, str]]
+    confidence: float | None
+    tier: str | None
+    metadata: Mapping[str, Any]
+    send_before: datetime | None
+    created_at: datetime
+    expires_at: datetime
+
+    def too_late(self, now: datetime) -> bool:
+        """Whether the message is too old for this text as it is."""
+        return self.send_before is not None and self.send_before < now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldTexts:
+    """The held texts of a decision, the most useful first; ``texts`` is empty for who may not read them."""
+
+    count: int
+    expires_at: datetime | None
+    texts: tuple[HeldText, ...] = ()
+
+
+NOTHING_HELD: Final = HeldTexts(count=0, expires_at=None)
+
+
+def held_json(decision: Decision) -> str:
+    """The parameter ``held`` of the commit."""
+    return orjson.dumps([_values(each, decision) for each in decision.held]).decode()
+
+
+async def load_held(source: Pool, decision_id: UUID, now: datetime) -> HeldTexts:
+    """The held texts of a decision, for reviewers; the caller logs the reading."""
+    rows = await fetch_dicts(source, OF_DECISION, {"id": decision_id, "now": now})
+    texts = tuple(HeldText(**row | {"kind": HeldKind(row["kind"])}) for row in rows)
+    return HeldTexts(count=len(texts), expires_at=texts[0].expires_at if texts else None, texts=texts)
+
+
+async def count_held(source: Pool, decision_id: UUID, now: datetime) -> HeldTexts:
+    """Their number, without the texts."""
+    (row,) = await fetch_dicts(source, COUNT, {"id": decision_id, "now": now})
+    return HeldTexts(**row)
+
+
+def _values(held: HeldDraft, decision: Decision) -> dict[str, Any]:
+    look = held.assessment
+    measured = look is not None and look.measured
+    model = decision.models.get("completion") if held.draft is not None else None
+    return {
+        "kind": held.kind,
+        "text": held.text,
+        "draft": held.draft,
+        "sources": [each.shape() for each in held.sources],
+        "passages": [
+            {
+                "id": each.passage_id,
+                "title": each.title,
+                "text": each.text,
+                "sha256": hashlib.sha256(each.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            }
+            for each in held.passages
+        ],
+        "confidence": look.confidence if look is not None and measured else None,
+        "tier": look.tier if look is not None and measured else None,
+        "metadata": text_metadata(look, model),
+    }

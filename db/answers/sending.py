@@ -1,0 +1,211 @@
+"""Storing a person's answer: audit, outbox, history and owner in one transaction, once per form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from db import access_log
+from db.access_log import LogEntry
+from db.answers.held import HeldText
+from db.answers.records import EVENT_PREFIX, OF_THE_MODEL, Answer, AnswerOutcome, answers_within
+from db.conversation_owners import RELEASE
+from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.outbox import LOCK_CONVERSATION
+from db.pool import Pool, PoolConnection, checkout
+from worker.errors import RejectedError
+
+LATEST_DELIVERY: Final = timedelta(days=1)
+"""An answer that could not be delivered for so long is cancelled."""
+STORE: Final = """
+    INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,
+                         draft, held_id, person_id, person, released, rules_version, checks, created_at)
+    VALUES (%(answer_id)s, %(decision_id)s, %(user_id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
+            %(outcome)s,
+            %(text)s, %(shown)s, %(held_id)s, %(person_id)s, %(person)s, %(release)s, %(rules_version)s,
+            %(checks)s, %(now)s)
+    ON CONFLICT (id) DO NOTHING
+"""
+SEND: Final = """
+    INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+                        draft, sources, send_before, metadata, disclosure, origin)
+    VALUES (%(user_id)s, %(event_id)s, %(answer_id)s, %(conversation_id)s, %(message_id)s, %(scope)s,
+            %(text)s, %(now)s, %(draft)s, %(sources)s, %(send_before)s, %(metadata)s, %(disclosure)s,
+            'person')
+"""
+REMEMBER: Final = """
+    INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
+    VALUES (%(user_id)s, %(conversation_id)s, %(message_id)s, %(answer_id)s, 'assistant', %(text)s, %(now)s)
+"""
+"""A reply in the history, as one of the AI: edits and deletions of its message treat both alike."""
+STAY_WITH_PEOPLE: Final = """
+    UPDATE conversations SET people_until = greatest(people_until, %(people_until)s)
+    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
+"""
+"""A person wrote: the idle time of a conversation that people own begins again."""
+DELETED: Final = """
+    SELECT EXISTS (
+        SELECT FROM ai_decisions
+        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
+            AND created_at >= %(decided_at)s AND reason_code = 'MESSAGE_DELETED')
+"""
+
+
+class AnswerConflict(RejectedError):
+    """Another answer was stored meanwhile; nothing was stored.
+
+    Attributes:
+        answers: all answers to the decision, oldest first.
+    """
+
+    def __init__(self, answers: tuple[Answer, ...]) -> None:
+        newest = answers[-1]
+        super().__init__(f"answer: expected a message without an answer, got one by {newest.person}")
+        self.answers = answers
+
+
+class MessageGone(RejectedError):
+    """The author deleted the message; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredMessage:
+    """The message that a person answers, from the AI's decision on it."""
+
+    decision_id: UUID
+    decided_at: datetime
+    user_id: str
+    conversation_id: str
+    message_id: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAnswer:
+    """An answer whose text passed the account's rules and moderation.
+
+    Attributes:
+        answer_id: made with the form, so that a form that is sent twice is stored once.
+        seen: the newest answer on the person's page, None without one.
+        text: None: dismissed.
+        held: the text of the AI that the person was shown, None without one.
+        release: the AI may answer in the conversation again.
+        people_until: when a conversation that people own returns to the AI, without a release.
+        checks: what the audit keeps of the moderation.
+        disclosure: the account's text on AI, for a text of the model.
+    """
+
+    answer_id: UUID
+    message: AnsweredMessage
+    seen: UUID | None
+    outcome: AnswerOutcome
+    text: str | None
+    held: HeldText | None
+    person_id: UUID | None
+    person: str
+    release: bool
+    people_until: datetime
+    rules_version: int
+    checks: Mapping[str, Any]
+    disclosure: str | None = None
+
+
+async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged: LogEntry) -> bool:
+    """Store an answer and what follows from it; False when the same form was stored before.
+
+    Raises:
+        AnswerConflict: another person answered, or this form was stored with another text.
+        MessageGone: the author deleted the message.
+        RejectedError: ``answer_id`` is that of an answer to another decision.
+        StorageUnavailable: the outcome is unknown; safe to repeat with the same ``answer_id``.
+    """
+    values = _values(answer, now)
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(LOCK_CONVERSATION, values)
+        earlier = await answers_within(connection, answer.message.decision_id)
+        if any(_is_repeated(each, answer) for each in earlier):
+            return False
+        if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):
+            raise AnswerConflict(earlier)
+        await _refuse_deleted(connection, values)
+        if not (await connection.execute(STORE, values)).rowcount:
+            raise RejectedError("answer_id: expected a new one, got that of another decision's answer")
+        if answer.text is not None:
+            await connection.execute(SEND, values)
+            await connection.execute(REMEMBER, values)
+            await connection.execute(STAY_WITH_PEOPLE, values)
+        if answer.release:
+            await connection.execute(RELEASE, values)
+        await close_escalation(connection, _closing(answer, now))
+        await access_log.append_entry_psycopg(connection, logged)
+    return True
+
+
+def _is_repeated(stored: Answer, answer: NewAnswer) -> bool:
+    same = (stored.text, stored.outcome, stored.person_id) == (answer.text, answer.outcome, answer.person_id)
+    return stored.answer_id == answer.answer_id and same
+
+
+async def _refuse_deleted(connection: PoolConnection, values: Mapping[str, Any]) -> None:
+    row = await (await connection.execute(DELETED, values)).fetchone()
+    if row and row[0]:
+        raise MessageGone("message: expected one that its author did not delete, got a deleted one")
+
+
+def _closing(answer: NewAnswer, now: datetime) -> Closing:
+    """The end of the conversation's open escalation, if it has one."""
+    return Closing(
+        user_id=answer.message.user_id,
+        conversation_id=answer.message.conversation_id,
+        cause=ClosingCause.REVIEWED if answer.text is None else ClosingCause.ANSWERED,
+        closed_by=answer.person,
+        now=now,
+    )
+
+
+def _values(answer: NewAnswer, now: datetime) -> dict[str, Any]:
+    message, held = answer.message, answer.held
+    of_the_model = answer.outcome in OF_THE_MODEL and held is not None
+    return {
+        "answer_id": answer.answer_id,
+        "event_id": f"{EVENT_PREFIX}{answer.answer_id}",
+        "decision_id": message.decision_id,
+        "decided_at": message.decided_at,
+        "user_id": message.user_id,
+        "conversation_id": message.conversation_id,
+        "message_id": message.message_id,
+        "scope": message.scope,
+        "outcome": answer.outcome.value,
+        "text": answer.text,
+        "shown": held.text if held else None,
+        "held_id": held.held_id if held else None,
+        "draft": held.draft if held and of_the_model else None,
+        "sources": Jsonb(held.sources if held and of_the_model else []),
+        "metadata": Jsonb(_metadata(answer)),
+        "disclosure": answer.disclosure,
+        "send_before": now + LATEST_DELIVERY,
+        "person_id": answer.person_id,
+        "person": answer.person,
+        "changed_by": answer.person,
+        "release": answer.release,
+        "people_until": answer.people_until,
+        "rules_version": answer.rules_version,
+        "checks": Jsonb(dict(answer.checks)),
+        "now": now,
+    }
+
+
+def _metadata(answer: NewAnswer) -> dict[str, Any]:
+    """The fields of the reply that come from the AI's text, and those on the person."""
+    of_the_model = answer.held is not None and answer.outcome in OF_THE_MODEL
+    found = dict(answer.held.metadata) if answer.held is not None and of_the_model else {}
+    return found | {
+        "sent_by_person": True,
+        "edited_by_person": answer.outcome is AnswerOutcome.EDITED and found.get("model") is not None,
+        "answered_decision_id": str(answer.message.decision_id),
+    }

@@ -1,0 +1,101 @@
+"""What waits for a person's answer, and what happened in a conversation since a decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from db.pool import Pool, checkout, fetch_dicts
+
+UNANSWERED: Final = "NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id)"
+WAITING: Final = f"""
+    SELECT decision_id, user_id, conversation_id, reason_code, queue, since, send_before FROM (
+        SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at AS since,
+               NULL::timestamptz AS send_before
+        FROM escalations WHERE closed_at IS NULL
+        UNION ALL
+        SELECT decision_id, user_id, conversation_id, reason_code, '', created_at, send_before
+        FROM held_drafts
+        WHERE reason_code = 'HELD_FOR_APPROVAL' AND kind = 'reply' AND expires_at > %(now)s
+            AND send_before > %(now)s) AS w
+    WHERE (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s)) AND {UNANSWERED}
+        AND (%(after)s::timestamptz IS NULL OR (since, decision_id) > (%(after)s, %(after_id)s))
+    ORDER BY since, decision_id LIMIT %(limit)s
+"""
+SINCE: Final = """
+    SELECT bool_or(reason_code = 'MESSAGE_DELETED' AND message_id = %(message_id)s) AS deleted,
+           bool_or(reason_code = 'MESSAGE_EDITED' AND message_id = %(message_id)s) AS edited,
+           bool_or(reason_code = 'AGENT_MESSAGE')
+               OR EXISTS (SELECT FROM answers a
+                          WHERE a.user_id = %(user_id)s AND a.conversation_id = %(conversation_id)s
+                              AND a.created_at > %(at)s AND a.decision_id <> %(id)s AND a.text IS NOT NULL)
+               AS people_answered,
+           bool_or(decision = 'respond') AS ai_answered,
+           bool_or(reason_code NOT IN ('MESSAGE_DELETED', 'MESSAGE_EDITED', 'AGENT_MESSAGE')) AS newer_message
+    FROM ai_decisions
+    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s
+        AND (created_at, id) > (%(at)s, %(id)s)
+"""
+
+
+class Since(StrEnum):
+    """What happened in the conversation since a decision; the first that applies counts."""
+
+    DELETED = "deleted"
+    PEOPLE_ANSWERED = "people_answered"
+    AI_ANSWERED = "ai_answered"
+    EDITED = "edited"
+    NEWER_MESSAGE = "newer_message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingItem:
+    """A decision that waits for a person's answer.
+
+    Attributes:
+        queue: of the account's escalation policy; empty: none named, or a reply that waits for approval.
+        since: when it began to wait.
+        send_before: when a reply that waits for approval stops waiting; None: it does not.
+    """
+
+    decision_id: UUID
+    user_id: str
+    conversation_id: str
+    reason_code: str
+    queue: str
+    since: datetime
+    send_before: datetime | None
+
+
+async def list_waiting(
+    source: Pool,
+    accounts: tuple[str, ...] | None,
+    *,
+    now: datetime,
+    limit: int,
+    after: tuple[datetime, UUID] | None = None,
+) -> tuple[WaitingItem, ...]:
+    """What waits on these accounts, or on all, the oldest first; ``after`` is the last one of a page."""
+    values = {
+        "accounts": None if accounts is None else list(accounts),
+        "now": now,
+        "limit": limit,
+        "after": after[0] if after else None,
+        "after_id": after[1] if after else None,
+    }
+    async with checkout(source) as connection:
+        cursor = connection.cursor(row_factory=class_row(WaitingItem))
+        return tuple(await (await cursor.execute(WAITING, values)).fetchall())
+
+
+async def happened_since(source: Pool, decision: dict[str, Any]) -> Since | None:
+    """What happened since a decision, a row of the audit; None when it is the newest."""
+    names = ("id", "user_id", "conversation_id", "message_id")
+    values = {name: decision[name] for name in names} | {"at": decision["created_at"]}
+    (row,) = await fetch_dicts(source, SINCE, values)
+    return next((each for each in Since if row[each.value]), None)

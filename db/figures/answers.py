@@ -1,0 +1,111 @@
+"""How often people sent what the AI had drafted, changed it or replaced it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.answers.records import AnswerOutcome
+from db.answers.tables import answers
+from db.rows import all_rows
+
+OF_A_DRAFT: Final = (AnswerOutcome.UNCHANGED, AnswerOutcome.EDITED, AnswerOutcome.REPLACED)
+"""Outcomes of messages for which the AI had a text that people could send."""
+
+
+class AnswerFilter(Protocol):
+    """What is counted, as ``FigureFilter`` says it."""
+
+    @property
+    def users(self) -> Sequence[str]:
+        """The accounts; one empty name stands for all."""
+        ...
+
+    @property
+    def scope(self) -> str | None:
+        """``chat`` or ``comment``; None: both."""
+        ...
+
+    @property
+    def since(self) -> datetime:
+        """Answers from then on."""
+        ...
+
+    @property
+    def until(self) -> datetime:
+        """Answers before then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRange:
+    """A filter for answers alone; as ``AnswerFilter``."""
+
+    users: Sequence[str]
+    scope: str | None
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeCount:
+    """How many answers had an outcome; ``share`` is 0..1 of those to a draft, None for none of these."""
+
+    outcome: AnswerOutcome
+    answers: int
+    share: float | None
+
+    @property
+    def of_a_draft(self) -> bool:
+        """Whether the AI had a text."""
+        return self.outcome in OF_A_DRAFT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAnswers:
+    """The answers of people on one account, by outcome."""
+
+    user_id: str
+    counts: Mapping[AnswerOutcome, int]
+
+    def row(self) -> dict[str, Any]:
+        """One flat record; ``unchanged_share`` is None without a draft."""
+        drafts = sum(self.counts[each] for each in OF_A_DRAFT)
+        share = round(self.counts[AnswerOutcome.UNCHANGED] / drafts, 4) if drafts else None
+        counts = {each.value: number for each, number in self.counts.items()}
+        return {"user_id": self.user_id, **counts, "unchanged_share": share}
+
+
+async def answer_figures(connection: AsyncConnection, filters: AnswerFilter) -> tuple[AccountAnswers, ...]:
+    """The answers of a range by account, in the order of their names."""
+    kept = answers.c
+    counts = [sa.func.count().filter(kept.outcome == each.value).label(each.value) for each in AnswerOutcome]
+    query = sa.select(kept.user_id, *counts).where(
+        kept.created_at >= filters.since, kept.created_at < filters.until
+    )
+    if list(filters.users) != [""]:
+        query = query.where(kept.user_id.in_(filters.users))
+    if filters.scope is not None:
+        query = query.where(kept.scope == filters.scope)
+    rows = await all_rows(connection, query.group_by(kept.user_id).order_by(kept.user_id))
+    return tuple(
+        AccountAnswers(user_id=row["user_id"], counts={each: row[each.value] for each in AnswerOutcome})
+        for row in rows
+    )
+
+
+def in_total(found: Sequence[AccountAnswers]) -> tuple[OutcomeCount, ...]:
+    """The accounts together, by outcome, in the order of ``AnswerOutcome``."""
+    totals = {each: sum(account.counts[each] for account in found) for each in AnswerOutcome}
+    drafts = sum(totals[each] for each in OF_A_DRAFT)
+    return tuple(
+        OutcomeCount(
+            outcome=each, answers=number, share=number / drafts if drafts and each in OF_A_DRAFT else None
+        )
+        for each, number in totals.items()
+    )

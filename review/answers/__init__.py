@@ -1,0 +1,1 @@
+"""Answers of people: approving, editing or replacing what the AI drafted."""

@@ -1,0 +1,83 @@
+"""What a decision's page shows of held drafts and answers, and the form for a new answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from db.answers import held, records, waiting
+from db.answers.held import HeldTexts
+from db.answers.records import Answer
+from db.answers.waiting import Since
+from db.audit.decision_context import DecisionRow
+from review.access import Right
+from review.answers.answerable import ANSWER_CHARS, is_answerable, standing_answer
+from review.http.visit import Visit
+from worker.reasons import Reason
+
+MOVED_ON: Final = {
+    Since.DELETED: "The author deleted the message. It cannot be answered any more.",
+    Since.PEOPLE_ANSWERED: "A person has written in the conversation since.",
+    Since.AI_ANSWERED: "The AI has answered a newer message of the conversation since.",
+    Since.EDITED: "The author has edited the message since.",
+    Since.NEWER_MESSAGE: "The author has written again since.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPanel:
+    """Everything the partial ``decision/_answer.html`` shows.
+
+    Attributes:
+        held: texts of the AI that were not sent; without the texts for people who may not read them.
+        answers: of people, oldest first.
+        moved_on: what happened in the conversation since, as a sentence; empty: nothing.
+        may_answer: the person may answer now.
+        expired: the reply waited for approval longer than the message may be old.
+        answer_id: of the form; the same form is stored once.
+        seen: the newest answer, as the form sends it back.
+        typed: what the person wrote, when it was not sent; ``problem`` says why.
+    """
+
+    held: HeldTexts
+    answers: tuple[Answer, ...]
+    moved_on: str
+    may_answer: bool
+    may_read: bool
+    expired: bool
+    answer_id: UUID
+    seen: str
+    typed: str = ""
+    problem: str = ""
+    chars: int = ANSWER_CHARS
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.held.count or self.answers or self.may_answer)
+
+
+async def load_answer_panel(visit: Visit, row: DecisionRow, *, covered: bool) -> AnswerPanel:
+    """The panel; held texts are read only where they are shown."""
+    pool, may_review = visit.store.pool, visit.may(Right.REVIEW, row["user_id"])
+    load = held.load_held if may_review and not covered else held.count_held
+    found = await load(pool, row["id"], visit.now)
+    answers = await records.list_answers(pool, row["id"])
+    since = await waiting.happened_since(pool, row)
+    waits = is_answerable(row) and standing_answer(answers) is None and since is not Since.DELETED
+    late = row["reason_code"] == Reason.HELD_FOR_APPROVAL and any(
+        each.too_late(visit.now) for each in found.texts
+    )
+    return AnswerPanel(
+        held=found,
+        answers=answers,
+        moved_on=MOVED_ON[since] if since else "",
+        may_answer=waits and may_review,
+        may_read=may_review,
+        expired=late,
+        answer_id=uuid7(),
+        seen=str(answers[-1].answer_id) if answers else "",
+    )

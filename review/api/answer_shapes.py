@@ -1,0 +1,100 @@
+"""The bodies of the JSON API for held drafts and answers of people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingLine:
+    """A decision that waits for a person's answer, since ``since``.
+
+    ``queue`` is that of the account's escalation policy, or empty. A reply that waits for approval is listed
+    until ``send_before``.
+    """
+
+    decision_id: UUID
+    user_id: str
+    conversation_id: str
+    reason_code: str
+    queue: str
+    since: datetime
+    send_before: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingBody:
+    """What waits, the oldest first; ``next`` is the cursor of the next page, null at the end."""
+
+    waiting: tuple[WaitingLine, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldDraftBody:
+    """A text of the AI that was not sent; ``kind`` is ``reply``, ``draft`` or ``recheck``.
+
+    ``draft`` has the citation marks, and is null for a text that no model wrote. ``passages`` are those that
+    the model was shown: ``id``, ``title``, ``text`` and ``sha256`` of the text.
+    """
+
+    id: int
+    kind: str
+    text: str
+    draft: str | None
+    sources: tuple[Mapping[str, Any], ...]
+    passages: tuple[Mapping[str, str], ...]
+    confidence: float | None
+    tier: str | None
+    metadata: Mapping[str, Any]
+    send_before: datetime | None
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLine:
+    """What a person did: ``unchanged``, ``edited``, ``replaced``, ``written`` or ``dismissed``.
+
+    ``draft`` is the text of the AI beside it.
+    """
+
+    id: UUID
+    decision_id: UUID
+    outcome: str
+    text: str | None
+    draft: str | None
+    person: str
+    released: bool
+    rules_version: int
+    created_at: datetime
+    delivered_at: datetime | None
+    cancelled_at: datetime | None
+    cancel_reason: str | None
+    retracted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftsBody:
+    """Held drafts of a decision and the answers of people, oldest first.
+
+    ``since`` says what happened in the conversation since: ``deleted``, ``people_answered``, ``ai_answered``,
+    ``edited``, ``newer_message`` or null.
+    """
+
+    decision_id: UUID
+    answerable: bool
+    since: str | None
+    drafts: tuple[HeldDraftBody, ...]
+    answers: tuple[AnswerLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStored:
+    """The answer that was stored."""
+
+    answer: AnswerLine

@@ -1,0 +1,47 @@
+"""Routes of the JSON API for held drafts and answers of people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.access import Right
+from review.api import answer_shapes, answers
+from review.http.page_routes import PageRoute, Parameter
+
+ANSWERS_API: Final = (
+    PageRoute(
+        path="/api/v1/waiting",
+        name="api_waiting",
+        handler=answers.list_waiting,
+        right=Right.REVIEW,
+        api=True,
+        summary="Decisions that wait for a person's answer, the oldest first",
+        query=(
+            Parameter(name="account", text="One account"),
+            Parameter(name="cursor", text="From an earlier page: where this page starts"),
+            Parameter(name="limit", text="1 to 500, default 50"),
+        ),
+        response=answer_shapes.WaitingBody,
+    ),
+    PageRoute(
+        path="/api/v1/decisions/{decision_id}/drafts",
+        name="api_drafts",
+        handler=answers.list_drafts,
+        right=Right.REVIEW,
+        api=True,
+        summary="Drafts of a decision that were not sent, and the answers of people",
+        response=answer_shapes.DraftsBody,
+    ),
+    PageRoute(
+        path="/api/v1/decisions/{decision_id}/answers",
+        name="api_answer",
+        handler=answers.add_answer,
+        right=Right.REVIEW,
+        methods=("POST",),
+        api=True,
+        summary="Approve or edit a draft, write an answer, or close without one",
+        body=answers.AnswerBody,
+        response=answer_shapes.AnswerStored,
+        status=201,
+    ),
+)

@@ -1,0 +1,95 @@
+"""What is kept of texts that are not sent, and which replies wait for a person's approval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from worker.assessment import cited_sources, query_language, text_in_language
+from worker.endings import Candidate, Ending, silent_ending
+from worker.model import Account, Decision, HeldDraft, HeldKind, ReplyMode
+from worker.reasons import Reason
+
+OF_THE_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY)
+"""Endings whose reply is the draft, or a part of it."""
+NOT_KEPT: Final = (Reason.MESSAGE_WITHDRAWN,)
+"""The author deleted the message: its draft is not kept either."""
+
+
+def for_approval(ending: Ending, account: Account) -> Ending:
+    """The ending, or the one that holds its reply until a person approves it."""
+    if account.reply_mode is ReplyMode.AUTO or ending.reply is None or _is_automatic(ending, account):
+        return ending
+    sentence = f"the account wants replies approved; without that: {ending.reason_code}"
+    waiting = silent_ending(Reason.HELD_FOR_APPROVAL, sentence, confidence=ending.confidence)
+    return replace(waiting, degraded=ending.degraded, candidate=ending.candidate, withheld=ending)
+
+
+def _is_automatic(ending: Ending, account: Account) -> bool:
+    """Whether the account lets this reply pass without approval."""
+    if ending.reason_code in account.auto_reasons:
+        return True
+    look, least = ending.candidate.assessment, account.auto_from_confidence
+    measured = ending.reason_code in OF_THE_DRAFT and look is not None and look.measured
+    return measured and least is not None and ending.confidence >= least
+
+
+def held_drafts(ending: Ending) -> tuple[HeldDraft, ...]:
+    """The texts of an event that are not sent, the most useful first.
+
+    A draft that a guard flagged is sealed with its exchange instead.
+    """
+    if ending.quarantine or ending.reason_code in NOT_KEPT:
+        return ()
+    last, found = ending.withheld or ending, []
+    is_reply = last.reply is not None and last.reason_code in OF_THE_DRAFT
+    if ending.withheld is not None and last.reply is not None:
+        draft = last.candidate if is_reply else None
+        found.append(_held(HeldKind.REPLY, last.reply, draft, last.candidate))
+    if not is_reply and last.candidate.reply:
+        found.append(_held(HeldKind.DRAFT, last.candidate.reply, last.candidate, last.candidate))
+    loser = last.candidate.loser
+    if loser is not None and loser.reply:
+        found.append(_held(HeldKind.RECHECK, loser.reply, loser, loser))
+    return tuple(found)
+
+
+def with_reply(decision: Decision) -> tuple[HeldDraft, ...]:
+    """The held texts of a decision whose reply is discarded at its commit."""
+    if decision.reply is None:
+        return decision.held
+    reply = HeldDraft(
+        kind=HeldKind.REPLY,
+        text=decision.reply,
+        draft=decision.draft,
+        sources=decision.sources,
+        passages=decision.passages,
+        assessment=decision.assessment,
+    )
+    return (reply, *decision.held)
+
+
+def held_until(account: Account, now: datetime) -> datetime:
+    """When texts that are held now are deleted."""
+    return now + timedelta(days=account.keep_drafts_days)
+
+
+def _held(kind: HeldKind, text: str, draft: Candidate | None, rests_on: Candidate) -> HeldDraft:
+    return HeldDraft(
+        kind=kind,
+        text=text,
+        draft=draft.text if draft else None,
+        sources=cited_sources(draft.text, draft.passages) if draft else (),
+        passages=rests_on.passages,
+        assessment=rests_on.assessment,
+    )
+
+
+def disclosure_for(account: Account, message: str, language: str | None) -> str | None:
+    """The account's text on AI for a person's approval of a model's text; in the author's language."""
+    texts = account.disclosure_texts
+    if len(texts) <= 1:
+        return text_in_language(texts, None)
+    configured = account.languages or tuple(texts)
+    return text_in_language(texts, query_language(message, published=language, configured=configured))

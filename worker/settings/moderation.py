@@ -1,0 +1,57 @@
+"""The variables of moderation, for workers and for the review pages."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+
+from worker.classifiers.endpoints import ClassifierKeys
+from worker.settings.classifiers import ClassifierSettings
+
+
+class ModerationSettings(ClassifierSettings):
+    """What moderates texts; the key of the moderation API is OPENAI_API_KEY."""
+
+    openai_moderation_enabled: bool = Field(
+        default=True,
+        alias="OPENAI_MODERATION_ENABLED",
+        description="False: no text is moderated, for any account.",
+    )
+    moderation_model: str = Field(
+        default="omni-moderation-latest",
+        alias="HUSHGATE_MODERATION_MODEL",
+        description="Model of the moderation API.",
+    )
+    moderation_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=120,
+        alias="HUSHGATE_MODERATION_TIMEOUT_S",
+        description="Time limit of one moderation call, in seconds.",
+    )
+    moderation_batch: int = Field(
+        default=32,
+        ge=1,
+        le=32,
+        alias="HUSHGATE_MODERATION_BATCH",
+        description="Most texts of one moderation request; 1 for a server that takes one text only.",
+    )
+    moderation_reuse_s: float = Field(
+        default=300.0,
+        ge=0,
+        le=86_400,
+        alias="HUSHGATE_MODERATION_REUSE_S",
+        description="Seconds that a moderation result is reused for an equal text, per worker; 0: never.",
+    )
+    classifier_keys: ClassifierKeys = Field(
+        default={},
+        alias="HUSHGATE_CLASSIFIER_KEYS",
+        description="Keys of HUSHGATE_CLASSIFIERS as a JSON object, name -> key; none for a server without"
+        " keys.",
+    )
+
+    @field_validator("classifier_keys")
+    @classmethod
+    def _keys_have_classifiers(cls, keys: dict[str, SecretStr], info: ValidationInfo) -> dict[str, SecretStr]:
+        if unknown := sorted(keys.keys() - info.data.get("classifiers", keys).keys()):
+            raise ValueError(f"expected names of HUSHGATE_CLASSIFIERS, also {', '.join(unknown)} is there")
+        return keys

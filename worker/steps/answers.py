@@ -1,0 +1,72 @@
+"""A person's answer passes the guards of a reply: the account's rules, and moderation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from worker.endings import REPLY, Ending
+from worker.masking import Masker, account_masker
+from worker.model import Account, FailurePolicy
+from worker.ports import Classifier, Clock, Moderator
+from worker.steps import guards
+from worker.steps.run import EventCase
+from worker.trace import EventTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPorts:
+    """The ports of the check; as in ``Ports``."""
+
+    clock: Clock
+    moderator: Moderator | None
+    classifiers: Mapping[str, Classifier] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRun:
+    """One check of one text."""
+
+    case: EventCase
+    ports: AnswerPorts
+    trace: EventTrace
+    masker: Masker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedAnswer:
+    """What the guards found.
+
+    Attributes:
+        blocked: the ending that an AI reply would have; None: it may be sent.
+        trace: the stages of rules and moderation.
+    """
+
+    blocked: Ending | None
+    trace: EventTrace
+
+
+async def check_answer(text: str, case: EventCase, ports: AnswerPorts) -> CheckedAnswer:
+    """Whether the account's rules and moderators let a person's text pass.
+
+    A person waits for the result, so an account that holds messages for moderation blocks here. The author's
+    message is masked first, so that the same value has the same placeholder as in the answer.
+    """
+    case = replace(case, account=without_hold(case.account))
+    trace = EventTrace(event=case.event, account=case.account, clock=ports.clock)
+    run = AnswerRun(case=case, ports=ports, trace=trace, masker=account_masker(case.account))
+    run.masker.mask(case.event.text)
+    blocked = guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
+    return CheckedAnswer(blocked=blocked, trace=trace)
+
+
+def without_hold(account: Account) -> Account:
+    """The account whose moderators block during an outage, where it would hold."""
+
+    def now(policy: FailurePolicy) -> FailurePolicy:
+        return FailurePolicy.BLOCK if policy is FailurePolicy.HOLD else policy
+
+    moderators = tuple(
+        replace(each, failure=now(each.failure) if each.failure else None) for each in account.moderators
+    )
+    return replace(account, moderators=moderators, moderation_failure=now(account.moderation_failure))
