@@ -41,6 +41,7 @@ class NodeReceiver:
     journal: Path
     hushgate_url: str = ""
     token: str = "token"
+    secret: str = HUSHGATE_SECRET
     process: subprocess.Popen[bytes] = field(init=False)
     port: int = field(init=False)
 
@@ -48,7 +49,7 @@ class NodeReceiver:
         """Run it, and wait until it listens."""
         environment = {
             **os.environ,
-            "WEBHOOK_SECRET": HUSHGATE_SECRET,
+            "WEBHOOK_SECRET": self.secret,
             "CHANNEL_SECRET": CHANNEL_SECRET,
             "CHANNEL_URL": self.channel.url,
             "HUSHGATE_URL": self.hushgate_url or self.channel.url,
