@@ -226,4 +226,9 @@ function main() {
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, stop);
 }
 
-main();
+try {
+  main();
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

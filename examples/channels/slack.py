@@ -73,7 +73,7 @@ def events(payload: Json, setup: Setup) -> list[Json]:
 
 
 def send(reply: Json, setup: Setup, key: str) -> Request:
-    """A reply in the thread of the conversation; `metadata` lets a person find it by its key."""
+    """A reply in the thread of the conversation; by its key in `metadata` it is found again."""
     channel, thread = address(reply, NAME, 2)
     body: Json = {
         "channel": channel,
@@ -134,13 +134,12 @@ def announce(text: str, escalation: Json, setup: Setup) -> Request | None:
 
 
 def _event(happened: Json, message: Json, setup: Setup, kind: str = "") -> list[Json]:
-    author = find(message, "user", str)
-    if message.get("bot_id") or author in (setup.own_id, "USLACKBOT"):
+    if message.get("bot_id") or find(message, "user", str) in (setup.own_id, "USLACKBOT"):
         return []
     author = read(message, "user", str)
     channel, stamp = read(happened, "channel", str), read(message, "ts", str)
     thread = find(message, "thread_ts", str) or stamp
-    place = DIRECT if find(happened, "channel_type", str) == "im" else thread
+    place = DIRECT if channel.startswith("D") else thread  # ids of direct messages begin so
     return event(
         setup,
         type=kind or written_by(setup, author),

@@ -129,17 +129,17 @@ def test_a_consumer_ends_after_the_request_under_way(
 
 
 def test_a_second_consumer_waits_for_the_first(
-    redis: Redis, consumer: Consumer, channel: FakeChannel
+    redis: Redis, consumer: Consumer, channel: FakeChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the one with the lease sends, so that replies keep their order."""
+    """Only the one with the lease reads and sends, so that replies keep their order."""
+    waits: list[float] = []
+    monkeypatch.setattr(consumer, "pause", waits.append)
     redis.set(f"{GROUP}:lease", "another", px=60_000)
     put_reply(redis, 1)
-    consumer.stop()  # it waits no longer than that
     consumer.step()
-    assert channel.calls == []
-
     consumer.leave()
-    assert redis.get(f"{GROUP}:lease") == b"another"
+
+    assert (channel.calls, len(waits), redis.get(f"{GROUP}:lease")) == ([], 1, b"another")
 
 
 def test_a_repeated_entry_is_sent_once(redis: Redis, consumer: Consumer, channel: FakeChannel) -> None:

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import http.client
 import json
-import os
 import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import playwright
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.support.fake_channel import FakeChannel, fake_channel
+from tests.support.channel_programs import ROOT
+from tests.support.fake_channel import fake_channel
+from tests.support.node_receiver import CHANNEL_SECRET, HUSHGATE_SECRET, NodeReceiver, signature
 from tests.support.running import PATIENCE_S, eventually
 
-ROOT: Final = Path(__file__).parents[2]
-NODE: Final = Path(playwright.__file__).parent / "driver" / "node"
-"""The Node that drives the browser tests: it is wherever the tests run."""
-HUSHGATE_SECRET: Final = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-CHANNEL_SECRET: Final = "whsec_" + base64.b64encode(bytes(range(24))).decode()
 REPLY: Final = {
     "event_id": "e1",
     "user_id": "shop",
@@ -38,82 +25,11 @@ REPLY: Final = {
 }
 
 
-def signature(body: bytes, secret: str, message_id: str, timestamp: int) -> str:
-    """As Standard Webhooks 1.0.0 says."""
-    key = base64.b64decode(secret.removeprefix("whsec_"))
-    signed = f"{message_id}.{timestamp}.".encode() + body
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-
-
-@dataclass(slots=True, kw_only=True)
-class Receiver:
-    """The example's process and how to reach it."""
-
-    channel: FakeChannel
-    journal: Path
-    process: subprocess.Popen[bytes] = field(init=False)
-    port: int = field(init=False)
-
-    def start(self) -> None:
-        """Run it, and wait until it listens."""
-        environment = {
-            **os.environ,
-            "WEBHOOK_SECRET": HUSHGATE_SECRET,
-            "CHANNEL_SECRET": CHANNEL_SECRET,
-            "CHANNEL_URL": self.channel.url,
-            "HUSHGATE_URL": self.channel.url,
-            "HUSHGATE_TOKEN": "token",
-            "ACCOUNT": "shop",
-            "JOURNAL": str(self.journal),
-            "PORT": "0",
-        }
-        command = [NODE, ROOT / "examples" / "channels" / "consumer.mjs"]
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().split()[-1])
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self.process.kill()
-        self.process.communicate()
-
-    def post(self, path: str, body: bytes, headers: dict[str, str]) -> int:
-        """Send a request; the status, 0 when the connection broke."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        try:
-            connection.request("POST", path, body, headers)
-            return connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            return 0
-        finally:
-            connection.close()
-
-    def signed(
-        self, body: object, *, path: str = "/hushgate", secret: str = HUSHGATE_SECRET, age_s: int = 0
-    ) -> int:
-        """Send a signed request; the status."""
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        at = int(time.time()) - age_s
-        headers = {
-            "webhook-id": "msg_1",
-            "webhook-timestamp": str(at),
-            "webhook-signature": f"v1,{'A' * 43}= {signature(content, secret, 'msg_1', at)}",
-        }
-        return self.post(path, content, headers)
-
-    def webhook(self, kind: str, **changes: Any) -> int:
-        """Deliver a webhook of Hushgate; the status."""
-        body = {"type": kind, "timestamp": "2026-11-21T12:00:00Z", "data": REPLY | changes}
-        return self.signed(body)
-
-
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeReceiver]:
     """One process for the module."""
     with fake_channel() as channel:
-        made = Receiver(channel=channel, journal=tmp_path_factory.mktemp("node") / "sent.ndjson")
+        made = NodeReceiver(channel=channel, journal=tmp_path_factory.mktemp("node") / "sent.ndjson")
         made.start()
         try:
             yield made
@@ -122,7 +38,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def receiver(process: Receiver) -> Receiver:
+def receiver(process: NodeReceiver) -> NodeReceiver:
     """The process with a channel that has nothing yet."""
     for seen in (process.channel.messages, process.channel.by_key):
         seen.clear()
@@ -131,10 +47,10 @@ def receiver(process: Receiver) -> Receiver:
     return process
 
 
-def test_a_reply_is_sent_once(receiver: Receiver) -> None:
+def test_a_reply_is_sent_once(receiver: NodeReceiver) -> None:
     """Repeated webhooks, also at the same time, are acknowledged and change nothing."""
     with ThreadPoolExecutor(4) as pool:
-        answers = [pool.submit(receiver.webhook, "reply.created") for _ in range(4)]
+        answers = [pool.submit(receiver.webhook, REPLY, "reply.created") for _ in range(4)]
 
     assert [each.result() for each in answers] == [204] * 4
     assert receiver.channel.calls == [("/messages", "shop/e1")]
@@ -143,11 +59,11 @@ def test_a_reply_is_sent_once(receiver: Receiver) -> None:
     ]
 
 
-def test_a_killed_receiver_sends_nothing_twice_and_loses_nothing(receiver: Receiver) -> None:
+def test_a_killed_receiver_sends_nothing_twice_and_loses_nothing(receiver: NodeReceiver) -> None:
     """SIGKILL after the channel took a reply: the webhook was not acknowledged and comes again."""
     receiver.channel.hold(1)
     with ThreadPoolExecutor(1) as pool:
-        broken = pool.submit(receiver.webhook, "reply.created", event_id="e2")
+        broken = pool.submit(receiver.webhook, REPLY, "reply.created", event_id="e2")
         assert receiver.channel.held.wait(PATIENCE_S)
         receiver.kill()
         assert broken.result() == 0
@@ -156,55 +72,55 @@ def test_a_killed_receiver_sends_nothing_twice_and_loses_nothing(receiver: Recei
         journal.write('{"key": "shop/e2", "se')  # the half line of a crash
     receiver.start()
 
-    assert [receiver.webhook("reply.created", event_id="e2") for _ in range(2)] == [204, 204]
+    assert [receiver.webhook(REPLY, "reply.created", event_id="e2") for _ in range(2)] == [204, 204]
     assert receiver.channel.calls == [("/messages", "shop/e2")] * 2
     assert len(receiver.channel.messages) == 1
 
 
-def test_a_retraction_removes_what_was_sent_before_a_restart(receiver: Receiver) -> None:
+def test_a_retraction_removes_what_was_sent_before_a_restart(receiver: NodeReceiver) -> None:
     """The journal knows the channel's id; what is gone already is no error."""
-    receiver.webhook("reply.created", event_id="e3")
+    receiver.webhook(REPLY, "reply.created", event_id="e3")
     receiver.kill()
     receiver.start()
     (sent_id,) = receiver.channel.messages
     receiver.channel.failures.clear()
 
-    assert receiver.webhook("reply.retracted", event_id="e3") == 204
+    assert receiver.webhook(REPLY, "reply.retracted", event_id="e3") == 204
     receiver.channel.failures.append((404, {}))
-    assert receiver.webhook("reply.retracted", event_id="e3") == 204
+    assert receiver.webhook(REPLY, "reply.retracted", event_id="e3") == 204
     assert receiver.channel.deleted == [sent_id]
 
 
-def test_a_reply_that_was_taken_back_before_is_never_sent(receiver: Receiver) -> None:
+def test_a_reply_that_was_taken_back_before_is_never_sent(receiver: NodeReceiver) -> None:
     """Webhooks of one reply may overtake each other when one of them is repeated."""
-    receiver.webhook("reply.retracted", event_id="e4")
+    receiver.webhook(REPLY, "reply.retracted", event_id="e4")
 
-    assert receiver.webhook("reply.created", event_id="e4") == 204
+    assert receiver.webhook(REPLY, "reply.created", event_id="e4") == 204
     assert receiver.channel.calls == []
 
 
 @pytest.mark.parametrize(("failure", "status"), [(503, 503), (429, 503), (401, 503), (400, 204)])
 def test_what_the_channel_says_decides_whether_the_webhook_comes_again(
-    receiver: Receiver, failure: int, status: int
+    receiver: NodeReceiver, failure: int, status: int
 ) -> None:
     """A passing failure is repeated by Hushgate; a refusal is noted and never repeated."""
     receiver.channel.failures.append((failure, {}))
 
-    assert receiver.webhook("reply.created", event_id=f"e-{failure}") == status
-    assert receiver.webhook("reply.created", event_id=f"e-{failure}") == 204
+    assert receiver.webhook(REPLY, "reply.created", event_id=f"e-{failure}") == status
+    assert receiver.webhook(REPLY, "reply.created", event_id=f"e-{failure}") == 204
     assert len(receiver.channel.messages) == (1 if status == 503 else 0)
 
 
-def test_other_types_are_acknowledged(receiver: Receiver) -> None:
+def test_other_types_are_acknowledged(receiver: NodeReceiver) -> None:
     """Types of later releases and those that need no act; an escalation becomes a note."""
-    assert [receiver.webhook(kind) for kind in ("decision.made", "toString")] == [204, 204]
+    assert [receiver.webhook(REPLY, kind) for kind in ("decision.made", "toString")] == [204, 204]
     assert receiver.channel.calls == []
 
-    receiver.webhook("escalation.opened", reason="The author asks for a person.")
+    receiver.webhook(REPLY, "escalation.opened", reason="The author asks for a person.")
     assert receiver.channel.texts() == ["A person must answer: The author asks for a person."]
 
 
-def test_a_request_that_is_not_signed_now_by_hushgate_is_refused(receiver: Receiver) -> None:
+def test_a_request_that_is_not_signed_now_by_hushgate_is_refused(receiver: NodeReceiver) -> None:
     """A wrong secret, an old or a future time, no header, another path, or a body that is no webhook."""
     good = {"type": "reply.created", "data": REPLY | {"event_id": "e9"}}
     statuses = [
@@ -243,7 +159,7 @@ def message(number: int, sender: str) -> dict[str, str]:
     }
 
 
-def test_messages_of_the_channel_become_events(receiver: Receiver) -> None:
+def test_messages_of_the_channel_become_events(receiver: NodeReceiver) -> None:
     """Valid ones of customers and people; none of bots, so that the AI never answers itself."""
     for number, sender in enumerate(("customer", "team", "bot")):
         assert receiver.signed(message(number, sender), path="/channel", secret=CHANNEL_SECRET) == 204
@@ -258,11 +174,11 @@ def test_messages_of_the_channel_become_events(receiver: Receiver) -> None:
     assert receiver.signed(message(4, "customer"), path="/channel") == 401
 
 
-def test_a_receiver_ends_after_the_request_under_way(receiver: Receiver) -> None:
+def test_a_receiver_ends_after_the_request_under_way(receiver: NodeReceiver) -> None:
     """After SIGTERM the webhook that it works on is answered; then it ends."""
     receiver.channel.hold(1)
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(receiver.webhook, "reply.created", event_id="e10")
+        answer = pool.submit(receiver.webhook, REPLY, "reply.created", event_id="e10")
         assert receiver.channel.held.wait(PATIENCE_S)
         receiver.process.send_signal(signal.SIGTERM)
         eventually(lambda: receiver.signed({"type": "none"}) == 0, "no new connections")
