@@ -12,7 +12,10 @@ from starlette.testclient import TestClient
 
 from db.people.api_tokens import TokenScope
 from db.people.records import Role
+from gateway.intake import Intake
+from review.app import build_app
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
+from worker.settings import GatewaySettings
 
 LINES = "application/x-ndjson"
 UNREACHABLE = "redis://127.0.0.1:1/0"
@@ -274,3 +277,24 @@ def test_the_gateway_serves_nothing_else(gateway: TestClient, database_url: str)
         "application/json",
         LINES,
     }
+
+
+def test_the_review_server_takes_events_too(
+    database_url: str, redis_url: str, redis: Redis, key: str
+) -> None:
+    """At the same address, with the same limits, also above the usual size of a form; it is described."""
+    known = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "HUSHGATE_INGEST_BYTES": "6000000"}
+    settings = GatewaySettings.model_validate(known | {"HUSHGATE_PAYLOAD_BYTES": "5000000"})
+    app = build_app(settings, (Intake(settings).route(),))
+    reader = {"Authorization": f"Bearer {token(database_url, TokenScope.READ)}"}
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        publisher = Publisher(client, key)
+        answers = [
+            publisher.post(new_event(metadata={"pad": "x" * size})) for size in (10, 4_500_000, 6_000_000)
+        ]
+        document = client.get("/api/v1/openapi.json", headers=reader).json()
+
+    assert [each.status_code for each in answers] == [202, 202, 413]
+    assert answers[2].headers["content-type"] == "application/problem+json"
+    assert len(on_stream(redis)) == 2
+    assert "/api/v1/events" in document["paths"]

