@@ -88,7 +88,7 @@ WITH key AS ({key}), decision AS (
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
 ){change}
-SELECT count(*) FROM key
+SELECT count(*){made} FROM key
 """
 HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
     {OWNER}){TAKEN}"""
@@ -265,7 +265,7 @@ def _statement(decision: Decision, key: str) -> str:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
         change = DELETION
-    return COMMIT.format(key=key, change=change + MADE)
+    return COMMIT.format(key=key, change=change, made=MADE)
 
 
 async def _committed(source: Pool, decision: Decision, key: str, values: dict[str, Any]) -> bool:
