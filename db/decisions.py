@@ -89,7 +89,7 @@ WITH key AS ({key}), decision AS (
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
 ){change}
-SELECT count(*) FROM key
+SELECT count(*){made} FROM key
 """
 HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
     {OWNER}){TAKEN}"""
@@ -279,7 +279,7 @@ def _statement(decision: Decision, key: str) -> str:
         change = FLAGGED_EDIT
     if decision.held:
         change += HELD
-    return COMMIT.format(key=key, change=change + MADE)
+    return COMMIT.format(key=key, change=change, made=MADE)
 
 
 def _is_flagged_edit(decision: Decision) -> bool:

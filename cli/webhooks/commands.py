@@ -19,9 +19,9 @@ from cli.review.store import who, with_store
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool
 from db.webhooks import deliveries, endpoints
-from db.webhooks.deliveries import Delivery
+from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.endings import DeliveryState
-from db.webhooks.endpoints import Endpoint, NewEndpoint
+from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from worker.payload import is_account_name
 from worker.settings import WebhookSettings
 from worker.webhooks.addresses import AddressRefused, parse_url
@@ -240,7 +240,7 @@ def _entry(user_id: str, change: str, **detail: object) -> LogEntry:
     return LogEntry(action=LoggedAction.WEBHOOK, person=who(), user_id=user_id, detail=known)
 
 
-def _endpoint(endpoint: UUID) -> Endpoint:
+def _endpoint(endpoint: UUID) -> WebhookEndpoint:
     found = _run(lambda source: endpoints.get_endpoint(source, endpoint))
     if found is None:
         raise fail(f"endpoint: expected the id of a stored one, got {endpoint}", code=ExitCode.NEGATIVE)
@@ -254,7 +254,7 @@ def _set_enabled(endpoint: UUID, *, enabled: bool) -> None:
     emit([{"id": endpoint, "state": "enabled" if enabled else "disabled"}], ["id", "state"])
 
 
-async def _tested(source: Pool, endpoint: UUID, wait_s: float, logged: LogEntry) -> Delivery | None:
+async def _tested(source: Pool, endpoint: UUID, wait_s: float, logged: LogEntry) -> WebhookDelivery | None:
     number = await endpoints.send_test(source, endpoint, _now(), logged=logged)
     if number is None:
         return None

@@ -18,16 +18,15 @@ DECISION_BODY: Final = """
         'created_at', %(created_at)s::timestamptz)
 """
 """The fields of ``tasks.webhooks.bodies.DecisionEntry``."""
-MADE: Final = ", made AS ({})".format(
-    INSERT_WITHOUT_STREAM.format(
-        source=f"""
-            SELECT key.user_id, %(conversation_id)s::text, '{WebhookType.DECISION_MADE}', %(id)s::text,
-                {DECISION_BODY}, %(created_at)s::timestamptz
-            FROM key WHERE {SUBSCRIBED.format(account="key.user_id", type=WebhookType.DECISION_MADE.value)}
-        """
-    )
-)
-"""Every decision; without a subscription one look at an index."""
+WANTED: Final = SUBSCRIBED.format(account="key.user_id", type=WebhookType.DECISION_MADE.value)
+MADE: Final = f""", count(CASE WHEN {WANTED}
+    THEN hushgate_store_event(
+        key.user_id, %(conversation_id)s::text, '{WebhookType.DECISION_MADE}', %(id)s::text, {DECISION_BODY},
+        %(created_at)s::timestamptz) END)"""
+"""A column of the commit's SELECT, which stores the event of every decision.
+
+Without a subscription it is one look at an index; a part with an INSERT made a commit a fifth slower.
+"""
 OWNER_BODY: Final = """
     jsonb_build_object(
         'user_id', %(user_id)s::text, 'conversation_id', %(conversation_id)s::text, 'owner', '{owner}',

@@ -49,7 +49,7 @@ HURRY: Final = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class WebhookDelivery:
     """A delivery without its texts.
 
     Attributes:
@@ -80,7 +80,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WholeDelivery(Delivery):
+class WholeWebhookDelivery(WebhookDelivery):
     """A delivery with what is sent and the start of the last answer."""
 
     body: dict[str, Any]
@@ -89,17 +89,20 @@ class WholeDelivery(Delivery):
 
 async def list_deliveries(
     source: Pool, endpoint_id: UUID, *, limit: int, state: str | None = None, before: int | None = None
-) -> tuple[Delivery, ...]:
+) -> tuple[WebhookDelivery, ...]:
     """The newest deliveries of an endpoint, those with a number below ``before``."""
     values = {"endpoint": endpoint_id, "limit": limit, "state": state, "before": before}
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Delivery)) as cursor:
+    async with (
+        checkout(source) as connection,
+        connection.cursor(row_factory=class_row(WebhookDelivery)) as cursor,
+    ):
         return tuple(await (await cursor.execute(LIST, values)).fetchall())
 
 
-async def get_delivery(source: Pool, delivery_id: int) -> WholeDelivery | None:
+async def get_delivery(source: Pool, delivery_id: int) -> WholeWebhookDelivery | None:
     """One delivery; None without it."""
     async with checkout(source) as connection:
-        cursor = connection.cursor(row_factory=class_row(WholeDelivery))
+        cursor = connection.cursor(row_factory=class_row(WholeWebhookDelivery))
         return await (await cursor.execute(GET, {"id": delivery_id})).fetchone()
 
 

@@ -55,7 +55,7 @@ class DisabledReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class AttemptEnding:
     """What the end of an attempt changed.
 
     Attributes:
@@ -69,7 +69,7 @@ class Ending:
 
 async def end_attempt(
     source: Pool, claimed: ClaimedDelivery, result: AttemptResult, *, retry_at: datetime | None, now: datetime
-) -> Ending:
+) -> AttemptEnding:
     """Store the result of an attempt; after a failure the next one is at ``retry_at``, None to give up."""
     state = DeliveryState.SUCCEEDED
     if result.error is not None:
@@ -78,11 +78,11 @@ async def end_attempt(
         await connection.execute(SHARE_QUEUE)
         values = _columns(claimed, result, state, retry_at, now)
         if (await connection.execute(END, values)).rowcount == 0:
-            return Ending(state=None)
+            return AttemptEnding(state=None)
         if state is not DeliveryState.WAITING:
             await promote_next(connection, [claimed.row_id], now)
         disabled = await _note_endpoint(connection, claimed, result, now, gave_up=retry_at is None)
-    return Ending(state=state, disabled=disabled)
+    return AttemptEnding(state=state, disabled=disabled)
 
 
 def _columns(

@@ -62,7 +62,7 @@ TEST_MESSAGE: Final = "A test of this endpoint. Answer with a status from 200 to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class WebhookEndpoint:
     """An endpoint as people see it.
 
     Attributes:
@@ -120,16 +120,22 @@ async def add_endpoint(
     return endpoint_id if await _changed(source, ADD, values, logged) else None
 
 
-async def list_endpoints(source: Pool, accounts: Sequence[str] | None) -> tuple[Endpoint, ...]:
+async def list_endpoints(source: Pool, accounts: Sequence[str] | None) -> tuple[WebhookEndpoint, ...]:
     """The endpoints of these accounts, or all; the account ``*`` has those of every account."""
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Endpoint)) as cursor:
+    async with (
+        checkout(source) as connection,
+        connection.cursor(row_factory=class_row(WebhookEndpoint)) as cursor,
+    ):
         values = {"accounts": None if accounts is None else list(accounts)}
         return tuple(await (await cursor.execute(LIST, values)).fetchall())
 
 
-async def get_endpoint(source: Pool, endpoint_id: UUID) -> Endpoint | None:
+async def get_endpoint(source: Pool, endpoint_id: UUID) -> WebhookEndpoint | None:
     """One endpoint; None without it."""
-    async with checkout(source) as connection, connection.cursor(row_factory=class_row(Endpoint)) as cursor:
+    async with (
+        checkout(source) as connection,
+        connection.cursor(row_factory=class_row(WebhookEndpoint)) as cursor,
+    ):
         return await (await cursor.execute(GET, {"id": endpoint_id})).fetchone()
 
 

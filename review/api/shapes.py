@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db.webhooks.deliveries import Delivery, WholeDelivery
-from db.webhooks.endpoints import Endpoint
+from db.webhooks.deliveries import WebhookDelivery, WholeWebhookDelivery
+from db.webhooks.endpoints import WebhookEndpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,20 +267,20 @@ class Document:
 class WebhookEndpoints:
     """The webhook endpoints of an account, with masked secrets."""
 
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[WebhookEndpoint, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookDeliveries:
     """Deliveries to an endpoint, newest first; ``older`` is the value of ``before`` for the next page."""
 
-    deliveries: tuple[Delivery, ...]
+    deliveries: tuple[WebhookDelivery, ...]
     older: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookDelivery:
+class ShownDelivery:
     """A delivery with what is sent and the start of the last answer."""
 
     webhook_id: str
-    delivery: WholeDelivery
+    delivery: WholeWebhookDelivery

@@ -11,7 +11,7 @@ from db.access_log import LoggedAction
 from db.webhooks import deliveries, endpoints
 from review.accounts.stored_versions import account_of_path
 from review.api.decisions import DEFAULT_LIMIT, parse_limit
-from review.api.shapes import WebhookDeliveries, WebhookDelivery, WebhookEndpoints
+from review.api.shapes import ShownDelivery, WebhookDeliveries, WebhookEndpoints
 from review.http.numbers import whole_number
 from review.http.visit import Visit
 from review.webhooks.delivery_page import delivery_of_path
@@ -46,7 +46,7 @@ async def show_delivery(visit: Visit) -> Response:
     detail = {"what": "webhook delivery", "delivery": found.id, "api": True}
     await visit.log(LoggedAction.WEBHOOK, user_id=account_of_path(visit), detail=detail)
     identifier = message_id(found.user_id, found.type, found.key)
-    return _json(WebhookDelivery(webhook_id=identifier, delivery=found))
+    return _json(ShownDelivery(webhook_id=identifier, delivery=found))
 
 
 def _json(body: Any) -> Response:

@@ -33,7 +33,7 @@ WEBHOOKS_API: Final = (
         right=Right.ADMIN,
         api=True,
         summary="One delivery of a webhook with its body",
-        response=shapes.WebhookDelivery,
+        response=shapes.ShownDelivery,
     ),
     PageRoute(
         path=API + ENDPOINT + "/deliveries",

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.webhooks import deliveries, endpoints
-from db.webhooks.deliveries import WholeDelivery
+from db.webhooks.deliveries import WholeWebhookDelivery
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from worker.webhooks.signing import message_id
@@ -40,7 +40,7 @@ async def replay_delivery(visit: Visit) -> Response:
     return visit.redirect("webhook_delivery", "done=replayed", account=account, delivery=found.id)
 
 
-async def delivery_of_path(visit: Visit) -> WholeDelivery:
+async def delivery_of_path(visit: Visit) -> WholeWebhookDelivery:
     """The delivery in the page's address, to an endpoint of the account there; 404 without it."""
     missing = Refused(
         404, "No such delivery", "Deliveries are removed with their endpoint, and by retention."

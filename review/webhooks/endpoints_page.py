@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from db.access_log import LogEntry, LoggedAction
 from db.webhooks import deliveries, endpoints
-from db.webhooks.endpoints import Endpoint, NewEndpoint
+from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from review.accounts.stored_versions import account_of_path
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
@@ -94,7 +94,7 @@ async def remove_endpoint(visit: Visit) -> Response:
     return visit.redirect("webhooks", "done=removed", account=endpoint.user_id)
 
 
-async def endpoint_of_path(visit: Visit) -> Endpoint:
+async def endpoint_of_path(visit: Visit) -> WebhookEndpoint:
     """The endpoint in the page's address, of the account there; 404 without it."""
     missing = Refused(404, "No such endpoint", "It may have been removed.")
     found = await endpoints.get_endpoint(visit.store.pool, visit.path_id("endpoint_id", missing))
@@ -120,7 +120,7 @@ def _entry(visit: Visit, user_id: str, change: str, **detail: str) -> LogEntry:
     return visit.entry(LoggedAction.WEBHOOK, user_id=user_id, detail={"change": change} | detail)
 
 
-def _back(visit: Visit, endpoint: Endpoint, done: str) -> Response:
+def _back(visit: Visit, endpoint: WebhookEndpoint, done: str) -> Response:
     return visit.redirect("webhook", f"done={done}", account=endpoint.user_id, endpoint_id=endpoint.id)
 
 
@@ -141,7 +141,7 @@ async def _list(visit: Visit, user_id: str, *, status: int = 200, **values: obje
     )
 
 
-async def _show(visit: Visit, endpoint: Endpoint, *, secret: str = "") -> Response:
+async def _show(visit: Visit, endpoint: WebhookEndpoint, *, secret: str = "") -> Response:
     before = whole_number(visit.request.query_params.get("before", "")) or None
     found = await deliveries.list_deliveries(visit.store.pool, endpoint.id, limit=PAGE + 1, before=before)
     return visit.render(

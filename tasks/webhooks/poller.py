@@ -143,7 +143,7 @@ def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:
     return orjson.dumps({"type": claimed.type, "timestamp": at, "data": event_data(claimed, pages)})
 
 
-def _log(claimed: ClaimedDelivery, result: AttemptResult, ending: endings.Ending) -> None:
+def _log(claimed: ClaimedDelivery, result: AttemptResult, ending: endings.AttemptEnding) -> None:
     log.info(
         "webhook_attempt",
         delivery=claimed.row_id,

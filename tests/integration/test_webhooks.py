@@ -9,11 +9,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from aiohttp import ClientConnectorError
 from standardwebhooks import Webhook
 
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
 from db.webhooks import deliveries, endpoints
-from db.webhooks.deliveries import Delivery
+from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.queue import QueueLimits
 from tasks.webhooks.poller import PollerLimits, WebhookPoller
 from tests.support.webhooks import (
@@ -79,7 +80,7 @@ async def drain(source: Pool, clock: Clock, **options: Any) -> None:
         await running.drain()
 
 
-async def one(people: Pool, endpoint: UUID) -> Delivery:
+async def one(people: Pool, endpoint: UUID) -> WebhookDelivery:
     """The only delivery of an endpoint."""
     (found,) = await deliveries.list_deliveries(people, endpoint, limit=10)
     return found
@@ -317,6 +318,8 @@ async def test_the_connection_itself_is_checked(receiver: Receiver, clock: Clock
     async with WebhookSender(loopback=False, now=clock.now) as sender:
         with pytest.raises(OSError, match="public internet"):
             sender._open_socket((2, 1, 6, "", ("127.0.0.1", receiver.port)))
+        with pytest.raises(ClientConnectorError, match="public internet"):  # past the check of the URL
+            await sender._exchange(receiver.url, b"{}", {})
         result = await sender.send(receiver.url.replace("http:", "https:"), b"{}", {})
 
     assert result.error == "address_refused"

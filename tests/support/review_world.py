@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final, Self, TypeAlias
-from urllib.parse import quote
 from uuid import UUID
 
 import psycopg
@@ -451,7 +450,7 @@ def endpoint(world: World, _: UUID) -> UUID:
         "webhook_endpoints",
         id=uuid7(),
         user_id=world.account,
-        url=f"https://example.com/{quote(world.text('endpoint url'), safe='')}",
+        url=f"https://example.com/{world.text('endpoint url')}",
         description=world.text("endpoint note"),
         types=["reply.created"],
         secret="whsec_none",

@@ -37,6 +37,17 @@ ROTATION = """
     $$
 """
 """The present secret becomes the old one; the caller need not be able to read it."""
+STORE = """
+    CREATE FUNCTION {schema}.hushgate_store_event(
+        account text, conversation text, event_type text, event_key text, content jsonb, moment timestamptz)
+    RETURNS bigint LANGUAGE sql VOLATILE SET search_path = pg_catalog, {schema}, pg_temp AS $$
+        INSERT INTO {schema}.outgoing_events (
+            user_id, conversation_id, type, key, body, created_at, streamed_at)
+        VALUES (account, conversation, event_type, event_key, content, moment, moment)
+        ON CONFLICT (user_id, type, key) DO NOTHING RETURNING id
+    $$
+"""
+"""With the rights of its caller: a commit calls it only where an endpoint subscribes."""
 
 
 def upgrade() -> None:
@@ -49,15 +60,17 @@ def upgrade() -> None:
     _create_deliveries()
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     op.execute(ROTATION.format(schema=schema))
-    op.execute("REVOKE ALL ON FUNCTION hushgate_rotate_secret FROM PUBLIC")
+    op.execute(STORE.format(schema=schema))
+    op.execute("REVOKE ALL ON FUNCTION hushgate_rotate_secret, hushgate_store_event FROM PUBLIC")
     op.execute("GRANT EXECUTE ON FUNCTION hushgate_rotate_secret TO hushgate_reviewer")
+    op.execute("GRANT EXECUTE ON FUNCTION hushgate_store_event TO hushgate_worker")
     for statement in GRANTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
     """Drop them; events are on their streams as before."""
-    op.execute("DROP FUNCTION hushgate_rotate_secret")
+    op.execute("DROP FUNCTION hushgate_rotate_secret, hushgate_store_event")
     op.drop_table("webhook_deliveries")
     op.drop_table("webhook_endpoints")
     op.drop_column("outgoing_events", "withdrawn")
