@@ -102,7 +102,7 @@ def report(
     cases: Annotated[list[Path], typer.Option(help="Labelled rows; may be given several times.")],
     label: Label = "label",
     policy: Annotated[
-        list[str] | None, typer.Option(help="Only these designs or JSON files; default all five.")
+        list[str] | None, typer.Option(help="Only these designs or JSON files; default all of them.")
     ] = None,
     judge_scores: Scores = None,
     plot: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from rich.table import Table
@@ -46,6 +47,9 @@ def _facts(row: Mapping[str, Any], snapshot: Snapshot) -> list[tuple[str, Any]]:
         facts.append(("draft as assessed", row["reply_draft"]))
     tokens = {"prompt": snapshot.tokens.prompt, "completion": snapshot.tokens.completion}
     facts += [("tokens", json_text(tokens)), ("models", json_text(snapshot.models))]
+    if len(snapshot.tokens_by_model) > 1:
+        each = {name: asdict(spent) for name, spent in snapshot.tokens_by_model.items()}
+        facts += [("tokens by model", json_text(each))]
     if snapshot.masked:
         facts.append(("masked for vendors", json_text(snapshot.masked)))
     if snapshot.unreadable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 from rich.console import Console
@@ -47,3 +48,16 @@ def test_a_notice_counts_the_passages_left_out() -> None:
     facts = ExplanationFacts(row=ROW, snapshot=Snapshot.from_json(stored()))
 
     assert any("not shown to the language model" in each for each in notices(facts))
+
+
+def test_the_tokens_of_each_of_several_models_are_printed() -> None:
+    """With one model the sum says it."""
+    spent = {"m": {"prompt": 7, "completion": 3}, "big": {"prompt": 20, "completion": 5}}
+    console = Console(width=200, record=True, file=StringIO())
+    for tokens in (spent, {"m": spent["m"]}):
+        for part in decision_details(ROW | {"snapshot_json": stored() | {"tokens_by_model": tokens}}):
+            console.print(part)
+    text = console.export_text()
+
+    assert text.count("tokens by model") == 1
+    assert '"big":{"prompt":20,"completion":5}' in text.replace(" ", "")

@@ -234,3 +234,26 @@ async def test_nothing_is_suggested(
     decision = await World(found=[found]).decide(event(), owner)
 
     assert "ask about" not in (decision.reply or "")
+
+
+async def test_a_draft_that_may_be_sent_beats_a_more_confident_one_that_may_not() -> None:
+    """A recognised category stops the second draft at any confidence."""
+    first = replace(ANSWER, text="We are open on a limited number of days: weekdays from nine to six.")
+    second = Completion(text="The request timed out: we are open from nine to six on weekdays.", model="big")
+    decision = await decided(first, second)
+    record = snapshot_json(decision)["assessment"]["diagnostics"]["retried_with"]
+
+    assert (decision.reason_code, decision.models["completion"]) == (Reason.REPLIED, "m")
+    assert (record["before"] < record["after"], record["used"]) == (True, False)
+
+
+async def test_a_second_draft_of_medium_confidence_is_not_rechecked() -> None:
+    """The recheck comes before it and happens once (Confidence Guardrail)."""
+    world = World(model=[ANSWER], judge=[0.5, 0.9, 0.5, 0.9, 0.6, 0.9])
+    world.models = {"strong": FakeModel([BETTER])}
+    policy = {"name": "guardrail", "retry_with": RETRY}
+    decision = await world.decide(owner=account(assessment_policy=policy))
+    kept = snapshot_json(decision)["assessment"]
+
+    assert (decision.reply, kept["tier"], kept["action"]) == (BETTER_SENT, "medium", "send")
+    assert (len(world.model.asked), len(world.models["strong"].asked)) == (2, 1)

@@ -82,15 +82,19 @@ def test_attempts_of_one_stage_are_bounded_and_the_last_counts_them() -> None:
 
 
 def test_tokens_add_up_and_the_last_model_is_named() -> None:
-    """Models are recorded per purpose."""
+    """Models are recorded per purpose, tokens per model too."""
     run = trace()
-    for number in (1, 2):
+    for number in (1, 2, 2):
         run.completed(
             "completion", Completion(text="x", model=f"m{number}", tokens=Tokens(prompt=5, completion=2))
         )
     decision = run.decision(ENDING)
 
-    assert (decision.tokens, decision.models) == (Tokens(prompt=10, completion=4), {"completion": "m2"})
+    assert (decision.tokens, decision.models) == (Tokens(prompt=15, completion=6), {"completion": "m2"})
+    assert decision.tokens_by_model == {
+        "m1": Tokens(prompt=5, completion=2),
+        "m2": Tokens(prompt=10, completion=4),
+    }
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def test_agreement_is_the_share_of_facts_that_another_draft_states(
         ((WRONG, RIGHT, SAME), {1, 2}),
         ((RIGHT, UNKNOWN, SAME), {0, 2}),
         ((UNKNOWN, RIGHT, UNKNOWN), {0}),
+        ((UNKNOWN, RIGHT, SAME), {1, 2}),
         ((RIGHT, RIGHT), {0}),
     ],
 )

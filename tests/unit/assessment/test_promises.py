@@ -131,3 +131,20 @@ async def test_a_certain_promise_is_not_judged() -> None:
     )
 
     assert (found.category, judge.asked) == (ReplyKind.PROMISE, [])
+
+
+@pytest.mark.parametrize(
+    ("draft", "promised"),
+    [
+        ("You keep your number by transferring your contract to us.", False),
+        ("Costs depend on connecting your device first.", False),
+        ("Transferring you to a colleague.", True),
+        ("One moment, connecting you.", True),
+        ("A parcel may still be accepted if it has been opened and closed again.", False),
+        ("Once the order was shipped, the address stays as it is.", False),
+        ("The order has been cancelled.", True),
+    ],
+)
+def test_a_condition_or_a_way_to_do_it_is_no_promise(draft: str, promised: bool) -> None:
+    """Nobody says that it was done or is being done."""
+    assert promises(draft) is promised

@@ -1,1 +1,1 @@
-"""The five policies: what each is configured with and how it assesses a draft."""
+"""The policies: what each is configured with and how it assesses a draft."""

@@ -69,7 +69,7 @@ ENGLISH = PromiseGrammar(
         rf"(?:i'm|i am|we're|we are) (?:now |currently |just )?{_DOING}",
         rf"let me{_ADVERB} {_ACT}|let me check\b",
         r"i'm on it|consider it done|please hold while i|one moment while i",
-        r"(?<!\w)(?:transferring|connecting|forwarding) (?:you|your)\b",
+        r"(?:(?<![a-z] )|now )(?:transferring|connecting|forwarding) (?:you|your)\b",
     ),
     team=(
         rf"(?:we(?:'ll| will| shall|'re going to| are going to)){_ADVERB} {_ACT}",
@@ -88,6 +88,8 @@ ENGLISH = PromiseGrammar(
     ),
     not_promised=(
         r"i have added up|(?:i|we) will not\b|(?:before|until|unless|after|if) (?:i|we) (?:have )?\w+|"
+        r"(?:before|until|unless|after|if|once|whether) (?:it|they|the|your|this|that)(?: [\w'-]+){0,3} "
+        r"(?:has|have|was|were|is|are) (?:been |being )?\w+|"
         r"if you (?:have|were|are|get) [^,.]*|as i have noted|i have checked the documents|"
         r"opening hours (?:was|were|have been) (?:changed|extended)|(?:can|must|may|should|could) (?:be|"
         r"have been) \w+"
