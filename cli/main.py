@@ -55,7 +55,7 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
-PASSTHROUGH: Final = frozenset({"worker", "beat"})
+CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
 
@@ -75,8 +75,7 @@ def command_line(names: Iterable[str] = COMMANDS) -> typer.Typer:
         if isinstance(command, typer.Typer):
             line.add_typer(command, name=name)
         else:
-            options = {"allow_extra_args": name in PASSTHROUGH, "ignore_unknown_options": name in PASSTHROUGH}
-            line.command(name, context_settings=options)(command)
+            line.command(name, context_settings=PASSTHROUGH if name in CELERY else None)(command)
     line.callback()(_root)
     return line
 

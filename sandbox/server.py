@@ -153,7 +153,9 @@ def start(
                 pass_fds=(write_end,),
             )
             os.close(write_end)
-            line = ready.readline() if select.select([ready], [], [], START_S)[0] else b""
+            first = select.poll()  # select() refuses file descriptors from 1024 on
+            first.register(ready, select.POLLIN)
+            line = ready.readline() if first.poll(START_S * 1000) else b""
     started = orjson.loads(line or b"{}")
     handle = SandboxHandle(url=started.get("url", ""), pid=process.pid, process=process)
     if not handle.url:

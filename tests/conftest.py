@@ -21,6 +21,7 @@ from db import migrate
 from review.auth import passwords
 from sandbox.server import SandboxHandle, start
 
+pytest_plugins = ("tests.scheduling",)
 TEMPLATE = "hushgate_template"
 NUMBERS = count(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -264,3 +265,17 @@ async def _moderate(sandbox: SandboxHandle, number: int) -> int:
     writer.close()
     await writer.wait_closed()
     return int(head.split()[1])
+
+
+def test_a_process_with_many_open_files_can_start_a_sandbox() -> None:
+    """More than 1024, which `select` refuses."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most if before < 4096 else before, most))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with server.start() as sandbox:
+            assert sandbox.stats()
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import httpx2
-import psutil
 import psycopg
 import pytest
 from redis import Redis
@@ -16,6 +15,7 @@ from cli.stack import Stack
 from db.people.records import Role
 from tests.support.browser.serving import serving
 from tests.support.exporting import cookie_of
+from tests.support.reader_processes import kill_readers, reader_processes
 from tests.support.reviewing import CSRF, add_person
 from tests.support.running import eventually
 from tests.unit.documents.test_document_process import SLOW
@@ -57,29 +57,19 @@ def editors(
         yield slow, quick
 
 
-def readers() -> list[psutil.Process]:
-    """Processes of the served pages that read a document."""
-    return [
-        each
-        for each in psutil.Process().children(recursive=True)
-        if any("document_process" in word for word in each.cmdline())
-    ]
-
-
 def test_an_account_with_slow_documents_does_not_hold_up_another(editors: tuple[Editor, Editor]) -> None:
     """Three uploads of one account are under way; one of another account is stored meanwhile."""
     slow, quick = editors
     with ThreadPoolExecutor(4) as threads:
         held: list[Future[int]] = [threads.submit(slow.upload, SLOW + b"%d" % number) for number in range(3)]
         try:
-            eventually(lambda: bool(readers()), "a slow document to be read")
+            eventually(lambda: bool(reader_processes()), "a slow document to be read")
             stored = quick.upload(b"# Hours\n\nOpen at nine.")
             under_way = [each for each in held if not each.done()]
-            reading = len(readers())
+            reading = len(reader_processes())
         finally:
             while not all(each.done() for each in held):
-                for each in readers():
-                    each.kill()
+                kill_readers()
 
     assert stored == 303
     assert (len(under_way), reading) == (3, 1)

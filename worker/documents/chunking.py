@@ -53,7 +53,7 @@ def document_chunks(
 ) -> tuple[Chunk, ...]:
     """A document's chunks in order; every character except white space is in at least one."""
     text = document.text
-    widths = array("I", accumulate(map(_width, text), initial=0))
+    widths = _widths(text)
     found: list[Chunk] = []
     for group in _groups(_pieces(document, text, widths, bounds), widths, bounds):
         start, end = _trimmed(text, group[0].start, group[-1].end)
@@ -156,6 +156,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def _title(title: str, path: tuple[str, ...]) -> str:
     names = path[1:] if path and path[0] == title else path
     return SEPARATOR.join(part for part in (title, *names) if part)[:TITLE_CHARS]
+
+
+def _widths(text: str) -> array[int]:
+    """The columns before each character, and those of the whole text; an ASCII character has one."""
+    return array("I", range(len(text) + 1) if text.isascii() else accumulate(map(_width, text), initial=0))
 
 
 def _width(char: str) -> int:

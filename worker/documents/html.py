@@ -16,10 +16,12 @@ DROPPED: Final = (
     "script,style,noscript,template,svg,iframe,object,nav,footer,button,select,textarea,dialog,[hidden]"
 )
 HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-INLINE: Final = re.compile(
-    "-text|a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt|ruby|s|samp"
-    "|small|span|strike|strong|sub|sup|time|tt|u|var|wbr|br|table|thead|tbody|tfoot|tr|td|th"
-)
+INLINE: Final = frozenset([
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "img", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span",
+    "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "br", "table", "thead",
+    "tbody", "tfoot", "tr", "td", "th",
+])  # fmt: skip
 TEXT: Final = "-text"
 CELL_END: Final = re.compile(r" \|$", re.MULTILINE)
 
@@ -45,8 +47,7 @@ def _blocks(root: LexborNode) -> Iterator[Block]:
     """A block at each start or end of a block-level element, if text was collected before it."""
     parts: list[str] = []
     verbatim = 0
-    for node, entering in _walk(root):
-        tag = node.tag or ""
+    for node, tag, entering in _walk(root):
         if tag == TEXT:
             parts.append(_text(node, verbatim=verbatim > 0))
         elif tag == "br" and entering:
@@ -57,7 +58,7 @@ def _blocks(root: LexborNode) -> Iterator[Block]:
             parts.append(" | ")
         elif tag == "tr" and not entering:
             parts.append("\n")
-        elif not INLINE.fullmatch(tag):
+        elif tag not in INLINE:
             yield from _flushed(parts, 0 if entering else HEADINGS.get(tag, 0), verbatim=verbatim > 0)
             verbatim += (1 if entering else -1) if tag == "pre" else 0
             if tag == "li" and entering:
@@ -68,6 +69,8 @@ def _blocks(root: LexborNode) -> Iterator[Block]:
 def _flushed(parts: list[str], level: int, *, verbatim: bool) -> Iterator[Block]:
     text = "".join(parts)
     parts.clear()
+    if not text or text.isspace():
+        return
     text = text.strip("\n").rstrip() if verbatim else CELL_END.sub("", trimmed_lines(text))
     if text and text != "-":
         yield Block(text=single_line(text) if level else text, level=level)
@@ -78,19 +81,23 @@ def _text(node: LexborNode, *, verbatim: bool) -> str:
     return text if verbatim else BLANKS.sub(" ", text.replace("\n", " "))
 
 
-def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Every node below ``root``, on entering and on leaving, without recursion: the depth is untrusted."""
-    open_nodes: list[LexborNode] = []
+def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, str, bool]]:
+    """Every node below ``root`` with its tag, on entering and on leaving.
+
+    Without recursion: the depth is untrusted.
+    """
+    open_nodes: list[tuple[LexborNode, str]] = []
     node = root.first_child
     while node is not None:
-        yield node, True
-        if node.tag != TEXT and node.first_child is not None:
-            open_nodes.append(node)
-            node = node.first_child
+        tag = node.tag or ""
+        yield node, tag, True
+        if tag != TEXT and (inner := node.first_child) is not None:
+            open_nodes.append((node, tag))
+            node = inner
             continue
-        if node.tag != TEXT:
-            yield node, False
-        while node.next is None and open_nodes:
-            node = open_nodes.pop()
-            yield node, False
-        node = node.next
+        if tag != TEXT:
+            yield node, tag, False
+        while (following := node.next) is None and open_nodes:
+            node, tag = open_nodes.pop()
+            yield node, tag, False
+        node = following

@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from review.accounts.documents_page import MOST_BYTES
+from tests.support.reader_processes import reader_processes
 from worker.adapters import document_process
 from worker.adapters.document_process import Names
 from worker.documents.model import DocumentFormat
@@ -80,9 +80,7 @@ async def test_a_reader_that_takes_too_long_is_stopped_and_named() -> None:
     with pytest.raises(DocumentRejected, match=r"\(markdown, 1,050,000 bytes\) took longer than 1 s"):
         await reading
     assert longest < 1
-    assert not [
-        each for each in psutil.Process().children() if "document_process" in " ".join(each.cmdline())
-    ]
+    assert not reader_processes()
 
 
 async def test_a_refusal_of_a_reader_is_its_own_sentence() -> None:
