@@ -55,6 +55,7 @@ COMMANDS: Final = {
 }
 """Where each command is defined: module and name. A module is imported when its command runs: a start that
 imports all of them takes five seconds of CPU."""
+PASSTHROUGH: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 CELERY: Final = frozenset({"worker", "beat"})
 """Commands that pass their options on to Celery."""
 
