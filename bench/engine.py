@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,6 +51,7 @@ class BenchResult:
         per_s: events a second, from the first published to the last finished.
         rss_mb: largest resident size of the worker's processes together.
         in_flight: most events that ran at once in the worker, if known.
+        moderation_requests: per check, of which a decision makes two; None without moderation.
     """
 
     name: str
@@ -59,6 +60,7 @@ class BenchResult:
     per_s: float
     rss_mb: float
     in_flight: int | None = None
+    moderation_requests: float | None = None
 
 
 @dataclass(slots=True)
@@ -213,8 +215,9 @@ def pipeline(redis: Redis, stack: Stack) -> BenchResult:
             result = measure_events(
                 "pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch)
             )
+        requests = sandbox.calls("moderations") / (2 * PIPELINE_EVENTS)
     _all_replied(stack.database_url)
-    return result
+    return replace(result, moderation_requests=round(requests, 3))
 
 
 async def _add_document(url: str) -> None:
@@ -284,6 +287,7 @@ def main() -> None:
         for name, ratio in ratios.items():
             console.print(f"{name}: {ratio} times the CPU of the engine")
         console.print(f"a whole decision: the CPU of {decision} empty tasks of {celery[-1].name}")
+        console.print(f"moderation: {results[-1].moderation_requests} requests a check")
     else:
         print(json.dumps(document))
 

@@ -54,6 +54,10 @@ class _State:
             return True
         return self.indexed <= 0 or self.chunks < LEAST_SHARE * self.indexed
 
+    def by_words(self) -> _State:
+        """The state of a search without vectors."""
+        return _State(chunks=self.chunks, indexed=0, embedder=None)
+
 
 class PostgresRetriever:
     """``worker.ports.Retriever`` over pgvector and Postgres full text.
@@ -83,22 +87,26 @@ class PostgresRetriever:
                 either, so the event waits instead of being answered without passages.
         """
         query = _cleaned(query)
-        async with checkout(self._source) as connection:
-            state = await _state(connection, user_id)
-        if not query or not state.chunks:
-            return Retrieved()
-        vector, degraded = await self._vector(_cleaned(embedded or query), state)
-        if vector is None:
-            state = _State(chunks=state.chunks, indexed=0, embedder=None)
         values = {
             "user_id": user_id,
             "words": search_words(query),
-            "vector": vector,
+            "vector": None,
             "labels": Jsonb(dict(labels or {})),
             "candidates": max(CANDIDATES, 2 * limit),
             "limit": limit,
             "min_similarity": min_similarity,
         }
+        async with checkout(self._source) as connection:
+            state = await _state(connection, user_id)
+            if not query or not state.chunks:
+                return Retrieved()
+            if self._embedder is None or state.embedder is None:
+                rows = await _rows(connection, state.by_words(), values, labelled=bool(labels))
+                return Retrieved(passages=tuple(_passage(row, None) for row in rows))
+        vector, degraded = await self._vector(_cleaned(embedded or query), state)  # without a connection
+        values["vector"] = vector
+        if vector is None:
+            state = state.by_words()
         async with checkout(self._source) as connection:
             rows = await _rows(connection, state, values, labelled=bool(labels))
         return Retrieved(passages=tuple(_passage(row, state.embedder) for row in rows), degraded=degraded)

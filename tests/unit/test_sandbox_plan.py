@@ -20,6 +20,7 @@ from sandbox.faults import (
 from sandbox.latency import Fixed, Lognormal, Uniform, drawn_seconds, latency_json, parse_latency_option
 from sandbox.routes import BadRequest, Route
 from sandbox.scenario import parse_rules, parse_scenario, rule_json
+from sandbox.state import Sandbox
 
 TOO_MANY = SandboxFault(kind=FaultKind.STATUS, status=429, retry_after_s=2.0)
 
@@ -230,3 +231,38 @@ def test_a_scenario_that_means_nothing_is_refused_by_field(document: object, fie
     """The message begins with the field that is wrong."""
     with pytest.raises(ValueError, match=f"^{field}: "):
         parse_scenario(document)
+
+
+def planned_calls(
+    *rules: dict[str, object], texts: tuple[str, ...], calls: int
+) -> tuple[Sandbox, list[CallPlan]]:
+    """A sandbox with rules after some moderation calls about the same texts, and their plans."""
+    sandbox = Sandbox(parse_scenario({}))
+    sandbox.add_rules(list(rules))
+    return sandbox, [sandbox.plan_call(Route.MODERATIONS, texts) for _ in range(calls)]
+
+
+def test_a_rule_for_every_text_fails_a_call_of_several_once() -> None:
+    """Its count is of calls, as with one text a call."""
+    _, plans = planned_calls({"route": "mod", "fault": "503", "times": 2}, texts=("a", "b", "c"), calls=3)
+
+    assert [planned.fails for planned in plans] == [True, True, False]
+
+
+def test_flagged_is_of_one_text_of_a_call() -> None:
+    """Each text that is flagged counts."""
+    _, plans = planned_calls({"route": "mod", "fault": "flagged", "times": 3}, texts=("a", "b"), calls=2)
+
+    assert [[fault is not None for fault in planned.faults] for planned in plans] == [
+        [True, True],
+        [True, False],
+    ]
+
+
+def test_a_text_is_not_counted_for_a_call_that_another_text_failed() -> None:
+    """Its own faults still wait for it."""
+    texts = ("a", "b [[sandbox:mod=500:1]]", "c [[sandbox:mod=503:1]]")
+    sandbox, plans = planned_calls(texts=texts, calls=3)
+
+    assert [planned.fault.status if planned.fault else 200 for planned in plans] == [500, 503, 200]
+    assert [sandbox.ledger.seen(Route.MODERATIONS, text) for text in texts] == [1, 2, 2]

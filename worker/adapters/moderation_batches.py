@@ -31,7 +31,7 @@ MOST_TEXTS: Final = 32
 """Texts a request."""
 MOST_CHARS: Final = 50_000
 """Characters of a request with several texts: about 15,000 tokens."""
-WAIT_S: Final = 0.008
+WAIT_S: Final = 0.01
 """Longest wait for further checks."""
 SMALLER_S: Final = 600.0
 """How long smaller batches are sent after the server refused a batch whose texts it took one by one."""
