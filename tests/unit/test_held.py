@@ -10,8 +10,9 @@ import pytest
 from tests.support.samples import account, assessment, passage
 from worker.endings import Candidate, Ending, silent_ending
 from worker.held import for_approval, held_drafts
-from worker.model import Account, HeldKind, ReplyMode
+from worker.model import Account, Action, HeldKind, ReplyMode
 from worker.reasons import Reason
+from worker.steps.trust import better
 
 DRAFT = Candidate(text="Nine [1].", passages=(passage(),), assessment=assessment(confidence=0.7))
 UNSURE = replace(DRAFT, text="Perhaps ten.", assessment=assessment(confidence=0.2))
@@ -88,3 +89,16 @@ def test_a_held_reply_is_as_it_would_be_sent_and_rests_on_what_the_model_saw() -
     assert (held.text, held.draft, held.sources[0].title) == ("Nine.", "Nine [1].", "Opening hours")
     assert held.passages == DRAFT.passages
     assert (fallback.text, fallback.draft, fallback.sources) == ("Soon.", None, ())
+
+
+@pytest.mark.parametrize(("confidence", "kept"), [(0.9, "first"), (0.1, "second")])
+def test_the_other_draft_of_a_recheck_is_kept(confidence: float, kept: str) -> None:
+    """Whichever of the two stands."""
+    first = replace(DRAFT, text="first", assessment=assessment(confidence=0.5, action=Action.RECHECK))
+    second = replace(DRAFT, text="second", assessment=assessment(confidence=confidence))
+    stands = better(first, second)
+
+    assert stands.loser is not None
+    assert {stands.text, stands.loser.text} == {"first", "second"}
+    assert stands.loser.text == kept
+    assert better(first, None).loser is None
