@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import Final, TypeVar
 from uuid import UUID
@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 Row = TypeVar("Row", WaitingReply, Retraction, OutgoingEvent)
 BATCH: Final = 200
+LOOK_S: Final = 2.0
 SHORT_PAUSE_S: Final = 0.1
 LONG_PAUSE_S: Final = 2.0
 
@@ -52,9 +53,11 @@ class Relay:
         self._asked.set()
 
     async def run(self) -> None:
-        """Deliver whenever nudged, until cancelled."""
+        """Deliver when nudged, and every ``LOOK_S``: a person's answer nudges no worker. Until cancelled."""
         while True:
-            await self._asked.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._asked.wait()
             self._asked.clear()
             await self.drain()
 

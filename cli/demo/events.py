@@ -60,6 +60,11 @@ def _chat(run: str, number: int, line: dict[str, str]) -> dict[str, Any]:
     return _event(run, f"chat-{number}", "corner-shop", "chat", line["conversation"], line["text"])
 
 
+def chat(run: str, name: str, conversation: str, text: str) -> dict[str, Any]:
+    """One more chat message of a run; ``conversation`` as it is stored."""
+    return _event(run, name, "corner-shop", "chat", "", text) | {"conversation_id": conversation}
+
+
 def _unknown_account(run: str) -> dict[str, Any]:
     return _event(run, "stranger", "nobody-we-know", "chat", "c00", "Is anybody there?")
 

@@ -20,12 +20,14 @@ class Report:
     """The outcome of a run.
 
     Attributes:
+        run: what the ids of its events start with.
         figures: what Postgres says of it.
         balance: the conservation law, over every event of this deployment.
         delivered: entries of the run on the reply stream.
         delivered_keys: distinct idempotency keys among them.
     """
 
+    run: str
     figures: RunFigures
     balance: Balance
     delivered: int
@@ -59,6 +61,7 @@ async def report(connection: AsyncConnection, redis: Redis, *, run: str, streams
     entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(replies))
     keys = [key for _, fields in entries if f"/{run}-".encode() in (key := fields[b"key"])]
     return Report(
+        run=run,
         figures=await run_figures.run_figures(connection, run),
         balance=await conservation.load_balance(
             connection, accepted=seen["accepted"], unfinished=seen["unfinished"]

@@ -9,6 +9,7 @@ import shlex
 import signal
 import threading
 import time
+from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
@@ -18,7 +19,8 @@ from rich.live import Live
 from rich.text import Text
 
 from cli.decisions.view import decision_details
-from cli.demo import events, review_access, seed
+from cli.demo import events, people, review_access, seed
+from cli.demo.receiver import Receiver, receiver
 from cli.demo.report import Report, report
 from cli.demo.view import progress
 from cli.exit_codes import ExitCode
@@ -29,6 +31,7 @@ from cli.stack.start_watch import StartWatch
 from db.audit import decision_list
 from tasks.publish import append
 from tasks.stream import backlog, connect
+from worker.webhooks.signing import encode_secret
 
 WORKERS: Final = 2
 STILL_S: Final = 120.0
@@ -71,10 +74,10 @@ def demo(
     """
     stays = review_access.on_terminal() if stay is None else stay
     _say("starting Postgres, Valkey, the sandbox, two workers and the review pages on this machine ...")
-    with fleet() as running:
-        result = _run(running, rate)
+    with fleet() as running, receiver(encode_secret(secrets.token_bytes(32))) as webhooks:
+        result = _run(running, rate, webhooks)
         _show(result)
-        held = all(ok for _, ok, _ in result.laws())
+        held = all(ok for _, ok, _ in result.laws()) and _people(running, webhooks, result)
         answered = _open_pages(running)
         if stays:
             running.start_beat()
@@ -142,11 +145,38 @@ def _stop_signal() -> threading.Event:
     return stopped
 
 
-def _run(running: Fleet, rate: float) -> Report:
+def _people(running: Fleet, webhooks: Receiver, result: Report) -> bool:
+    """Show what people around the system do; whether all of it worked. Not in the caller's database."""
+    if not running.owns_database:
+        return True
+    review_access.await_pages(running, _say)
+    _say("a person takes over one conversation and approves a draft that the AI did not trust ...")
+    figures = result.figures
+    steps = people.story(
+        running,
+        webhooks,
+        run=result.run,
+        stream=EVENTS,
+        escalated=figures.totals["escalated"],
+        replies=result.delivered,
+    )
+    rows = [asdict(step) for step in steps]
+    if stdout_is_terminal():
+        screen.print(table(rows, ["step", "ok", "figures"], title="\npeople"))
+    else:
+        for row in rows:
+            emit_json({"kind": "people", **row})
+    return all(step.ok for step in steps)
+
+
+def _run(running: Fleet, rate: float, webhooks: Receiver) -> Report:
     run = f"demo-{secrets.token_hex(3)}"
     running.require_review_port()
     asyncio.run(seed.require_no_others(running.stack.database_url))
     asyncio.run(seed.accounts_and_documents(running.stack.database_url))
+    if running.owns_database:
+        running.environment[people.LOOPBACK] = "true"
+        asyncio.run(people.subscribe(running, webhooks))
     running.start_all(WORKERS)
     payloads = events.payloads(run=run, faults=running.sandboxed)
     _say(f"publishing {len(payloads)} payloads to {EVENTS}, {rate:g} a second, run {run}")

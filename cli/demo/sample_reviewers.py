@@ -42,6 +42,13 @@ async def add_demo_person(store: Store) -> None:
         await _add(connection, PERSON, "You (demo)", tuple(Role))
 
 
+async def demo_person(connection: AsyncConnection) -> UUID:
+    """The id of the person for the sign-in link; there must be one."""
+    found = await records.get_credentials(connection, PERSON)
+    assert found is not None
+    return found.person.person_id
+
+
 async def add_reviews(store: Store) -> None:
     """Add two reviewers, a queue for them and their reviews; once."""
     now = datetime.now(UTC)
