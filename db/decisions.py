@@ -296,7 +296,7 @@ async def _count(
 
 def _closing(decision: Decision) -> Closing:
     """What a handoff closes: a person's message answers, a new escalation replaces the one before."""
-    event, by_person = decision.event, decision.escalation is None
+    event, by_person = decision.event, decision.event.type is EventType.AGENT_MESSAGE
     return Closing(
         user_id=event.user_id,
         conversation_id=event.conversation_id,

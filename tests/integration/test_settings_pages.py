@@ -93,6 +93,12 @@ def test_changes_are_reviewed_before_they_are_stored(database_url: str, admin: V
         ("moderator_1_thresholds", "S1 = high", "S1: expected a valid number, got &#34;high&#34;"),
         ("moderator_1_policy", "x" * 20_001, "expected to have at most 20000 characters"),
         ("moderation_combination", "some", "expected"),
+        ("business_hours", "mon 09:00", "expected lines such as mon = 09:00-12:00, 13:00-17:00"),
+        ("business_hours", "mon = 9-17", "mon: expected ranges such as 09:00-12:00"),
+        ("escalation_queues", "* = a\n* = b", "expected each name once"),
+        ("escalation_actions", "REPLIED = escalate", "expected matched rules such as"),
+        ("time_zone", "Mars", "expected an IANA time zone"),
+        ("holidays", "2026-12-25, tomorrow", "1: expected a date such as 2026-12-25"),
     ],
 )
 def test_an_error_is_shown_at_its_field(
