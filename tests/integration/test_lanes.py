@@ -303,7 +303,7 @@ async def test_who_does_not_come_back_after_an_outage_is_reaped_half_a_ttl_later
             await b.heartbeat(1000)
     waited = asyncio.get_running_loop().time() - waited
 
-    assert waited >= 0.5
+    assert waited >= 0.49  # Redis and this clock round differently
 
 
 async def test_a_fresh_worker_reaps_at_once_on_a_server_that_was_never_away(

@@ -82,6 +82,7 @@ def replied(to: Event, changes: int) -> Decision:
         reply="a reply",
         remember=True,
         changes=changes,
+        held_until=now + timedelta(days=1),
     )
 
 

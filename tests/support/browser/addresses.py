@@ -18,6 +18,10 @@ from tests.support.browser.world import CHANNEL, SHOP
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "account": lambda _desk, _who: SHOP,
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
+    "delivery": lambda desk, _: _first(
+        desk, "SELECT id FROM webhook_deliveries WHERE endpoint_id = %s", _endpoint(desk)
+    ),
+    "endpoint_id": lambda desk, _: _endpoint(desk),
     "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
     "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
     "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
@@ -35,6 +39,24 @@ OPENED: Final = tuple(
 )
 
 
+WITH_DELIVERY: Final = """
+    WITH endpoint AS (
+        INSERT INTO webhook_endpoints (id, user_id, url, types, secret, secret_hint, created_by, state)
+        VALUES (%(id)s, %(user_id)s, 'https://example.com/hooks', '{reply.created}', 'whsec_none', 'whsec_…',
+            'everything', 'disabled')
+        RETURNING id, user_id
+    ), event AS (
+        INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)
+        VALUES (%(user_id)s, 'c1', 'reply.created', %(id)s::text, '{"text": "From nine to six."}', now())
+        RETURNING id
+    )
+    INSERT INTO webhook_deliveries (
+        endpoint_id, event_row, user_id, conversation_id, state, error, status, answer, created_at, ended_at)
+    SELECT endpoint.id, event.id, endpoint.user_id, 'c1', 'failed', 'status', 500, 'no', now(), now()
+    FROM endpoint, event
+"""
+
+
 def parameters(page: PageRoute) -> tuple[str, ...]:
     """Names in braces of a path."""
     return tuple(part.split("}")[0].split(":")[0] for part in page.path.split("{")[1:])
@@ -44,6 +66,14 @@ def _first(desk: Desk, query: str, *values: object) -> object:
     row = desk.world.running.row(query, *values)
     assert row is not None, query
     return next(iter(row.values()))
+
+
+def _endpoint(desk: Desk) -> object:
+    """A disabled webhook endpoint of the shop with one delivery."""
+    found = desk.world.running.row("SELECT id FROM webhook_endpoints WHERE user_id = %s", SHOP)
+    if found is None:
+        desk.world.running.database.execute(WITH_DELIVERY, {"id": uuid7(), "user_id": SHOP})
+    return _first(desk, "SELECT id FROM webhook_endpoints WHERE user_id = %s", SHOP)
 
 
 def _invited(desk: Desk) -> str:
