@@ -65,6 +65,7 @@ class EventTrace:
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
     tokens_by_model: dict[str, Tokens] = field(default_factory=dict)
+    tokens_by_purpose: dict[str, Tokens] = field(default_factory=dict)
     degraded: bool = False
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
@@ -112,10 +113,15 @@ class EventTrace:
 
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
-        self.tokens += completion.tokens
+        self.spent(purpose, completion.tokens)
         known = self.tokens_by_model.get(completion.model, Tokens())
         self.tokens_by_model[completion.model] = known + completion.tokens
         self.models[purpose] = completion.model
+
+    def spent(self, purpose: str, tokens: Tokens) -> None:
+        """Add tokens of a call."""
+        self.tokens += tokens
+        self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, Tokens()) + tokens
 
     def decision(
         self, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
@@ -154,6 +160,7 @@ class EventTrace:
             tokens=self.tokens,
             models=self.models | ({"completion": candidate.model} if candidate.model else {}),
             tokens_by_model=dict(self.tokens_by_model),
+            tokens_by_purpose=dict(self.tokens_by_purpose),
             prompt_hash=candidate.prompt_hash,
             answered_event=ending.answered_event,
             changes=self.conversation.changes,
