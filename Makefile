@@ -108,6 +108,7 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
 	@$(BIN)/hushgate metrics --names > docs/metrics.md
+	@$(BIN)/hushgate alerts rules > deploy/alerts/hushgate.yml
 
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files

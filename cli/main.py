@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
     "metrics": "cli.deployment.metrics:metrics",
+    "alerts": "cli.alerts.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",

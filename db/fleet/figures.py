@@ -24,7 +24,11 @@ WAITING: Final = sa.text("""
         (SELECT count(*) FROM webhook_endpoints WHERE failing_since IS NOT NULL AND state = 'enabled'
             OR disabled_reason = 'failing') AS endpoints_failing,
         (SELECT count(*) FROM escalations WHERE closed_at IS NULL) AS escalations_open,
-        (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest
+        (SELECT min(opened_at) FROM escalations WHERE closed_at IS NULL) AS escalations_oldest,
+        (SELECT max(created_at) FROM ai_decisions) AS last_decision,
+        (SELECT coalesce(max(hold_max_s), 0) FROM (
+            SELECT DISTINCT ON (user_id) hold_max_s FROM ai_rules ORDER BY user_id, version DESC) AS newest)
+            AS longest_hold_s
 """)
 PARTITIONS: Final = sa.text("""
     SELECT count(*) FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid
@@ -46,6 +50,7 @@ class StoredFigures:
             other times.
         webhooks_waiting: deliveries to enabled endpoints.
         endpoints_failing: webhook endpoints that failed last time, or were disabled because they failed.
+        longest_hold_s: the greatest ``hold_max_s`` of any account; 0 without accounts.
         partitions_ahead: months after this one that have a partition.
         queue_oldest: the oldest decision that waits for review, by kind of queue.
     """
@@ -57,6 +62,8 @@ class StoredFigures:
     endpoints_failing: int
     escalations_open: int
     escalations_oldest: datetime | None
+    last_decision: datetime | None
+    longest_hold_s: float
     partitions_ahead: int
     queue_oldest: dict[str, datetime]
 

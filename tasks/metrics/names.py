@@ -161,6 +161,9 @@ STREAM_ENTRIES: Final = _fleet("hushgate_stream_entries", "Entries not finished:
 OLDEST_ENTRY_AGE: Final = _fleet(
     "hushgate_oldest_entry_age_seconds", "Age of the oldest entry that is not finished; 0 without one."
 )
+LONGEST_HOLD: Final = _fleet(
+    "hushgate_longest_hold_seconds", "The greatest hold_max_s of any account: how old an entry may become."
+)
 WORKERS_ALIVE: Final = _fleet("hushgate_workers_alive", "Workers with a heartbeat.")
 OUTBOX_WAITING: Final = _fleet("hushgate_outbox_waiting", "Replies that wait for the reply stream.")
 OUTBOX_OLDEST_AGE: Final = _fleet(

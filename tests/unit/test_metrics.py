@@ -167,6 +167,8 @@ STORED = StoredFigures(
     endpoints_failing=1,
     escalations_open=2,
     escalations_oldest=AT - timedelta(hours=1),
+    last_decision=AT - timedelta(seconds=5),
+    longest_hold_s=3600.0,
     partitions_ahead=3,
     queue_oldest={"escalations": AT - timedelta(hours=2)},
 )
