@@ -97,15 +97,28 @@ class EventTrace:
             detail=str(rest.get("detail", ""))[:300],
             moderator=str(rest.get("moderator", "")),
         )
-        if stage in LOGGED_AT_ONCE and noted.outcome != AttemptOutcome.COMPLETED:
-            ids = {"user_id": self.event.user_id, "event_id": self.event.event_id}
-            entry_id = self.event.entry_id
-            log.warning("attempt_failed", stage=stage, number=number, kind=outcome, entry_id=entry_id, **ids)
+        if stage in LOGGED_AT_ONCE:
+            self._log(noted, int(rest.get("total", 0)))
         same = [place for place, each in enumerate(self.attempts) if each.stage == stage]
         if len(same) < MOST_ATTEMPTS:
             self.attempts.append(noted)
         else:
             self.attempts[same[-1]] = noted
+
+    def _log(self, noted: Attempt, total: int) -> None:
+        """Log a failed attempt, or the success after one; ``total`` is 0 where nothing is repeated."""
+        ids = {
+            "user_id": self.event.user_id,
+            "event_id": self.event.event_id,
+            "entry_id": self.event.entry_id,
+        }
+        facts: dict[str, int | float | str] = {"stage": noted.stage, "number": noted.number}
+        if total:
+            facts["total"] = total
+        if noted.outcome != AttemptOutcome.COMPLETED:
+            log.warning("attempt_failed", kind=noted.outcome, wait_s=round(noted.waited_s, 3), **facts, **ids)
+        elif total and noted.number > 1:
+            log.info("attempt_succeeded", **facts, **ids)
 
     def found(self, *findings: Finding) -> None:
         """Keep findings for the audit."""

@@ -7,7 +7,7 @@ import structlog
 from db.dead_letters import DeadLetter
 from db.decisions import Recorded
 from worker.model import Decision, StageOutcome
-from worker.reasons import Reason
+from worker.reasons import ErrorClass, Reason
 from worker.trace import LOGGED_AT_ONCE
 
 log = structlog.get_logger(__name__)
@@ -38,6 +38,8 @@ def log_decision(decision: Decision, recorded: Recorded, starts: int) -> None:
     if decision.matched_rule is not None:
         log.info("event_blocked", matched_rule=decision.matched_rule, reason_code=decision.reason_code, **ids)
     error_class = Reason(decision.reason_code).spec.error_class
+    if error_class is ErrorClass.LLM_ERROR:
+        log.error("llm_error", reason_code=decision.reason_code, attempts=len(decision.attempts), **ids)
     if error_class is not None:
         log.info("silent_failure", error_class=error_class, reason_code=decision.reason_code, **ids)
     log.info(
