@@ -13,7 +13,7 @@ from worker.reasons import Reason
 
 @pytest.mark.parametrize(
     ("reason", "expected"),
-    [(Reason.LLM_ERROR, ["error"]), (Reason.LLM_REJECTED, ["error"]), (Reason.TOO_LATE, []), (Reason.REPLIED, [])],
+    [(Reason.LLM_ERROR, ["error"]), (Reason.LLM_REJECTED, ["error"]), (Reason.TOO_LATE, [])],
 )
 def test_an_error_of_the_model_is_a_line_at_error_level(reason: Reason, expected: list[str]) -> None:
     """Beside the line of the silent failure; other endings have none."""
