@@ -101,12 +101,14 @@ bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JS
 	@$(BIN)/python -m bench.rules
 
 .PHONY: schema
-schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md and .env.example
+schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md, docs/metrics.md and .env.example
 	@for name in event reply retraction escalation_opened escalation_closed webhook; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
 	@$(BIN)/hushgate schema asyncapi > docs/asyncapi.json
 	@$(BIN)/hushgate schema reasons > docs/reasons.md
 	@$(BIN)/hushgate config example > .env.example
 	@$(BIN)/hushgate accounts settings --markdown > docs/settings.md
+	@$(BIN)/hushgate metrics --names > docs/metrics.md
+	@$(BIN)/hushgate alerts rules > deploy/alerts/hushgate.yml
 
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files

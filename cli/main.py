@@ -47,6 +47,8 @@ COMMANDS: Final = {
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
+    "metrics": "cli.deployment.metrics:metrics",
+    "alerts": "cli.alerts.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",

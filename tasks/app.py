@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from celery import Celery
-from celery.signals import setup_logging, task_failure
+from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
 from tasks.maintenance import SCHEDULE
+from tasks.metrics.endpoint import serve_metrics
+from tasks.metrics.process import ProcessMetrics
 from worker import __version__
 from worker.settings import Settings, load
 
@@ -50,6 +52,12 @@ def application(settings: Settings) -> Celery:
 def _configure_logging(**_signal: object) -> None:
     settings = app.hushgate_settings
     logs.configure(settings.log_level, logs.secret_values(settings))
+
+
+@beat_init.connect(weak=False)
+def _serve_beat_metrics(**_signal: object) -> None:
+    if app.hushgate_settings.metrics_port is not None:
+        serve_metrics(ProcessMetrics("beat").registry, app.hushgate_settings)
 
 
 @task_failure.connect(weak=False)

@@ -14,17 +14,17 @@ from db.decisions import Recorded
 from db.pool import Pool
 from tasks import telemetry
 from tasks.accounts import Rulebooks
+from tasks.events import lines
 from tasks.gate import Gate
+from tasks.metrics.process import WorkerMetrics
 from tasks.stream import EntryGrant
 from worker import contract
 from worker.errors import PayloadRejected, StorageUnavailable
-from worker.model import Decision, Event, StageOutcome
+from worker.model import Decision, Event
 from worker.payload import arrival_of, parse
 from worker.pipeline import decide
 from worker.ports import Ports
-from worker.reasons import Reason
 from worker.steps.run import EventCase
-from worker.trace import LOGGED_AT_ONCE
 
 log = structlog.get_logger(__name__)
 
@@ -57,6 +57,7 @@ class EntryHandler:
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
+        metrics: counts outcomes; None where no metrics are served.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class EntryHandler:
         max_starts: int,
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
@@ -79,6 +81,7 @@ class EntryHandler:
         self._max_starts = max_starts
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
+        self._metrics = metrics
 
     async def __call__(self, grant: EntryGrant) -> None:
         """Decide one entry, or store it as poison when only this entry cannot be decided."""
@@ -141,7 +144,7 @@ class EntryHandler:
         if recorded is Recorded.BURIED:  # by another run of this entry, so this run has no outcome
             self._log_seen(event, recorded)
             return
-        _log_decision(decision, recorded, grant.starts)
+        self._decided(decision, recorded, grant.starts)
         if recorded is not Recorded.DUPLICATE and (decision.reply is not None or decision.people_until):
             self._replied()
 
@@ -155,6 +158,8 @@ class EntryHandler:
         return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
 
     def _log_seen(self, event: Event, outcome: Recorded) -> None:
+        if self._metrics is not None:
+            self._metrics.repeated(outcome)
         log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=outcome)
         if outcome is Recorded.ALREADY:
             self._replied()
@@ -183,7 +188,7 @@ class EntryHandler:
     async def _bury(self, grant: EntryGrant, why: PayloadRejected) -> None:
         letter = self._dead_letter(grant, why)
         await self._stored(lambda: dead_letters.store_letter(self._pool, letter))
-        _log_dead_letter(letter)
+        self._buried(letter)
 
     def _dead_letter(self, grant: EntryGrant, why: PayloadRejected) -> DeadLetter:
         entry_id, payload, size = grant.entry_id, grant.payload, max(grant.size_bytes, 0)
@@ -201,55 +206,16 @@ class EntryHandler:
         letter = self._dead_letter(grant, why)
         ended = await self._stored(lambda: dead_letters.bury_event(self._pool, letter, event))
         if ended is Recorded.BURIED:
-            _log_dead_letter(letter)
+            self._buried(letter)
         else:
             self._log_seen(event, ended)
 
+    def _decided(self, decision: Decision, recorded: Recorded, starts: int) -> None:
+        if self._metrics is not None and recorded is Recorded.NEW:
+            self._metrics.decided(decision)
+        lines.log_decision(decision, recorded, starts)
 
-def _log_dead_letter(letter: DeadLetter) -> None:
-    field = letter.why.field.partition(".")[0]  # deeper parts of the path may hold user text
-    log.warning("payload_buried", entry_id=letter.entry_id, reason_code=letter.why.code, field=field)
-
-
-def _log_decision(decision: Decision, recorded: Recorded, starts: int) -> None:
-    """Log the canonical line of an event, and one named line per silent failure, block and failed attempt."""
-    event = decision.event
-    ids = {
-        "user_id": event.user_id,
-        "event_id": event.event_id,
-        "entry_id": event.entry_id,
-        "decision_id": str(decision.decision_id),
-    }
-    for attempt in decision.attempts:
-        if attempt.outcome != "completed" and attempt.stage not in LOGGED_AT_ONCE:
-            log.warning(
-                "attempt_failed", stage=attempt.stage, number=attempt.number, kind=attempt.outcome, **ids
-            )
-    if decision.quarantine and decision.matched_rule is not None:
-        log.info("exchange_removed", matched_rule=decision.matched_rule, **ids)
-    if decision.matched_rule is not None:
-        log.info("event_blocked", matched_rule=decision.matched_rule, reason_code=decision.reason_code, **ids)
-    error_class = Reason(decision.reason_code).spec.error_class
-    if error_class is not None:
-        log.info("silent_failure", error_class=error_class, reason_code=decision.reason_code, **ids)
-    log.info(
-        "event_decided",
-        decision=decision.kind,
-        reason_code=decision.reason_code,
-        matched_rule=decision.matched_rule,
-        confidence=round(decision.confidence, 4),
-        policy=decision.assessment.policy if decision.assessment else None,
-        category=decision.assessment.category if decision.assessment else None,
-        rejection_reason=decision.rejection_reason,
-        test_mode=decision.assessment is not None and decision.assessment.intended_action is not None,
-        degraded=decision.degraded,
-        recorded=recorded,
-        starts=starts,
-        rules_version=decision.rules_version,
-        attempts=len(decision.attempts),
-        tokens=decision.tokens.prompt + decision.tokens.completion,
-        stages={str(stage.stage): stage.duration_ms for stage in decision.stages},
-        failed_stages=[stage.stage for stage in decision.stages if stage.outcome is StageOutcome.FAILED],
-        waited_ms=round((decision.decided_at - event.received_at).total_seconds() * 1000),
-        **ids,
-    )
+    def _buried(self, letter: DeadLetter) -> None:
+        if self._metrics is not None:
+            self._metrics.buried(letter.why.code)
+        lines.log_dead_letter(letter)

@@ -40,10 +40,22 @@ class Relay:
 
     A batch is read and sent under a lease in Redis, which ends before the lock in Postgres. A relay that was
     frozen therefore sends nothing late, and nothing is sent while a reviewer holds the lock.
+
+    Args:
+        delivered: called with the number of replies of each batch.
     """
 
-    def __init__(self, pool: Pool, redis: Redis, *, stream: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        redis: Redis,
+        *,
+        stream: str,
+        now: Callable[[], datetime],
+        delivered: Callable[[int], None] | None = None,
+    ) -> None:
         self._pool = pool
+        self._delivered = delivered
         self._stream = OnceStream(redis, stream)
         self._now = now
         self._asked = asyncio.Event()
@@ -85,6 +97,8 @@ class Relay:
         )
         for reply in sent:
             log.info("reply_delivered", event_id=reply.event_id, decision_id=str(reply.decision_id))
+        if self._delivered is not None:
+            self._delivered(len(sent))
         return len(sent) if complete else None
 
     def _waiting(self, lease: Lease) -> AbstractAsyncContextManager[LockedBatch[WaitingReply] | None]:

@@ -14,6 +14,8 @@ import uvloop
 from db.pool import Pool
 from db.rights import session_login
 from tasks import telemetry
+from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
+from tasks.metrics.process import ProcessMetrics, WorkerMetrics
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -42,6 +44,10 @@ class Runtime:
         self._jobs: list[asyncio.Task[None]] = []
         self._calls: set[asyncio.Task[Any]] = set()
         self._engine_run: asyncio.Task[None] | None = None
+        self._metrics: WorkerMetrics | None = None
+        self._endpoint: MetricsEndpoint | None = None
+        if settings.metrics_port is not None:
+            self._metrics = WorkerMetrics(ProcessMetrics("worker"), accounts=settings.metrics_accounts)
 
     def start(self) -> None:
         """Start the loop and connect; with the engine when the settings say so."""
@@ -81,10 +87,19 @@ class Runtime:
         self.call(self._stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    @property
+    def metrics_port(self) -> int | None:
+        """Where metrics are served; None when they are not."""
+        return None if self._endpoint is None else self._endpoint.port
 
     async def _start(self) -> None:
         name = worker_id()
-        self._parts = await build_worker(self._settings, name)
+        self._parts = await build_worker(self._settings, name, self._metrics)
+        if self._metrics is not None:
+            self._endpoint = serve_metrics(self._metrics.registry, self._settings)
         jobs = (
             self._parts.relay.run,
             self._parts.retractor.run,
@@ -93,13 +108,17 @@ class Runtime:
             self._parts.gate.watch,
             self._parts.webhooks.run,
         )
-        self._jobs = [asyncio.create_task(_restarted(job)) for job in jobs]
+        self._jobs = [asyncio.create_task(_restarted(job, self._job_failed)) for job in jobs]
         self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
             self._engine_run.add_done_callback(self._engine_ended)
             log.info("engine_started", worker=name, stream=self._settings.stream)
+
+    def _job_failed(self, job: str) -> None:
+        if self._metrics is not None:
+            self._metrics.job_failed(job)
 
     def _engine_ended(self, run: asyncio.Task[None]) -> None:
         if not run.cancelled() and (error := run.exception()) is not None:
@@ -136,7 +155,7 @@ async def warn_of_excess(pool: Pool) -> None:
         return
 
 
-async def _restarted(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def _restarted(job: Callable[[], Coroutine[Any, Any, None]], failed: Callable[[str], None]) -> None:
     """Run a job forever; a bug is reported and the job starts again."""
     while True:
         try:
@@ -144,4 +163,5 @@ async def _restarted(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         except Exception as error:  # a bug in one job must not end the others
             log.exception("job_failed", job=job.__qualname__, exc_info=error)
             telemetry.report(error)
+            failed(job.__qualname__)
         await asyncio.sleep(RESTART_S)

@@ -26,6 +26,8 @@ from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
+from tasks.metrics import names
+from tasks.metrics.process import WorkerMetrics
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
@@ -89,20 +91,26 @@ class Endpoints:
                 await client.close()
 
 
-def open_endpoints(settings: Settings) -> Endpoints:
+def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> Endpoints:
     """The clients of the configured servers."""
 
-    def client(url: str, key: SecretStr | str | None) -> ApiClient:
-        secret = key.get_secret_value() if isinstance(key, SecretStr) else key
-        return openai_client.client(url, secret, connections=settings.in_flight + SPARE_CONNECTIONS)
+    def client(upstream: str, url: str, key: SecretStr | str | None) -> ApiClient:
+        def observe(outcome: str, duration_s: float) -> None:
+            if metrics is not None:
+                metrics.requested(upstream, outcome, duration_s)
+
+        secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, settings.in_flight
+        return openai_client.client(url, secret, connections=most + SPARE_CONNECTIONS, observe=observe)
 
     moderated, embedded = settings.openai_moderation_enabled, bool(settings.embedding_model)
     return Endpoints(
-        moderation=client(settings.openai_base_url, settings.openai_api_key) if moderated else None,
-        model=client(settings.openrouter_base_url, settings.openrouter_api_key),
-        embedding=client(*embedding_endpoint(settings)) if embedded else None,
+        moderation=client("moderation", settings.openai_base_url, settings.openai_api_key)
+        if moderated
+        else None,
+        model=client("model", settings.openrouter_base_url, settings.openrouter_api_key),
+        embedding=client("embedding", *embedding_endpoint(settings)) if embedded else None,
         classifiers={
-            name: client(each.base_url, settings.classifier_keys.get(name))
+            name: client(f"classifier {name}", each.base_url, settings.classifier_keys.get(name))
             for name, each in settings.classifiers.items()
         },
     )
@@ -165,7 +173,7 @@ def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
     return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
 
 
-async def build_worker(settings: Settings, worker: str) -> WorkerParts:
+async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics | None = None) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
     await asyncio.to_thread(find_injection, "")  # its patterns take 0.3 s to compile: not at the first event
@@ -177,14 +185,15 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
     gate = Gate(probe=lambda: probe(url, clock.now()), reopened=pool.check)
     await pool.open()
     redis = connect(settings.redis_url.get_secret_value())
-    endpoints = open_endpoints(settings)
+    endpoints = open_endpoints(settings, metrics)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
         CompiledSets(pool, build_id()),
         policy_defaults=policy_defaults(settings),
     )
-    relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now)
+    delivered = None if metrics is None else metrics.delivered
+    relay = Relay(pool, redis, stream=settings.reply_stream, now=clock.now, delivered=delivered)
     escalation_relay = EscalationRelay(
         pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
     )
@@ -195,15 +204,17 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
 
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
+    ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals)
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
-        ports=replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals),
+        ports=ports,
         gate=gate,
         replied=replied,
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
+        metrics=metrics,
     )
     engine = Engine(
         lanes,
@@ -216,6 +227,11 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
             pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
         ).start,
     )
+    if metrics is not None:
+        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight)
+        metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
+        metrics.show(names.HELD, lambda: ports.holds.count)
+        metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
     return WorkerParts(
         engine=engine,
         relay=relay,
@@ -226,6 +242,7 @@ async def build_worker(settings: Settings, worker: str) -> WorkerParts:
             WebhookSender(loopback=settings.webhook_loopback, now=clock.now),
             now=clock.now,
             pages=settings.review_url,
+            attempted=None if metrics is None else metrics.webhook_attempted,
         ),
         rulebooks=rulebooks,
         gate=gate,

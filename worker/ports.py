@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -179,6 +180,22 @@ class Arrivals(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class Holds:
+    """How many moderation calls wait for their next attempt, in this process."""
+
+    count: int = 0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count one more while inside."""
+        self.count += 1
+        try:
+            yield
+        finally:
+            self.count -= 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """All ports with their limits, built by the composition root.
@@ -203,3 +220,4 @@ class Ports:
     models: Mapping[str, LanguageModel] = field(default_factory=dict)
     retry: RetryPolicy = RetryPolicy()
     limits: ModelLimits = ModelLimits()
+    holds: Holds = field(default_factory=Holds)

@@ -65,6 +65,7 @@ class EventTrace:
     tokens: Tokens = field(default_factory=Tokens)
     models: dict[str, str] = field(default_factory=dict)
     tokens_by_model: dict[str, Tokens] = field(default_factory=dict)
+    tokens_by_purpose: dict[str, Tokens] = field(default_factory=dict)
     degraded: bool = False
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
@@ -96,15 +97,28 @@ class EventTrace:
             detail=str(rest.get("detail", ""))[:300],
             moderator=str(rest.get("moderator", "")),
         )
-        if stage in LOGGED_AT_ONCE and noted.outcome != AttemptOutcome.COMPLETED:
-            ids = {"user_id": self.event.user_id, "event_id": self.event.event_id}
-            entry_id = self.event.entry_id
-            log.warning("attempt_failed", stage=stage, number=number, kind=outcome, entry_id=entry_id, **ids)
+        if stage in LOGGED_AT_ONCE:
+            self._log(noted, int(rest.get("total", 0)))
         same = [place for place, each in enumerate(self.attempts) if each.stage == stage]
         if len(same) < MOST_ATTEMPTS:
             self.attempts.append(noted)
         else:
             self.attempts[same[-1]] = noted
+
+    def _log(self, noted: Attempt, total: int) -> None:
+        """Log a failed attempt, or the success after one; ``total`` is 0 where nothing is repeated."""
+        ids = {
+            "user_id": self.event.user_id,
+            "event_id": self.event.event_id,
+            "entry_id": self.event.entry_id,
+        }
+        facts: dict[str, int | float | str] = {"stage": noted.stage, "number": noted.number}
+        if total:
+            facts["total"] = total
+        if noted.outcome != AttemptOutcome.COMPLETED:
+            log.warning("attempt_failed", kind=noted.outcome, wait_s=round(noted.waited_s, 3), **facts, **ids)
+        elif total and noted.number > 1:
+            log.info("attempt_succeeded", **facts, **ids)
 
     def found(self, *findings: Finding) -> None:
         """Keep findings for the audit."""
@@ -112,10 +126,15 @@ class EventTrace:
 
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
-        self.tokens += completion.tokens
+        self.spent(purpose, completion.tokens)
         known = self.tokens_by_model.get(completion.model, Tokens())
         self.tokens_by_model[completion.model] = known + completion.tokens
         self.models[purpose] = completion.model
+
+    def spent(self, purpose: str, tokens: Tokens) -> None:
+        """Add tokens of a call."""
+        self.tokens += tokens
+        self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, Tokens()) + tokens
 
     def decision(
         self, ending: Ending, *, masked: Mapping[str, int] | None = None, remember: bool = False
@@ -154,6 +173,7 @@ class EventTrace:
             tokens=self.tokens,
             models=self.models | ({"completion": candidate.model} if candidate.model else {}),
             tokens_by_model=dict(self.tokens_by_model),
+            tokens_by_purpose=dict(self.tokens_by_purpose),
             prompt_hash=candidate.prompt_hash,
             answered_event=ending.answered_event,
             changes=self.conversation.changes,

@@ -40,4 +40,4 @@ def gateway(
             code=ExitCode.CONFIGURATION,
         )
     require_free(host, port, name="gateway", change="choose another with --port")
-    serve_application(build_gateway(known), known, host=host, port=port)
+    serve_application(build_gateway(known), known, process="gateway", host=host, port=port)

@@ -59,7 +59,7 @@ def serve(
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
     more_pages = (Intake(known).route(),) if isinstance(known, GatewaySettings) else ()
-    serve_application(build_app(known, more_pages), known, host=host, port=listened)
+    serve_application(build_app(known, more_pages), known, process="review", host=host, port=listened)
 
 
 def _settings() -> ReviewSettings:

@@ -11,6 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from review.connections import limited
 from tasks import telemetry
 from tasks.logs import configure, secret_values
+from tasks.metrics.endpoint import serve_metrics
+from tasks.metrics.process import ProcessMetrics
+from tasks.metrics.web import measured
 from worker import __version__
 from worker.settings import ReviewSettings
 
@@ -19,13 +22,20 @@ STOP_S: Final = 10
 """Running requests end within it after SIGTERM."""
 
 
-def serve_application(application: ASGIApp, settings: ReviewSettings, *, host: str, port: int) -> None:
-    """Serve until Ctrl-C or SIGTERM; running requests are finished first."""
+def serve_application(
+    application: ASGIApp, settings: ReviewSettings, *, process: str, host: str, port: int
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; running requests are finished first. ``process`` names it in metrics."""
     configure("INFO", secret_values(settings))
     dsn = settings.sentry_dsn
     telemetry.configure(dsn.get_secret_value() if dsn else None, release=f"hushgate@{__version__}")
+    served = _reported(application)
+    if settings.metrics_port is not None:
+        metrics = ProcessMetrics(process)
+        served = measured(served, metrics.registry)
+        serve_metrics(metrics.registry, settings)
     uvicorn.run(
-        _reported(application),
+        served,
         host=host,
         port=port,
         access_log=False,  # URLs of pages contain search texts

@@ -62,6 +62,7 @@ class WebhookPoller:
         pages: str | None = None,
         draw: Callable[[], float] = random.random,
         limits: PollerLimits = PollerLimits(),
+        attempted: Callable[[str], None] | None = None,
     ) -> None:
         self._pool = pool
         self._sender = sender
@@ -69,6 +70,7 @@ class WebhookPoller:
         self._draw = draw
         self._pages = pages
         self._limits = limits
+        self._attempted = attempted
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -134,6 +136,8 @@ class WebhookPoller:
         except StorageUnavailable as error:  # sent again after the lease, with the same id
             log.warning("webhook_result_lost", delivery=claimed.row_id, error=error.kind)
             return
+        if self._attempted is not None:
+            self._attempted(ending.state or "lost")
         _log(claimed, result, ending)
 
 

@@ -173,17 +173,22 @@ def test_a_snapshot_survives_json(
 
 
 def test_a_failed_model_call_is_logged_when_it_happens() -> None:
-    """With ids and kind, without the vendor's text; a call that succeeds is no line, nor is one of a hold."""
+    """With ids, kind and pause, not the vendor's text; a success after it is a line, a hold's call is not."""
     run = trace()
     with capture_logs() as lines:
-        run.attempt(Stage.GENERATION, 1, AttemptOutcome.TIMEOUT, detail="what the vendor said")
-        run.attempt(Stage.GENERATION, 2, AttemptOutcome.COMPLETED)
+        run.attempt(Stage.GENERATION, 1, AttemptOutcome.TIMEOUT, detail="vendor's words", waited_s=2, total=3)
+        run.attempt(Stage.GENERATION, 2, AttemptOutcome.COMPLETED, total=3)
+        run.attempt(Stage.GENERATION, 1, AttemptOutcome.COMPLETED, total=3)
+        run.attempt(Stage.JUDGE, 2, AttemptOutcome.COMPLETED)
         run.attempt(Stage.MODERATION, 1, AttemptOutcome.TIMEOUT)
 
-    assert lines == [
-        {
-            "event": "attempt_failed", "log_level": "warning", "stage": "generation", "number": 1,
-            "kind": "timeout", "user_id": run.event.user_id, "event_id": run.event.event_id,
-            "entry_id": run.event.entry_id,
-        }
-    ]  # fmt: skip
+    ids = {
+        "user_id": run.event.user_id,
+        "event_id": run.event.event_id,
+        "entry_id": run.event.entry_id,
+        "stage": "generation",
+        "total": 3,
+    }
+    failed = {"event": "attempt_failed", "log_level": "warning", "number": 1, "kind": "timeout"}
+    failed |= {"wait_s": 2.0}
+    assert lines == [failed | ids, {"event": "attempt_succeeded", "log_level": "info", "number": 2} | ids]

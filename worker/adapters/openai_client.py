@@ -15,7 +15,7 @@ import openai
 import orjson
 import structlog
 
-from worker.adapters.openai_http import ApiClient, open_client
+from worker.adapters.openai_http import ApiClient, ObserveRequest, open_client
 from worker.errors import EndpointMisconfigured
 from worker.model import AttemptOutcome
 
@@ -93,9 +93,11 @@ def misconfigured(known: VendorFailure) -> EndpointMisconfigured:
     return EndpointMisconfigured(known.message, cause=known.cause, status=known.status or 0)
 
 
-def client(base_url: str, api_key: str | None, *, connections: int) -> ApiClient:
+def client(
+    base_url: str, api_key: str | None, *, connections: int, observe: ObserveRequest = lambda *_: None
+) -> ApiClient:
     """A client of an endpoint, with or without a key."""
-    return open_client(base_url, api_key or NO_KEY, connections=connections)
+    return open_client(base_url, api_key or NO_KEY, connections=connections, observe=observe)
 
 
 def storable(text: str) -> str:

@@ -56,9 +56,10 @@ class OpenAIEmbedder:
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._client.sdk.embeddings.with_raw_response.create(
-                    input=texts, model=model, dimensions=dimensions or omit
-                )
+                with self._client.observed():
+                    answer = await self._client.sdk.embeddings.with_raw_response.create(
+                        input=texts, model=model, dimensions=dimensions or omit
+                    )
             check_type(answer.headers, "/embeddings")
             vectors = _vectors(answer.parse(), len(texts), dimensions)
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:

@@ -6,8 +6,12 @@ The SDK builds and parses each request through several layers: 1.4 ms CPU a call
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -33,6 +37,22 @@ STATUS_ERRORS: Final[Mapping[int, type[openai.APIStatusError]]] = {
 """The SDK's class by status; from 500 it is ``InternalServerError``, else ``APIStatusError``."""
 
 
+class RequestOutcome(StrEnum):
+    """How one HTTP request ended."""
+
+    ANSWERED = "answered"
+    RATE_LIMITED = "rate_limited"
+    REFUSED = "refused"
+    SERVER_ERROR = "server_error"
+    CONNECTION = "connection"
+    TIMEOUT = "timeout"
+    DEFECT = "defect"
+
+
+ObserveRequest = Callable[[RequestOutcome, float], None]
+"""Called after each request, with its duration in seconds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiAnswer:
     """A whole answer with a status of success."""
@@ -47,10 +67,14 @@ class ApiClient:
     Args:
         sdk: holds address, key and headers; also makes the calls that need the SDK's own reader.
         connections: most at once.
+        observe: called after each request.
     """
 
-    def __init__(self, sdk: AsyncOpenAI, *, connections: int) -> None:
+    def __init__(
+        self, sdk: AsyncOpenAI, *, connections: int, observe: ObserveRequest = lambda *_: None
+    ) -> None:
         self.sdk = sdk
+        self._observe = observe
         self._connections = connections
         self._base_url = str(sdk.base_url).rstrip("/")
         self._proxy = environment_proxy(self._base_url)
@@ -76,14 +100,27 @@ class ApiClient:
         """
         url, data = self._base_url + path, _encoded(body)
         call = self._opened().post(url, data=data, headers=self._headers, proxy=self._proxy)
-        try:
-            async with call as response:
-                content = await response.read()
-        except (aiohttp.ClientError, OSError) as error:
-            raise openai.APIConnectionError(request=httpx2.Request("POST", url)) from error
-        if not 200 <= response.status < 300:
-            raise _status_error(url, response, content)
+        with self.observed():
+            try:
+                async with call as response:
+                    content = await response.read()
+            except (aiohttp.ClientError, OSError) as error:
+                raise openai.APIConnectionError(request=httpx2.Request("POST", url)) from error
+            if not 200 <= response.status < 300:
+                raise _status_error(url, response, content)
         return ApiAnswer(headers=response.headers, content=content)
+
+    @contextmanager
+    def observed(self) -> Iterator[None]:
+        """Time one request and report its outcome; errors rise."""
+        started, outcome = time.perf_counter(), RequestOutcome.ANSWERED
+        try:
+            yield
+        except BaseException as error:
+            outcome = _outcome(error)
+            raise
+        finally:
+            self._observe(outcome, time.perf_counter() - started)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -106,13 +143,15 @@ class ApiClient:
         return self._session
 
 
-def open_client(base_url: str, api_key: str, *, connections: int) -> ApiClient:
+def open_client(
+    base_url: str, api_key: str, *, connections: int, observe: ObserveRequest = lambda *_: None
+) -> ApiClient:
     """A client without automatic retries: the pipeline decides, counts and audits them."""
     limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
     sdk = AsyncOpenAI(
         base_url=base_url, api_key=api_key, max_retries=0, http_client=DefaultAioHttpClient(limits=limits)
     )
-    return ApiClient(sdk, connections=connections)
+    return ApiClient(sdk, connections=connections, observe=observe)
 
 
 def environment_proxy(url: str) -> str | None:
@@ -122,6 +161,20 @@ def environment_proxy(url: str) -> str | None:
         return None
     found = getproxies()
     return found.get(parts.scheme) or found.get("all")
+
+
+def _outcome(error: BaseException) -> RequestOutcome:
+    """The outcome of a failed request; a caller's time limit cancels it."""
+    match error:
+        case openai.RateLimitError():
+            return RequestOutcome.RATE_LIMITED
+        case openai.APIStatusError():
+            return RequestOutcome.SERVER_ERROR if error.status_code >= 500 else RequestOutcome.REFUSED
+        case asyncio.CancelledError() | TimeoutError() | openai.APITimeoutError():
+            return RequestOutcome.TIMEOUT
+        case openai.APIConnectionError():
+            return RequestOutcome.CONNECTION
+    return RequestOutcome.DEFECT
 
 
 def _encoded(body: Mapping[str, object]) -> bytes:

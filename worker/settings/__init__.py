@@ -8,6 +8,7 @@ from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.gateway import GatewaySettings, IngestSettings
+from worker.settings.metrics import FleetSettings, MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
@@ -24,9 +25,11 @@ __all__ = [
     "DocumentSettings",
     "EmbeddingSettings",
     "Environment",
+    "FleetSettings",
     "GatewaySettings",
     "IngestSettings",
     "LoginSettings",
+    "MetricsSettings",
     "ModerationSettings",
     "OutgoingStreamSettings",
     "RedisPresence",

@@ -14,6 +14,7 @@ from worker.settings.documents import (
     EmbeddingSettings,
 )
 from worker.settings.environment import HttpUrl
+from worker.settings.metrics import MetricsSettings
 from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
@@ -22,7 +23,9 @@ from worker.settings.webhooks import WebhookSettings
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
-class Settings(OutgoingStreamSettings, EmbeddingSettings, ModerationSettings, WebhookSettings):
+class Settings(
+    OutgoingStreamSettings, EmbeddingSettings, ModerationSettings, WebhookSettings, MetricsSettings
+):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
     review_url: HttpUrl | None = Field(

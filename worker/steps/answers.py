@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from worker.endings import REPLY, Ending
 from worker.masking import Masker, account_masker
 from worker.model import Account, FailurePolicy
-from worker.ports import Classifier, Clock, Moderator
+from worker.ports import Classifier, Clock, Holds, Moderator
 from worker.steps import guards
 from worker.steps.run import EventCase
 from worker.trace import EventTrace
@@ -21,6 +21,7 @@ class AnswerPorts:
     clock: Clock
     moderator: Moderator | None
     classifiers: Mapping[str, Classifier] = field(default_factory=dict)
+    holds: Holds = field(default_factory=Holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,5 +126,11 @@ async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Compl
     finally:
         elapsed_ms = (run.ports.clock.monotonic() - started) * 1000
         run.trace.attempt(
-            Stage.GENERATION, number, outcome, duration_ms=elapsed_ms, waited_s=wait_s, detail=detail
+            Stage.GENERATION,
+            number,
+            outcome,
+            duration_ms=elapsed_ms,
+            waited_s=wait_s,
+            detail=detail,
+            total=run.ports.retry.attempts,
         )

@@ -79,7 +79,8 @@ async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
                 return
         if due := [call.due_s for call in waiting if call.result is None]:
             now_s = max(min(due), clock.monotonic())
-            await clock.sleep(max(0.0, now_s - clock.monotonic()))
+            with run.ports.holds.waiting():
+                await clock.sleep(max(0.0, now_s - clock.monotonic()))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,7 +115,8 @@ class ModeratorCall:
         """Ask until the result is final; a hold waits here, in process."""
         await self.attempt()
         while self.result is None:
-            await self.run.ports.clock.sleep(self.wait_s)
+            with self.run.ports.holds.waiting():
+                await self.run.ports.clock.sleep(self.wait_s)
             await self.attempt()
 
     async def attempt(self) -> None:
@@ -152,7 +154,7 @@ class ModeratorCall:
             trace.models["moderation"] = scores.model
         else:
             trace.models[f"moderation {name}"] = scores.model
-            trace.tokens += scores.tokens
+            trace.spent("moderation", scores.tokens)
             self._note(AttemptOutcome.COMPLETED, started)
         found = moderation.finding(scores, self.choice, stage=self.subject.moderation_stage)
         self.result = ModeratorResult(

@@ -9,7 +9,7 @@ from typing import Protocol
 from worker.assessment import Delivery, Policy, SearchBounds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, ConversationState, Event
-from worker.ports import Classifier, Clock, Moderator, Ports
+from worker.ports import Classifier, Clock, Holds, Moderator, Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
 
@@ -66,6 +66,11 @@ class ModerationPorts(Protocol):
     @property
     def classifiers(self) -> Mapping[str, Classifier]:
         """The deployment's classifiers, by name."""
+        ...
+
+    @property
+    def holds(self) -> Holds:
+        """Counts the calls that wait."""
         ...
 
 

@@ -41,7 +41,8 @@ OPENED: Final = tuple(
 
 WITH_DELIVERY: Final = """
     WITH endpoint AS (
-        INSERT INTO webhook_endpoints (id, user_id, url, types, secret, secret_hint, created_by, state, disabled_reason)
+        INSERT INTO webhook_endpoints (
+            id, user_id, url, types, secret, secret_hint, created_by, state, disabled_reason)
         VALUES (%(id)s, %(user_id)s, 'https://example.com/hooks', '{reply.created}', 'whsec_none', 'whsec_…',
             'everything', 'disabled', 'person')
         RETURNING id, user_id

@@ -1,0 +1,1 @@
+"""Figures of the whole deployment, for metrics and alerts."""

@@ -1,0 +1,28 @@
+"""Reading figures on a connection of their own; every failure is ``StorageUnavailable``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.audit.decision_list import read_connection
+from worker.errors import StorageUnavailable
+
+
+@asynccontextmanager
+async def figures_connection(url: str) -> AsyncIterator[AsyncConnection]:
+    """A read-only connection.
+
+    Raises:
+        StorageUnavailable: Postgres did not answer, or refused the read; ``kind`` says how.
+    """
+    try:
+        async with read_connection(url) as connection:
+            yield connection
+    except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
+        cause = getattr(error, "orig", None) or error
+        raise StorageUnavailable("Postgres: the figures were not read", kind=type(cause).__name__) from error

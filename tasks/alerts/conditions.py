@@ -1,0 +1,134 @@
+"""The conditions of alerts on Redis and Postgres: each gives one sentence for each finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from db.fleet.recent import RecentCount
+from tasks.alerts.situation import Situation
+from tasks.alerts.unusual import MINIMUM, Share, unusual_shares
+from tasks.metrics.fleet import age_s
+from worker.reasons import Reason, ReasonFamily
+
+STALLED_S: Final = 300
+OUTBOX_LATE_S: Final = 60
+WEBHOOKS_LATE_S: Final = 900
+LEAST_PARTITIONS: Final = 2
+MOST_DEGRADED: Final = 0.05
+SLA_S: Final = 86_400
+
+SILENT: Final = tuple(each for each in Reason if each.spec.error_class is not None)
+MODEL_FAILED: Final = tuple(each for each in Reason if each.spec.family is ReasonFamily.MODEL_FAILED)
+BLOCKED: Final = tuple(each for each in Reason if each.spec.family is ReasonFamily.BLOCKED)
+
+
+def server_away(now: Situation) -> Iterator[str]:
+    """Each server that did not answer."""
+    if now.fleet.stream is None:
+        yield "Redis does not answer"
+    if now.fleet.stored is None:
+        yield "Postgres does not answer, or refuses what the check reads"
+
+
+def nothing_decided(now: Situation) -> Iterator[str]:
+    """Entries wait, and the last decision is too long ago."""
+    stream, stored = now.fleet.stream, now.fleet.stored
+    if stream is None or stored is None or stream.oldest_age_s <= STALLED_S:
+        return
+    if stored.last_decision is None or age_s(stored.last_decision, now.fleet.at) > STALLED_S:
+        yield f"{stream.entries} entries wait and none was decided for {STALLED_S} s"
+
+
+def entry_too_old(now: Situation) -> Iterator[str]:
+    """The oldest entry is beyond every hold."""
+    stream, stored = now.fleet.stream, now.fleet.stored
+    if stream and stored and stream.oldest_age_s > stored.longest_hold_s:
+        found, most = stream.oldest_age_s, stored.longest_hold_s
+        yield f"the oldest entry is {found:.0f} s old, the longest hold is {most:.0f} s"
+
+
+def workers_missing(now: Situation) -> Iterator[str]:
+    """Fewer workers than expected."""
+    if now.fleet.stream and now.fleet.stream.workers < now.workers:
+        yield f"{now.fleet.stream.workers} workers have a heartbeat, {now.workers} are expected"
+
+
+def outbox_late(now: Situation) -> Iterator[str]:
+    """A reply waits too long."""
+    if now.fleet.stored:
+        yield from _late("reply", now.fleet.stored.outbox_oldest, now.fleet.at, OUTBOX_LATE_S)
+
+
+def webhooks_late(now: Situation) -> Iterator[str]:
+    """A webhook waits too long."""
+    if now.fleet.stored:
+        yield from _late("webhook", now.fleet.stored.webhooks_oldest, now.fleet.at, WEBHOOKS_LATE_S)
+
+
+def events_lost(now: Situation) -> Iterator[str]:
+    """The conservation law does not hold."""
+    if now.fleet.imbalance:
+        yield f"{now.fleet.imbalance} entries have no ending, or more than one"
+
+
+def partitions_short(now: Situation) -> Iterator[str]:
+    """Too few future partitions."""
+    if now.fleet.stored and now.fleet.stored.partitions_ahead < LEAST_PARTITIONS:
+        yield f"{now.fleet.stored.partitions_ahead} partitions for further months"
+
+
+def degraded(now: Situation) -> Iterator[str]:
+    """Too many decisions without a service."""
+    recent = [each for each in now.counts if each.recent]
+    share = Share(matched=sum(each.degraded for each in recent), events=sum(each.events for each in recent))
+    if share.matched >= MINIMUM and share.matched > MOST_DEGRADED * share.events:
+        yield f"{share} decisions of the last 15 minutes are degraded"
+
+
+def model_errors(now: Situation) -> Iterator[str]:
+    """Model failures, compared with the past."""
+    yield from _spike(now, MODEL_FAILED, "failed at the model")
+
+
+def silent_failures(now: Situation) -> Iterator[str]:
+    """Silent endings, compared with the past."""
+    yield from _spike(now, SILENT, "ended in silence")
+
+
+def frequent_blocks(now: Situation) -> Iterator[str]:
+    """Blocks of an account, and of each of its rules, compared with its past."""
+
+    def blocked(each: RecentCount) -> bool:
+        return each.reason_code in BLOCKED
+
+    def account(each: RecentCount) -> str:
+        return each.user_id
+
+    for name, recent, past in unusual_shares(now.counts, blocked, account, account):
+        yield f"account {name}: {recent} events blocked, {past} in the same hours of the past week"
+
+    def rule(each: RecentCount) -> str:
+        return f"{each.user_id}, rule {each.matched_rule}"
+
+    for name, recent, past in unusual_shares(now.counts, blocked, rule, account):
+        yield f"account {name}: {recent} events blocked, {past} in the same hours of the past week"
+
+
+def review_late(now: Situation) -> Iterator[str]:
+    """A queue is behind."""
+    if now.fleet.stored:
+        for kind, oldest in sorted(now.fleet.stored.queue_oldest.items()):
+            yield from _late(f"decision in queues of kind {kind}", oldest, now.fleet.at, SLA_S)
+
+
+def _spike(now: Situation, reasons: tuple[Reason, ...], what: str) -> Iterator[str]:
+    found = unusual_shares(now.counts, lambda each: each.reason_code in reasons, lambda _: "", lambda _: "")
+    for _, recent, past in found:
+        yield f"{recent} events {what}, {past} in the same hours of the past week"
+
+
+def _late(what: str, oldest: datetime | None, at: datetime, limit_s: float) -> Iterator[str]:
+    if age_s(oldest, at) > limit_s:
+        yield f"the oldest {what} has waited for {age_s(oldest, at):.0f} s, the limit is {limit_s:.0f} s"

@@ -1,0 +1,1 @@
+"""What is said about an event after its outcome is stored."""

@@ -1,0 +1,1 @@
+"""The state of the whole deployment, read from Redis and Postgres."""

@@ -1,0 +1,118 @@
+"""The figures of the fleet, each server's apart: one that does not answer hides only its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from db.conservation import Balance, load_balance
+from db.fleet.figures import StoredFigures, load_stored_figures
+from db.fleet.reading import figures_connection
+from worker.errors import StorageUnavailable
+from worker.settings import StreamSettings
+
+log = structlog.get_logger(__name__)
+
+REACH_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamState:
+    """The stream of events.
+
+    Attributes:
+        accepted: entries that were ever added.
+        entries: entries that are not finished.
+        oldest_age_s: age of the oldest of them; 0 without one.
+        workers: workers with a heartbeat.
+    """
+
+    accepted: int
+    entries: int
+    oldest_age_s: float
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetState:
+    """What the servers said at ``at``; None for one that did not answer."""
+
+    at: datetime
+    stream: StreamState | None
+    stored: StoredFigures | None
+    imbalance: int | None
+
+
+async def load_stream_state(redis: Redis, stream: str) -> StreamState:
+    """The state of the stream; of a missing one zeros.
+
+    Raises:
+        RedisError: Redis did not answer.
+    """
+    try:
+        info: Any = await redis.xinfo_stream(stream)
+    except ResponseError:
+        info = {"entries-added": 0, "length": 0, "first-entry": None}
+    now_s, microseconds = await redis.time()
+    age_s = 0.0
+    if info["first-entry"]:
+        written_ms = int(bytes(info["first-entry"][0]).partition(b"-")[0])
+        age_s = max(0.0, now_s + microseconds / 1e6 - written_ms / 1000)
+    names = [bytes(each).decode() async for each in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)]
+    alive = await redis.exists(*(f"{{{stream}}}:hb:{name}" for name in names)) if names else 0
+    return StreamState(
+        accepted=int(info["entries-added"]),
+        entries=int(info["length"]),
+        oldest_age_s=age_s,
+        workers=int(alive),
+    )
+
+
+def imbalance_of(balance: Balance) -> int:
+    """Entries without exactly one ending; those between a commit and its FINISH do not count."""
+    twice = abs(balance.audited + balance.purged_audit - balance.decided - balance.purged_keys)
+    about_to_finish = balance.missing < 0 and balance.unfinished >= -balance.missing
+    return twice + (0 if about_to_finish else abs(balance.missing))
+
+
+async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = True) -> FleetState:
+    """The state now.
+
+    ``url`` is that of Postgres, with a login that may read what the review pages show. ``count_all=False``
+    leaves out the conservation check, which counts whole tables.
+    """
+    at = datetime.now(UTC)
+    stream = await _answered("redis", lambda: _stream(settings))
+
+    async def read() -> tuple[StoredFigures, int | None]:
+        async with figures_connection(url) as connection:
+            figures, imbalance = await load_stored_figures(connection, at.date()), None
+            if count_all and stream is not None:
+                counted = await load_balance(connection, accepted=stream.accepted, unfinished=stream.entries)
+                imbalance = imbalance_of(counted)
+            return figures, imbalance
+
+    found = await _answered("postgres", read)
+    figures, imbalance = found or (None, None)
+    return FleetState(at=at, stream=stream, stored=figures, imbalance=imbalance)
+
+
+async def _stream(settings: StreamSettings) -> StreamState:
+    url = settings.redis_url.get_secret_value()
+    async with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis:
+        return await load_stream_state(redis, settings.stream)
+
+
+async def _answered(server: str, read: Callable[[], Awaitable[Any]]) -> Any:
+    """What was read; None, and a line in the log, when the server did not answer."""
+    try:
+        return await read()
+    except (RedisError, OSError, StorageUnavailable) as error:
+        log.warning("fleet_state_incomplete", server=server, error=type(error).__name__)
+        return None

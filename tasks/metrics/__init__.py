@@ -1,0 +1,1 @@
+"""Metrics in the format of Prometheus: of each process, and of the whole fleet."""

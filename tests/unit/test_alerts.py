@@ -1,0 +1,169 @@
+"""Every alert fires on its condition and stays quiet without it; the rules file says the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+
+from db.fleet.figures import StoredFigures
+from db.fleet.recent import RecentCount
+from tasks.alerts.declared import ALERTS
+from tasks.alerts.rules_file import rules_file
+from tasks.alerts.situation import Situation
+from tasks.alerts.unusual import Share, is_unusual
+from tasks.fleet.state import FleetState, StreamState
+from tasks.metrics.names import METRICS
+
+ROOT = Path(__file__).parents[2]
+AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ALERT = {each.name: each for each in ALERTS}
+STREAM = StreamState(accepted=100, entries=3, oldest_age_s=2.0, workers=2)
+STORED = StoredFigures(
+    outbox_waiting=1,
+    outbox_oldest=AT - timedelta(seconds=5),
+    webhooks_waiting=1,
+    webhooks_oldest=AT - timedelta(seconds=60),
+    endpoints_failing=0,
+    escalations_open=0,
+    escalations_oldest=None,
+    last_decision=AT - timedelta(seconds=1),
+    longest_hold_s=3600.0,
+    partitions_ahead=3,
+    queue_oldest={"escalations": AT - timedelta(hours=1)},
+)
+
+
+def count(reason_code: str, recent: int, past: int, **more: Any) -> tuple[RecentCount, ...]:
+    """Recent and past decisions of one reason."""
+    values: dict[str, Any] = {"user_id": "shop", "matched_rule": "", "degraded": 0, **more}
+    return tuple(
+        RecentCount(recent=now, reason_code=reason_code, events=events, **values)
+        for now, events in ((True, recent), (False, past))
+    )
+
+
+def usual(past: int = 2800) -> tuple[RecentCount, ...]:
+    return count("REPLIED", 100, past)
+
+
+def situation(
+    stream: dict[str, Any] | None = None,
+    stored: dict[str, Any] | None = None,
+    counts: tuple[RecentCount, ...] = (),
+    **fleet: Any,
+) -> Situation:
+    state = FleetState(
+        at=AT, stream=replace(STREAM, **(stream or {})), stored=replace(STORED, **(stored or {})), imbalance=0
+    )
+    return Situation(fleet=replace(state, **fleet), counts=(*usual(), *counts), workers=2)
+
+
+QUIET = situation(
+    counts=(*count("LLM_ERROR", 4, 100), *count("FLAGGED_RULE", 25, 700, matched_rule="flagged_keyword:x"))
+)
+BEFORE, LONG_AGO = AT - timedelta(minutes=2), AT - timedelta(days=2)
+FIRES = {
+    "HushgateServerAway": replace(QUIET, fleet=replace(QUIET.fleet, stream=None)),
+    "HushgateNothingDecided": situation(
+        stream={"oldest_age_s": 400.0}, stored={"last_decision": AT - timedelta(seconds=400)}
+    ),
+    "HushgateEntryTooOld": situation(stream={"oldest_age_s": 3700.0}),
+    "HushgateWorkersMissing": situation(stream={"workers": 1}),
+    "HushgateOutboxLate": situation(stored={"outbox_oldest": BEFORE}),
+    "HushgateWebhooksLate": situation(stored={"webhooks_oldest": LONG_AGO}),
+    "HushgateEventsLost": situation(imbalance=2),
+    "HushgatePartitionsShort": situation(stored={"partitions_ahead": 1}),
+    "HushgateDegraded": situation(counts=count("REPLIED", 30, 0, degraded=30)),
+    "HushgateModelErrors": situation(counts=count("LLM_ERROR", 30, 100)),
+    "HushgateSilentFailures": situation(counts=count("TOO_LATE", 90, 300)),
+    "HushgateFrequentBlocks": situation(
+        counts=count("FLAGGED_RULE", 30, 50, matched_rule="flagged_phrase:x")
+    ),
+    "HushgateReviewLate": situation(stored={"queue_oldest": {"sample": LONG_AGO}}),
+}
+
+
+def test_every_alert_has_a_condition_here() -> None:
+    """The table is total."""
+    assert set(FIRES) == set(ALERT)
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_an_alert_fires_on_its_condition(name: str) -> None:
+    """One sentence at least."""
+    assert list(ALERT[name].check(FIRES[name]))
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_an_alert_is_quiet_on_a_usual_day(name: str) -> None:
+    """With backlog, some errors and many blocks, as the past days had."""
+    assert list(ALERT[name].check(QUIET)) == []
+
+
+def test_blocks_are_compared_for_each_account_and_rule() -> None:
+    """A rule that blocks more is named, although its account blocks as before."""
+    found = list(
+        ALERT["HushgateFrequentBlocks"].check(
+            situation(
+                counts=(
+                    *count("FLAGGED_RULE", 5, 900, matched_rule="flagged_keyword:old"),
+                    *count("FLAGGED_RULE", 40, 20, matched_rule="flagged_keyword:new"),
+                )
+            )
+        )
+    )
+
+    assert found == [
+        "account shop, rule flagged_keyword:new: 40 of 145 events blocked,"
+        " 20 of 3720 in the same hours of the past week"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("recent", "past", "expected"),
+    [
+        ((19, 19), (0, 2800), False),
+        ((20, 100), (0, 2800), True),
+        ((29, 100), (280, 2800), False),
+        ((31, 100), (280, 2800), True),
+        ((20, 200), (0, 0), False),
+        ((20, 100), (0, 0), True),
+        ((85, 100), (2240, 2800), False),
+        ((95, 100), (2240, 2800), True),
+    ],
+)
+def test_a_share_is_compared_with_its_own_past(
+    recent: tuple[int, int], past: tuple[int, int], expected: bool
+) -> None:
+    """Few decisions never fire; more traffic at the same share does not; a high usual share still can."""
+    assert is_unusual(*(Share(matched=each[0], events=each[1]) for each in (recent, past))) == expected
+
+
+def test_the_rules_file_is_the_one_of_the_declaration() -> None:
+    """`make schema` writes it."""
+    assert (ROOT / "deploy" / "alerts" / "hushgate.yml").read_text() == rules_file(workers=1)
+
+
+def test_every_expression_is_promql_over_declared_metrics() -> None:
+    """Parsed by the parser of GreptimeDB; the names are those of `tasks.metrics.names`."""
+    served = {each.name for each in METRICS}
+    (group,) = yaml.safe_load(rules_file(workers=4))["groups"]
+    for rule in group["rules"]:
+        promql_parser.parse(rule["expr"])
+        assert set(re.findall(r"hushgate_\w+", rule["expr"])) <= served
+        assert set(rule) == {"alert", "expr", "for", "labels", "annotations"}
+    assert "hushgate_workers_alive < 4" in {rule["expr"] for rule in group["rules"]}
+
+
+def test_every_alert_has_a_section_for_the_engineer() -> None:
+    """The annotation of each rule links to it."""
+    headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE)
+
+    assert headings == [each.name for each in ALERTS]
