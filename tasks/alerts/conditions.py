@@ -8,7 +8,7 @@ from typing import Final
 
 from db.fleet.recent import RecentCount
 from tasks.alerts.situation import Situation
-from tasks.alerts.unusual import MINIMUM, Share, unusual_shares
+from tasks.alerts.unusual import MINIMUM, EventShare, unusual_shares
 from tasks.metrics.fleet import age_s
 from worker.reasons import Reason, ReasonFamily
 
@@ -82,7 +82,9 @@ def partitions_short(now: Situation) -> Iterator[str]:
 def degraded(now: Situation) -> Iterator[str]:
     """Too many decisions without a service."""
     recent = [each for each in now.counts if each.recent]
-    share = Share(matched=sum(each.degraded for each in recent), events=sum(each.events for each in recent))
+    share = EventShare(
+        matched=sum(each.degraded for each in recent), events=sum(each.events for each in recent)
+    )
     if share.matched >= MINIMUM and share.matched > MOST_DEGRADED * share.events:
         yield f"{share} decisions of the last 15 minutes are degraded"
 

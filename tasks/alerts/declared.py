@@ -12,7 +12,7 @@ from tasks.alerts.conditions import SLA_S, WEBHOOKS_LATE_S
 from tasks.alerts.situation import Situation
 
 
-class Severity(StrEnum):
+class AlertSeverity(StrEnum):
     """Who is to act: at once, or within a working day."""
 
     PAGE = "page"
@@ -32,7 +32,7 @@ class Alert:
     """
 
     name: str
-    severity: Severity
+    severity: AlertSeverity
     summary: str
     minutes: int
     expression: str
@@ -42,7 +42,7 @@ class Alert:
 ALERTS: Final = (
     Alert(
         name="HushgateServerAway",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="Redis or Postgres does not answer.",
         minutes=2,
         expression="hushgate_server_up == 0",
@@ -50,7 +50,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateNothingDecided",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="Entries wait, and none was decided for five minutes.",
         minutes=2,
         expression=expressions.NOTHING_DECIDED,
@@ -58,7 +58,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateEntryTooOld",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="The oldest entry is older than the longest hold of any account.",
         minutes=5,
         expression="hushgate_oldest_entry_age_seconds > on() hushgate_longest_hold_seconds",
@@ -66,7 +66,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateWorkersMissing",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="Fewer workers than expected have a heartbeat.",
         minutes=5,
         expression="hushgate_workers_alive < {workers}",
@@ -74,7 +74,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateOutboxLate",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="A reply has waited for more than a minute.",
         minutes=2,
         expression=f"hushgate_outbox_oldest_age_seconds > {conditions.OUTBOX_LATE_S}",
@@ -82,7 +82,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateWebhooksLate",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="A webhook has waited for more than 15 minutes.",
         minutes=5,
         expression=f"hushgate_webhooks_oldest_age_seconds > {WEBHOOKS_LATE_S}",
@@ -90,7 +90,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateEventsLost",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="Accepted entries have no ending, or more than one.",
         minutes=10,
         expression="hushgate_conservation_imbalance != 0",
@@ -98,7 +98,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgatePartitionsShort",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="The audit has partitions for fewer than two further months.",
         minutes=60,
         expression=f"hushgate_partitions_ahead < {conditions.LEAST_PARTITIONS}",
@@ -106,7 +106,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateDegraded",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="More than 5 % of decisions were made while a service was missing.",
         minutes=5,
         expression=expressions.DEGRADED,
@@ -114,7 +114,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateModelErrors",
-        severity=Severity.PAGE,
+        severity=AlertSeverity.PAGE,
         summary="The model fails for far more events than in the same hours of the past week.",
         minutes=2,
         expression=expressions.MODEL_ERRORS,
@@ -122,7 +122,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateSilentFailures",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="Far more events end in silence than in the same hours of the past week.",
         minutes=2,
         expression=expressions.SILENT_FAILURES,
@@ -130,7 +130,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateFrequentBlocks",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="An account or a rule blocks far more than in the same hours of the past week.",
         minutes=2,
         expression=expressions.FREQUENT_BLOCKS,
@@ -138,7 +138,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HushgateReviewLate",
-        severity=Severity.TICKET,
+        severity=AlertSeverity.TICKET,
         summary="A decision has waited for review for more than a day.",
         minutes=15,
         expression=f"hushgate_review_queue_oldest_age_seconds > {SLA_S}",

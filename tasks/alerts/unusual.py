@@ -18,7 +18,7 @@ PRIOR_EVENTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class EventShare:
     """Decisions of a kind, ``matched``, among ``events``."""
 
     matched: int
@@ -28,12 +28,12 @@ class Share:
         return f"{self.matched} of {self.events}"
 
 
-def usual_share(past: Share) -> float:
+def usual_share(past: EventShare) -> float:
     """The share that the past lets expect, 0..1."""
     return (past.matched + PRIOR_MATCHED) / (past.events + PRIOR_EVENTS)
 
 
-def is_unusual(recent: Share, past: Share) -> bool:
+def is_unusual(recent: EventShare, past: EventShare) -> bool:
     """True from ``MINIMUM`` decisions on, above ``FACTOR`` times the usual share or half-way from it to 1."""
     if recent.matched < MINIMUM:
         return False
@@ -46,7 +46,7 @@ def unusual_shares(
     matches: Callable[[RecentCount], bool],
     key: Callable[[RecentCount], str],
     among: Callable[[RecentCount], str],
-) -> Iterator[tuple[str, Share, Share]]:
+) -> Iterator[tuple[str, EventShare, EventShare]]:
     """Each unusual key of matching counts, with its recent and past share of all counts of ``among``."""
     matched: Counter[tuple[str, str, bool]] = Counter()
     every: Counter[tuple[str, bool]] = Counter()
@@ -56,7 +56,7 @@ def unusual_shares(
             matched[key(each), among(each), each.recent] += each.events
     for name, group in sorted({(name, group) for name, group, recent in matched if recent}):
         recent, past = (
-            Share(matched=matched[name, group, now], events=every[group, now]) for now in (True, False)
+            EventShare(matched=matched[name, group, now], events=every[group, now]) for now in (True, False)
         )
         if is_unusual(recent, past):
             yield name, recent, past

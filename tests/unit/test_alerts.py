@@ -17,7 +17,7 @@ from db.fleet.recent import RecentCount
 from tasks.alerts.declared import ALERTS
 from tasks.alerts.rules_file import rules_file
 from tasks.alerts.situation import Situation
-from tasks.alerts.unusual import Share, is_unusual
+from tasks.alerts.unusual import EventShare, is_unusual
 from tasks.fleet.state import FleetState, StreamState
 from tasks.metrics.names import METRICS
 
@@ -143,7 +143,7 @@ def test_a_share_is_compared_with_its_own_past(
     recent: tuple[int, int], past: tuple[int, int], expected: bool
 ) -> None:
     """Few decisions never fire; more traffic at the same share does not; a high usual share still can."""
-    assert is_unusual(*(Share(matched=each[0], events=each[1]) for each in (recent, past))) == expected
+    assert is_unusual(*(EventShare(matched=each[0], events=each[1]) for each in (recent, past))) == expected
 
 
 def test_the_rules_file_is_the_one_of_the_declaration() -> None:
