@@ -47,8 +47,10 @@ WITH_DELIVERY: Final = """
             'everything', 'disabled', 'person')
         RETURNING id, user_id
     ), event AS (
-        INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)
-        VALUES (%(user_id)s, 'c1', 'reply.created', %(id)s::text, '{"text": "From nine to six."}', now())
+        INSERT INTO outgoing_events (
+            user_id, conversation_id, type, key, body, created_at, streamed_at, fanned_out_at)
+        VALUES (%(user_id)s, 'c1', 'reply.created', %(id)s::text, '{"text": "From nine to six."}',
+            now(), now(), now())
         RETURNING id
     )
     INSERT INTO webhook_deliveries (
