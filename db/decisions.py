@@ -14,7 +14,7 @@ import psycopg
 from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.escalations.closing import Closing, ClosingCause, close_escalation
-from db.escalations.opening import OPEN, opening_values
+from db.escalations.opening import FOLLOW_UP, OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
@@ -271,6 +271,8 @@ def _statement(decision: Decision, key: str) -> str:
     change = ""
     if decision.people_until is not None:
         change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
+    elif decision.escalation is not None:
+        change = FOLLOW_UP
     elif decision.reason_code == Reason.MESSAGE_EDITED:
         change = EDIT
     elif decision.reason_code == Reason.MESSAGE_DELETED:
@@ -301,7 +303,7 @@ async def _count(
 ) -> int:
     """Commit; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or _is_flagged_edit(decision)
-    if decision.people_until is None and not withdraws:
+    if decision.people_until is None and decision.escalation is None and not withdraws:
         row = await (await connection.execute(statement, values)).fetchone()
         return int(row[0]) if row else 0
     async with connection.transaction():

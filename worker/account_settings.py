@@ -316,7 +316,8 @@ class AccountSettings(BaseModel):
             title="Conversation returns to the AI after, seconds",
             section=Section.PEOPLE,
             help="When people have written nothing for so long in a conversation that they own, the AI"
-            " answers in it again; 0: only after a release.",
+            " answers in it again; 0: only after a release. For an escalation outside business hours the time"
+            " begins when they open.",
         ),
     ]
     stale_reply: Annotated[
@@ -402,7 +403,7 @@ class AccountSettings(BaseModel):
             title="Text at a handoff",
             section=Section.HANDOFF,
             help="By language, the text sent to the author when a conversation is handed to people; empty:"
-            " none.",
+            " none. It is your own sentence, so it is sent at once, also where replies wait for approval.",
         ),
     ]
     handoff_texts_closed: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ Ranges: TypeAlias = "tuple[tuple[int, int], ...]"
 RANGE: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
 DAY_MIN: Final = 24 * 60
 WEEKDAYS: Final = tuple(Weekday)
+FURTHEST_OPENING_DAYS: Final = 366
 EXPECTED_RANGES: Final = "expected ranges such as 09:00-12:00, 13:00-17:00; past midnight is the next day's"
 
 
@@ -85,6 +86,33 @@ def in_business_hours(account: Account, now: datetime) -> bool:
         return not account.business_hours or _within(account.business_hours, local)
     except ValueError:  # stored past our checks
         return True
+
+
+def next_opening(account: Account, now: datetime) -> datetime:
+    """When the account's people answer next: now within business hours, and where no opening is found."""
+    zone = find_zone(account.time_zone)
+    if zone is None or in_business_hours(account, now):
+        return now
+    today = now.astimezone(zone).date()
+    try:
+        for day in (today + timedelta(days=each) for each in range(FURTHEST_OPENING_DAYS)):
+            for start_min in _openings(account, day):
+                local = datetime(day.year, day.month, day.day, *divmod(start_min, 60), tzinfo=zone)
+                if (opening := local.astimezone(UTC)) > now:
+                    return opening
+    except ValueError:  # stored past our checks
+        pass
+    return now
+
+
+def _openings(account: Account, day: date) -> tuple[int, ...]:
+    """The minutes of a day at which business hours begin."""
+    if day.isoformat() in account.holidays:
+        return ()
+    if not account.business_hours:
+        return (0,)
+    ranges = parse_ranges(account.business_hours.get(WEEKDAYS[day.weekday()], ""))
+    return tuple(start for start, _ in ranges)
 
 
 def _within(hours: Mapping[str, str], local: datetime) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from worker import endings, held
+from worker.business_hours import next_opening
 from worker.endings import Ending
 from worker.model import (
     Account,
@@ -114,13 +115,16 @@ def taken_over() -> Ending:
 
 
 def people_until(event: Event, account: Account, kind: DecisionKind, now: datetime) -> datetime | None:
-    """When the conversation returns to the AI after this event hands it to people; None when it does not."""
+    """When the conversation returns to the AI after this event hands it to people; None when it does not.
+
+    The idle time of an escalation begins when the account's people are there to answer it.
+    """
     written = event.type is EventType.AGENT_MESSAGE
     if kind is not DecisionKind.ESCALATE and not written:
         return None
     if written and _is_over(event, account, now):
         return None  # a backfill
-    return idle_end(account, now)
+    return idle_end(account, now if written else next_opening(account, now))
 
 
 def _is_over(event: Event, account: Account, now: datetime) -> bool:

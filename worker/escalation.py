@@ -83,6 +83,21 @@ def decision_kind(
     return DecisionKind.ESCALATE
 
 
+def escalation_for(
+    event: Event, account: Account, kind: DecisionKind, ending: Ending, now: datetime
+) -> Escalation | None:
+    """What a decision hands to people, or None.
+
+    A message while people own the conversation is handed to them if nothing else of it waits; the author
+    had the text at the handoff before.
+    """
+    if kind is DecisionKind.ESCALATE:
+        return escalation_of(event, account, ending, now)
+    if ending.reason_code is Reason.OWNED_BY_PEOPLE:
+        return Escalation(queue=_queue(event, account, ending), in_hours=in_business_hours(account, now))
+    return None
+
+
 def escalation_of(event: Event, account: Account, ending: Ending, now: datetime) -> Escalation:
     """The handoff of a decision that escalates.
 

@@ -12,7 +12,7 @@ import structlog
 from worker import contract, held, scope
 from worker.assessment import cited_sources
 from worker.endings import Ending
-from worker.escalation import decision_kind, escalation_of
+from worker.escalation import decision_kind, escalation_for
 from worker.model import (
     AI_ONLY,
     Account,
@@ -21,7 +21,6 @@ from worker.model import (
     Completion,
     ConversationState,
     Decision,
-    DecisionKind,
     Event,
     Finding,
     Json,
@@ -143,7 +142,6 @@ class EventTrace:
         now, candidate = self.clock.now(), ending.candidate
         replied = ending.reason_code in (Reason.REPLIED, Reason.PARTIAL_REPLY)
         kind = decision_kind(self.event, self.account, self.conversation, ending)
-        escalates = kind is DecisionKind.ESCALATE
         return Decision(
             decision_id=self.clock.new_id(now),
             decided_at=now,
@@ -181,7 +179,7 @@ class EventTrace:
             held=held.held_drafts(ending),
             held_until=held.held_until(self.account, now),
             people_until=contract.people_until(self.event, self.account, kind, now),
-            escalation=escalation_of(self.event, self.account, ending, now) if escalates else None,
+            escalation=escalation_for(self.event, self.account, kind, ending, now),
             masked=masked or {},
             screened=tuple(self.screened),
         )

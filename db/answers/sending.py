@@ -139,9 +139,10 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
             await connection.execute(SEND, values)
             await connection.execute(REMEMBER, values)
             await connection.execute(STAY_WITH_PEOPLE, values)
+        await close_escalation(connection, _closing(answer, now))
         if answer.release:
             await connection.execute(RELEASE, values)
-        await close_escalation(connection, _closing(answer, now))
+            await close_escalation(connection, _released(answer, now))
         await access_log.append_entry_psycopg(connection, logged)
     return True
 
@@ -158,11 +159,26 @@ async def _refuse_deleted(connection: PoolConnection, values: Mapping[str, Any])
 
 
 def _closing(answer: NewAnswer, now: datetime) -> Closing:
-    """The end of the conversation's open escalation, if it has one."""
+    """A dismissal ends its message's own escalation; an answer, what was opened up to its message."""
+    message, dismissed = answer.message, answer.text is None
     return Closing(
-        user_id=answer.message.user_id,
-        conversation_id=answer.message.conversation_id,
-        cause=ClosingCause.REVIEWED if answer.text is None else ClosingCause.ANSWERED,
+        user_id=message.user_id,
+        conversation_id=message.conversation_id,
+        cause=ClosingCause.REVIEWED if dismissed else ClosingCause.ANSWERED,
+        closed_by=answer.person,
+        now=now,
+        only=message.decision_id if dismissed else None,
+        up_to=message.decided_at,
+    )
+
+
+def _released(answer: NewAnswer, now: datetime) -> Closing:
+    """The end of whatever else is open: the AI answers again."""
+    message = answer.message
+    return Closing(
+        user_id=message.user_id,
+        conversation_id=message.conversation_id,
+        cause=ClosingCause.RELEASED,
         closed_by=answer.person,
         now=now,
     )

@@ -66,5 +66,6 @@ answers: Final = table(
     sa.CheckConstraint("(outcome = 'dismissed') = (text IS NULL)", name="text_unless_dismissed"),
     index("ix_answers_decision_id", "decision_id", "created_at"),
     index("ix_answers_account", "user_id", "created_at"),
+    index("ix_answers_conversation", "user_id", "conversation_id", "created_at"),
     index("ix_answers_created_at", "created_at"),
 )

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import class_row
 
+from db.answers.records import STANDS
 from db.pool import Pool, checkout, fetch_dicts
 
-UNANSWERED: Final = "NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id)"
+LISTED_FOR: Final = timedelta(days=30)
+"""An escalation that was closed without a standing answer is listed for so long."""
+UNANSWERED: Final = f"NOT EXISTS (SELECT FROM answers a WHERE a.decision_id = w.decision_id AND {STANDS})"
+LEFT_UNANSWERED: Final = f"""
+    SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at, NULL::timestamptz
+    FROM escalations e
+    WHERE closed_at IS NOT NULL AND cause IN ('idle', 'answered') AND opened_at > %(listed_from)s
+        AND NOT EXISTS (
+            SELECT FROM answers a
+            WHERE a.user_id = e.user_id AND a.conversation_id = e.conversation_id
+                AND a.created_at >= e.opened_at AND a.text IS NOT NULL AND {STANDS})
+        AND NOT EXISTS (
+            SELECT FROM ai_decisions d
+            WHERE d.user_id = e.user_id AND d.conversation_id = e.conversation_id
+                AND d.created_at >= e.opened_at
+                AND (d.reason_code = 'AGENT_MESSAGE'
+                    OR d.reason_code = 'MESSAGE_DELETED' AND d.message_id = e.message_id))
+"""
+"""Closed escalations without an answer that stands: idle, or its answer was cancelled or taken back.
+
+A person's later text in the conversation answers them as well.
+"""
 WAITING: Final = f"""
     SELECT decision_id, user_id, conversation_id, reason_code, queue, since, send_before FROM (
         SELECT decision_id, user_id, conversation_id, reason_code, queue, opened_at AS since,
                NULL::timestamptz AS send_before
         FROM escalations WHERE closed_at IS NULL
+        UNION ALL{LEFT_UNANSWERED}
         UNION ALL
         SELECT decision_id, user_id, conversation_id, reason_code, '', created_at, send_before
         FROM held_drafts
@@ -84,6 +107,7 @@ async def list_waiting(
     values = {
         "accounts": None if accounts is None else list(accounts),
         "now": now,
+        "listed_from": now - LISTED_FOR,
         "limit": limit,
         "after": after[0] if after else None,
         "after_id": after[1] if after else None,

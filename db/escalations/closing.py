@@ -35,6 +35,9 @@ CLOSE: Final = f"""
             cause = %(close_cause)s
         WHERE e.closed_at IS NULL AND e.user_id = %(user_id)s AND e.conversation_id = %(conversation_id)s
             AND e.decision_id IS DISTINCT FROM CAST(%(keep)s AS uuid)
+            AND (CAST(%(only)s AS uuid) IS NULL OR e.decision_id = CAST(%(only)s AS uuid))
+            AND (CAST(%(up_to)s AS timestamptz) IS NULL
+                OR e.opened_at <= CAST(%(up_to)s AS timestamptz))
         RETURNING {CLOSED_COLUMNS}
     ), reported AS ({REPORT}) SELECT count(*) FROM closed
 """
@@ -82,11 +85,13 @@ class ClosingCause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """The end of a conversation's open escalation.
+    """The end of a conversation's open escalation, or of those that the last two attributes name.
 
     Attributes:
         closed_by: an agent's author id, a login, or empty where no person closed it.
         keep: the decision whose escalation stays open, or None.
+        only: the decision whose escalation alone is closed, or None.
+        up_to: escalations that were opened later stay open, or None.
     """
 
     user_id: str
@@ -95,6 +100,8 @@ class Closing:
     closed_by: str
     now: datetime
     keep: UUID | None = None
+    only: UUID | None = None
+    up_to: datetime | None = None
 
     def values(self) -> dict[str, Any]:
         """Parameters of ``CLOSE``."""
@@ -105,11 +112,13 @@ class Closing:
             "closed_by": self.closed_by,
             "now": self.now,
             "keep": self.keep,
+            "only": self.only,
+            "up_to": self.up_to,
         }
 
 
 async def close_escalation(connection: PoolConnection, closing: Closing) -> int:
-    """Close what is open in a conversation, in the caller's transaction; how many escalations."""
+    """Close what a closing names, in the caller's transaction; how many escalations."""
     row = await (await connection.execute(CLOSE, closing.values())).fetchone()
     return int(row[0]) if row else 0
 

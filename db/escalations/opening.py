@@ -41,8 +41,49 @@ OPEN: Final = f""", opened AS (
 """Parts of the commit in ``db.decisions``, which has the parts ``key`` and ``handed`` before."""
 
 
+FOLLOW_UP: Final = f""", unheard AS (
+    SELECT key.user_id, coalesce(nullif(former.queue, ''), %(queue)s::text) AS queue
+    FROM key
+        JOIN conversations c ON c.user_id = key.user_id AND c.conversation_id = %(conversation_id)s
+        CROSS JOIN LATERAL (
+            SELECT max(o.created_at) AS at FROM outbox o
+            WHERE o.user_id = c.user_id AND o.conversation_id = c.conversation_id AND o.origin = 'person'
+                AND o.created_at >= c.changed_at) AS answered
+        LEFT JOIN LATERAL (
+            SELECT e.queue FROM escalations e
+            WHERE e.user_id = c.user_id AND e.conversation_id = c.conversation_id
+            ORDER BY e.opened_at DESC LIMIT 1) AS former ON true
+    WHERE c.people_until > %(created_at)s AND (c.cause = 'escalation' OR answered.at IS NOT NULL)
+        AND NOT EXISTS (
+            SELECT FROM escalations e
+            WHERE e.user_id = c.user_id AND e.conversation_id = c.conversation_id AND e.closed_at IS NULL)
+        AND NOT EXISTS (
+            SELECT FROM messages m
+            WHERE m.user_id = c.user_id AND m.conversation_id = c.conversation_id AND m.role = 'agent'
+                AND m.created_at >= greatest(c.changed_at, answered.at))
+), opened AS (
+    INSERT INTO escalations (decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,
+                             reason_code, queue, opened_at)
+    SELECT %(id)s, user_id, %(event_id)s, %(conversation_id)s, %(message_id)s, %(author_id)s, %(scope)s,
+        %(reason_code)s, queue, %(created_at)s
+    FROM unheard
+), reported AS ({
+    events.INSERT.format(
+        source='''
+    SELECT user_id, %(conversation_id)s, %(opened_type)s, %(id)s::text,
+        %(opened)s::jsonb || jsonb_build_object('queue', queue), %(created_at)s
+    FROM unheard'''
+    )
+})"""
+"""A part of the commit of a message while people own its conversation: it waits for them as well.
+
+Not while an escalation of the conversation is open, and not where people write in the channel itself, whose
+inbox shows them the message. The conversation must be locked.
+"""
+
+
 def opening_values(decision: Decision) -> dict[str, Any]:
-    """Parameters of ``OPEN``; empty for a decision that does not escalate."""
+    """Parameters of ``OPEN``; empty for a decision without an escalation."""
     if decision.escalation is None:
         return {}
     return {

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.answers.records import EVENT_PREFIX
 from db.identifiers import uuid_time_bounds
+from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
 from db.rows import first_row
 from worker.model import DecisionKind
@@ -28,6 +29,13 @@ SUBJECT: Final = sa.text("""
 NEWEST_ANSWER: Final = sa.text("""
     SELECT id FROM answers WHERE decision_id = :id AND text IS NOT NULL
     ORDER BY created_at DESC, id DESC LIMIT 1
+""")
+ANSWERED_SINCE: Final = sa.text("""
+    SELECT EXISTS (SELECT FROM answers WHERE decision_id = :id AND text IS NOT NULL AND created_at > :since)
+""")
+LOCK_CONVERSATION: Final = sa.text(f"""
+    SELECT pg_advisory_xact_lock({CONVERSATION_LOCK})
+    FROM (SELECT CAST(:user_id AS text) AS user_id, CAST(:conversation_id AS text) AS conversation_id) AS one
 """)
 MESSAGE_DELETED: Final = """
     EXISTS (SELECT FROM ai_decisions WHERE user_id = :user_id AND conversation_id = :conversation_id
@@ -170,6 +178,14 @@ async def with_answer(connection: AsyncConnection, subject: ReviewSubject) -> Re
     """The subject with the text that a person sent for it, if there is one."""
     found = (await connection.execute(NEWEST_ANSWER, {"id": subject.id})).scalar_one_or_none()
     return replace(subject, answer_id=found)
+
+
+async def answered_since(connection: AsyncConnection, subject: ReviewSubject, since: datetime) -> bool:
+    """Whether a person sent a text for the decision after a moment; none is stored until the commit."""
+    ids = {"user_id": subject.user_id, "conversation_id": subject.conversation_id}
+    await connection.execute(LOCK_CONVERSATION, ids)
+    found = await connection.execute(ANSWERED_SINCE, {"id": subject.id, "since": since})
+    return bool(found.scalar_one())
 
 
 async def load_exchange(connection: AsyncConnection, subject: ReviewSubject, now: datetime) -> Exchange:

@@ -211,7 +211,10 @@ async def _undo_removal(
         raise UndoTooLate(
             "undo: the channel was already asked to remove the reply; store a new review instead"
         )
-    await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
-    await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
-    await connection.execute(UNSEAL, {**subject.keys(), "now": now, "roles": ["user", "assistant"]})
-    return Effect.RESTORED
+    kept = await connection.execute(CANCEL_RETRACTION, {"id": subject.exchange_id, "now": now})
+    sent = await connection.execute(UNCANCEL_REPLY, {**subject.keys(), "cancelled_at": review.created_at})
+    unsealed = await connection.execute(
+        UNSEAL, {**subject.keys(), "now": now, "roles": ["user", "assistant"]}
+    )
+    changed = kept.rowcount or sent.rowcount or unsealed.scalar_one() is not None
+    return Effect.RESTORED if changed else Effect.NONE

@@ -10,10 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db.identifiers import uuid_at
 from db.reviews import exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
+from db.reviews.exchanges import ReviewSubject
 from db.reviews.remedies import UndoTooLate
 from db.reviews.rulings import (
     UNDO_WINDOW,
     DecisionGone,
+    Effect,
     Review,
     Reviewer,
     ReviewRejected,
@@ -30,7 +32,8 @@ async def withdraw_review(
     Raises:
         ReviewRejected: the review does not exist, is another person's, is already withdrawn, or answers a
             golden item.
-        UndoTooLate: the window is over, or the channel was already asked to remove the reply.
+        UndoTooLate: the window is over, the channel was already asked to remove the reply, or a person sent
+            another answer since.
     """
     first = await rulings.get_review(connection, review_id)
     subject = await exchanges.load_subject(connection, first.decision_id) if first else None
@@ -41,6 +44,7 @@ async def withdraw_review(
     review = await rulings.get_review(connection, review_id)
     assert review is not None  # reviews are never deleted
     _check_may_undo(review, reviewer, now)
+    await _check_same_exchange(connection, subject, review)
     effect = await remedies.undo_remedy(connection, subject, review, now)
     row = review_columns(subject, reviewer, mine, now)
     change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
@@ -63,4 +67,15 @@ def _check_may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:
         raise UndoTooLate(
             f"undo: expected a review younger than {UNDO_WINDOW.total_seconds():.0f} s, got an older one;"
             " store a new review instead, which withdraws it"
+        )
+
+
+async def _check_same_exchange(connection: AsyncConnection, subject: ReviewSubject, review: Review) -> None:
+    """Refuse to undo an effect on an exchange that is not the decision's newest any more."""
+    if review.effect is Effect.NONE:
+        return
+    if await exchanges.answered_since(connection, subject, review.created_at):
+        raise UndoTooLate(
+            "undo: expected no newer answer to the message, got one; store a new review instead, which"
+            " concerns that answer"
         )

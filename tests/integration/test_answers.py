@@ -342,6 +342,49 @@ def test_a_review_takes_an_answer_back_and_its_undo_sends_it_again(desk: Desk, r
     assert undone["cancelled_at"] is not None
 
 
+@pytest.mark.parametrize("newer", [True, False])
+def test_an_undo_concerns_the_answer_that_its_review_took_back(
+    desk: Desk, reviewer: Visitor, newer: bool
+) -> None:
+    """It is refused after another answer; where nothing is left to restore, the audit says so."""
+    row, other = desk.escalated(), desk.person(Role.REVIEWER)
+    form = form_of(reviewer, row)
+    answer(reviewer, row, form, action="write", text="The wrong answer.")
+    desk.sent(row["user_id"], form["answer"])
+    page = f"/decisions/{row['id']}/review"
+    reviewer.post(page, ruling="overturn", reason="OTHER", remedy="remove", note="", seen="")
+    review = desk.engine.row("SELECT id FROM decision_reviews WHERE decision_id = %s", row["id"])
+    assert review is not None
+    if newer:
+        answer(other, row, form_of(other, row), action="write", text="The right answer.")
+    else:
+        for table in ("quarantine", "retractions"):
+            desk.engine.database.execute(f"DELETE FROM {table} WHERE decision_id = %s", (form["answer"],))
+    undone = reviewer.post(f"/reviews/{review['id']}/undo")
+    effects = desk.engine.rows(
+        "SELECT effect FROM decision_reviews WHERE decision_id = %s ORDER BY id", row["id"]
+    )
+    taken = desk.engine.rows("SELECT cancelled_at FROM retractions WHERE user_id = %s", row["user_id"])
+
+    assert (undone.status_code, "newer answer" in undone.text) == ((409, True) if newer else (303, False))
+    assert [each["effect"] for each in effects] == ["removed"] + ["none"] * (not newer)
+    assert [each["cancelled_at"] for each in taken] == [None] * newer
+
+
+def test_a_follow_up_to_an_answer_is_listed(desk: Desk, reviewer: Visitor) -> None:
+    """People still have the conversation, so the AI does not answer it; it can be answered as well."""
+    row = desk.escalated()
+    answer(reviewer, row, form_of(reviewer, row), action="write", text="What is your order number?")
+    asked = desk.engine.decide(row["user_id"], "It is 4711.", conversation_id=row["conversation_id"])
+    listed = reviewer.get("/escalations").text
+    answered = answer(reviewer, asked, form_of(reviewer, asked), action="write", text="It left on Monday.")
+
+    assert asked["reason_code"] == "OWNED_BY_PEOPLE"
+    assert str(asked["id"]) in listed
+    assert answered.status_code == 303
+    assert str(asked["id"]) not in reviewer.get("/escalations").text
+
+
 def test_a_dismissed_message_needs_no_answer(desk: Desk, reviewer: Visitor) -> None:
     """Nothing is sent, and it is listed no more."""
     row = desk.escalated()

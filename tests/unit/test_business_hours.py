@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import account
-from worker.business_hours import in_business_hours, parse_ranges
+from worker.business_hours import in_business_hours, next_opening, parse_ranges
 
 WEEK = {"mon": "09:00-12:00, 13:00-17:00", "sat": "22:00-24:00", "sun": "00:00-02:00"}
 
@@ -75,3 +75,30 @@ def test_hours_are_those_of_the_account_s_own_clock(now: str, zone: str, open_th
 def test_an_account_without_readable_hours_is_always_open(settings: dict[str, Any], open_then: bool) -> None:
     """But for its holidays."""
     assert in_business_hours(account(**settings), utc("2026-11-23T03:00:00")) is open_then
+
+
+@pytest.mark.parametrize(
+    ("now", "settings", "expected"),
+    [
+        ("2026-11-23T10:00:00", {}, "2026-11-23T10:00:00"),
+        ("2026-11-23T12:30:00", {}, "2026-11-23T13:00:00"),
+        ("2026-11-23T17:00:00", {}, "2026-11-28T22:00:00"),
+        ("2026-11-23T17:00:00", {"holidays": ["2026-11-28"]}, "2026-11-29T00:00:00"),
+        ("2026-11-23T17:00:00", {"time_zone": "Europe/Berlin"}, "2026-11-28T21:00:00"),
+        ("2026-03-29T10:00:00", {"time_zone": "Europe/Berlin"}, "2026-03-30T07:00:00"),  # summer time
+        ("2026-11-23T17:00:00", {"business_hours": {}}, "2026-11-23T17:00:00"),
+        (
+            "2026-11-23T17:00:00",
+            {"business_hours": {}, "holidays": ["2026-11-23", "2026-11-24"]},
+            "2026-11-25T00:00:00",
+        ),
+        ("2026-11-23T17:00:00", {"business_hours": {"mon": ""}}, "2026-11-23T17:00:00"),
+        ("2026-11-23T17:00:00", {"business_hours": {"mon": "", "tue": "9-5"}}, "2026-11-23T17:00:00"),
+        ("2026-11-23T17:00:00", {"time_zone": "Nowhere"}, "2026-11-23T17:00:00"),
+    ],
+)
+def test_the_next_opening(now: str, settings: dict[str, Any], expected: str) -> None:
+    """Now within hours, else the start of the next range; now where none is found or readable."""
+    shop = account(**{"business_hours": WEEK, "time_zone": "UTC"} | settings)
+
+    assert next_opening(shop, utc(now)) == utc(expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -169,6 +169,22 @@ def test_escalations_and_messages_of_people_hand_the_conversation_over(
     owner = account(people_idle_s=idle_s)
 
     assert contract.people_until(event(type=kind), owner, decided, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "decided", "begins"),
+    [
+        (EventType.MESSAGE, DecisionKind.ESCALATE, datetime(2026, 11, 23, 9, tzinfo=UTC)),
+        (EventType.AGENT_MESSAGE, DecisionKind.IGNORE, NOW),
+    ],
+)
+def test_the_idle_time_of_an_escalation_begins_in_business_hours(
+    kind: EventType, decided: DecisionKind, begins: datetime
+) -> None:
+    """The sample's now is a Saturday; a person who writes is there."""
+    owner = account(people_idle_s=60.0, business_hours={"mon": "09:00-17:00"})
+
+    assert contract.people_until(event(type=kind), owner, decided, NOW) == begins + timedelta(seconds=60)
 
 
 def test_a_decision_whose_reply_came_too_late_keeps_everything_else() -> None:

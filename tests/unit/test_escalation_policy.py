@@ -11,7 +11,7 @@ from tests.support.fakes import CLEAN
 from tests.support.samples import NOW, account, event, scores
 from tests.unit.test_pipeline import ESCALATE, World
 from worker.endings import silent_ending
-from worker.escalation import decision_kind
+from worker.escalation import decision_kind, escalation_for
 from worker.model import (
     AI_ONLY,
     ConversationState,
@@ -154,6 +154,17 @@ def test_nothing_more_is_handed_over_while_people_own_the_conversation() -> None
     assert decision_kind(event(), owner, AI_ONLY, ending) is DecisionKind.ESCALATE
     assert decision_kind(event(), owner, people, ending) is DecisionKind.IGNORE
     assert decision_kind(edit, owner, AI_ONLY, ending) is DecisionKind.IGNORE
+
+
+def test_a_message_while_people_own_the_conversation_names_its_queue() -> None:
+    """It announces nothing to the author; the commit stores it where nothing else waits."""
+    owner = account(handoff_texts=TEXTS, escalation_queues={"*": "support"})
+    made, other = (
+        escalation_for(event(), owner, DecisionKind.IGNORE, silent_ending(reason, "x"), NOW)
+        for reason in (Reason.OWNED_BY_PEOPLE, Reason.TAKEN_OVER)
+    )
+
+    assert (made, other) == (Escalation(queue="support"), None)
 
 
 @pytest.mark.parametrize("reason", Reason)

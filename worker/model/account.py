@@ -80,7 +80,7 @@ class Account:
         disclosure_texts: language -> text before the first reply of a conversation, which says that an AI
             answers; empty: none.
         people_idle_s: a conversation returns to the AI when people have written nothing in it for so long,
-            seconds; 0: only by release.
+            seconds, after an escalation in business hours; 0: only by release.
         stale_reply: what happens to a reply when a newer message came while it was made.
         burst_window_s: a message is answered together with the author's next one when that arrives within
             this time, seconds, at most 30; 0: each message is answered at once.

@@ -54,7 +54,8 @@ class Decision:
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
         held: texts that were not sent; sealed until ``held_until``.
-        escalation: its handoff, when people must answer.
+        escalation: its handoff, when people must answer; of a message while people own the conversation it is
+            stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
     """
 
