@@ -26,7 +26,7 @@ from worker.payload import is_account_name
 from worker.settings import WebhookSettings
 from worker.webhooks.addresses import AddressRefused, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
-from worker.webhooks.types import DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
+from worker.webhooks.types import CANCEL_REASONS, DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
 
 Value = TypeVar("Value")
 app = typer.Typer(
@@ -222,8 +222,12 @@ def replay(delivery: DeliveryArgument) -> None:
     if found is None:
         raise fail(f"delivery: expected a stored one, got {delivery}", code=ExitCode.NEGATIVE)
     logged = _entry(found.user_id, "replayed", delivery=delivery)
-    if not _run(lambda source: deliveries.replay_delivery(source, delivery, _now(), logged=logged)):
+    refused = _run(lambda source: deliveries.replay_delivery(source, delivery, _now(), logged=logged))
+    if refused == deliveries.UNDER_WAY:
         raise fail("delivery: expected no attempt of it under way, got one", code=ExitCode.NEGATIVE)
+    if refused is not None:
+        text = f"delivery: expected one that may be sent, but {CANCEL_REASONS[refused]}"
+        raise fail(text, code=ExitCode.NEGATIVE)
     emit([{"id": delivery, "state": DeliveryState.WAITING.value}], ["id", "state"])
 
 

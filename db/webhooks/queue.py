@@ -226,6 +226,13 @@ async def claim_due(
     return Claims(deliveries=tuple(rows), cancelled=cancelled, looked_s=looked_s)
 
 
+async def reason_not_to_send(connection: PoolConnection, delivery_id: int, now: datetime) -> str | None:
+    """Why a delivery must not be sent, as its cancel reason; None when it may be, or is gone."""
+    row = await (await connection.execute(FATES, {"ids": [delivery_id], "now": now})).fetchone()
+    fate: str | None = row[1] if row else None
+    return "retracted" if fate == HOLD else fate
+
+
 async def promote_next(connection: PoolConnection, ended: Sequence[int], now: datetime) -> None:
     """Make the next deliveries of the conversations of ended ones due."""
     await connection.execute(PROMOTE, {"ids": list(ended), "now": now})

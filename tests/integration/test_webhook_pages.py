@@ -112,6 +112,43 @@ def test_the_json_api_shows_endpoints_and_deliveries(admin: Visitor) -> None:
     }
 
 
+SUCCEEDED = """
+    WITH event AS (
+        INSERT INTO outgoing_events (
+            user_id, conversation_id, type, key, body, created_at, streamed_at, fanned_out_at, withdrawn)
+        VALUES ('acme', 'c', 'reply.created', 'gone', '{}', now(), now(), now(), 'message_deleted')
+        RETURNING id
+    )
+    INSERT INTO webhook_deliveries (
+        endpoint_id, event_row, user_id, conversation_id, state, attempts, ended_at, created_at)
+    SELECT w.id, event.id, 'acme', 'c', 'succeeded', 1, now(), now() FROM event, webhook_endpoints w
+    WHERE w.user_id = 'acme' RETURNING id
+"""
+
+
+def test_a_refused_replay_says_why(
+    admin: Visitor, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the page and at the command line; the delivery stays a success."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    admin.get("/accounts/acme/webhooks")
+    admin.post("/accounts/acme/webhooks", url=URL, types=["reply.created"])
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        ((number,),) = owner.execute(SUCCEEDED).fetchall()
+    page = f"/accounts/acme/webhooks/deliveries/{number}"
+    admin.get(page)
+    refused = admin.post(f"{page}/replay")
+    said = CliRunner().invoke(command_line(), ["webhooks", "replay", str(number)])
+    shown = admin.get(page).text
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("DELETE FROM webhook_endpoints WHERE user_id = 'acme'")
+
+    assert (refused.status_code, said.exit_code) == (409, 1)
+    assert "the message was deleted" in refused.text
+    assert "the message was deleted" in said.output
+    assert "succeeded" in shown
+
+
 def test_commands_manage_endpoints(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """NDJSON in a pipe; the secret once; unknown ids, bad URLs and a disabled endpoint have exit codes."""
     monkeypatch.setenv("DATABASE_URL", database_url)

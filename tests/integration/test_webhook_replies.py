@@ -34,7 +34,7 @@ from tasks.stream import connect
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.samples import assessment, event
-from tests.support.webhooks import Clock, Receiver, add_endpoint, hang, new_account, receiving
+from tests.support.webhooks import LOGGED, Clock, Receiver, add_endpoint, hang, new_account, receiving
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.model import Decision, DecisionKind, Escalation, EventType
@@ -387,3 +387,25 @@ async def test_a_relay_that_is_repeated_stores_one_event(setting: Setting) -> No
     await setting._relay.drain()
 
     assert await setting.send() == ["reply.created"]
+
+
+async def test_a_replay_of_what_must_not_be_sent_is_refused(setting: Setting, database_url: str) -> None:
+    """The delivery stays a success, also while a retraction may be undone; others are sent again."""
+    taken, retracted, free = [await setting.deliver() for _ in range(3)]
+    await setting.send()
+    await setting.take(taken)
+    setting.retract(retracted)
+    before = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+    numbers = {each.conversation_id: each.id for each in before}
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        refused = [
+            await deliveries.replay_delivery(
+                people, numbers[each.event.conversation_id], setting.clock.now(), logged=LOGGED
+            )
+            for each in (taken, retracted, free)
+        ]
+    await setting.send()
+
+    assert refused == ["taken_over", "retracted", None]
+    assert len(setting.receiver.requests) == 4
+    assert await setting.states() == [("reply.created", "succeeded", None)] * 3

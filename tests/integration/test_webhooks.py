@@ -501,15 +501,16 @@ async def test_a_replay_has_the_same_id(source: Pool, people: Pool, receiver: Re
     await add_events(source, account, "c1")
     await drain(source, clock)
     number, receiver.status = (await one(people, endpoint)).id, 500
-    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED) is None
     await drain(source, clock)
     clock.pass_by(1)
-    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED) is None
     await drain(source, clock)
 
     assert len(receiver.requests) == 3
     assert len(receiver.ids()) == 1
-    assert not await deliveries.replay_delivery(people, number + 1000, clock.now(), logged=LOGGED)
+    gone = await deliveries.replay_delivery(people, number + 1000, clock.now(), logged=LOGGED)
+    assert gone == deliveries.UNDER_WAY
 
 
 async def test_a_dead_endpoint_delays_no_other(
