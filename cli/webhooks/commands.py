@@ -24,7 +24,7 @@ from db.webhooks.endings import DeliveryState
 from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from worker.payload import is_account_name
 from worker.settings import WebhookSettings
-from worker.webhooks.addresses import AddressRefused, parse_url
+from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
 from worker.webhooks.types import CANCEL_REASONS, DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
 
@@ -77,7 +77,7 @@ def add(
     key = secrets.token_bytes(NEW_SECRET_BYTES)
     endpoint_id = _run(
         lambda source: endpoints.add_endpoint(
-            source, new, key, _now(), logged=_entry(account, "added", url=url)
+            source, new, key, _now(), logged=_entry(account, "added", origin=origin_of(url))
         )
     )
     if endpoint_id is None:
@@ -184,7 +184,7 @@ def remove(endpoint: EndpointArgument) -> None:
         hushgate webhooks remove 01a2045f-6e67-7c3c-ae11-de08976348e0
     """
     found = _endpoint(endpoint)
-    logged = _entry(found.user_id, "removed", endpoint=endpoint, url=found.url)
+    logged = _entry(found.user_id, "removed", endpoint=endpoint, origin=origin_of(found.url))
     _run(lambda source: endpoints.remove_endpoint(source, endpoint, logged=logged))
     emit([{"id": endpoint, "removed": True}], ["id", "removed"])
 

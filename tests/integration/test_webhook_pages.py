@@ -14,7 +14,7 @@ from db.people.records import Role
 from tests.support.reviewing import Visitor, add_person, site
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
-URL = "https://example.org/hook"
+URL = "https://example.org/hook/s3cret?token=s3cret"
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,31 @@ def test_an_endpoint_is_managed_on_the_pages(admin: Visitor, database_url: str) 
     assert logged(database_url) == [
         "added", "secret rotated", "test sent", "webhook delivery", "disabled", "enabled", "removed",
     ]  # fmt: skip
+
+
+def test_the_access_log_has_no_whole_url(
+    admin: Visitor, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Path and query may contain a secret of the receiver; auditors may read the log."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    page, runner = "/accounts/acme/webhooks", CliRunner()
+    admin.get(page)
+    admin.post(page, url=URL, types=["reply.created"])
+    (first,) = admin.get("/api/v1/accounts/acme/webhooks").json()["endpoints"]
+    admin.get(page)
+    admin.post(f"{page}/{first['id']}/remove", sure="yes")
+    added = runner.invoke(command_line(), ["webhooks", "add", "acme", URL]).stdout
+    (second,) = re.findall(r'"id":"([0-9a-f-]+)"', added)
+    runner.invoke(command_line(), ["webhooks", "remove", second])
+    with psycopg.connect(database_url) as connection:
+        query = "SELECT detail FROM access_log WHERE action = 'webhook' ORDER BY id DESC LIMIT 4"
+        found = [row[0] for row in connection.execute(query)][::-1]
+
+    assert found == [
+        {"change": change, "endpoint": endpoint, "origin": "https://example.org"}
+        for endpoint in (first["id"], second)
+        for change in ("added", "removed")
+    ]
 
 
 @pytest.mark.parametrize(
