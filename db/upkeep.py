@@ -41,6 +41,9 @@ async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]
         for table in ("event_keys", "duplicates", "dead_letters"):
             calls[table] = (f"SELECT hushgate_sweep_before('{table}', %s)", limits.keys_before)
     if limits.decisions_before is not None:
+        month = limits.decisions_before.replace(day=1)  # no answer goes before its decision
+        calls["answers"] = ("SELECT hushgate_sweep_answers(%s)", month)
+        calls["outbox"] = ("SELECT hushgate_sweep_outbox(%s)", month)
         calls["escalations"] = ("SELECT hushgate_sweep_escalations(%s)", limits.decisions_before)
         calls["ai_decisions"] = ("SELECT hushgate_drop_partitions(%s)", limits.decisions_before)
     deleted = {table: int(await fetch_value(source, call, (end,))) for table, (call, end) in calls.items()}
