@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from db.pool import Pool, fetch_value
+from db.webhooks.blocked import unblock_conversations
 
 OUTGOING_KEPT: Final = timedelta(days=30)
 """Age from which outgoing events are deleted, as sealed exchanges are; they have drafts in them."""
@@ -27,7 +28,10 @@ async def ensure_partitions(source: Pool, today: date) -> int:
 
 
 async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]:
-    """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table."""
+    """Delete by age; the number of deleted rows, or of dropped partitions of ``ai_decisions``, by table.
+
+    Webhooks then continue in conversations whose waiting event was deleted.
+    """
     calls: dict[str, tuple[str, date]] = {
         "quarantine": ("SELECT hushgate_sweep_quarantine(%s)", limits.now),
         "held_drafts": ("SELECT hushgate_sweep_held_drafts(%s)", limits.now),
@@ -37,6 +41,11 @@ async def sweep_expired(source: Pool, limits: RetentionLimits) -> dict[str, int]
         for table in ("event_keys", "duplicates", "dead_letters"):
             calls[table] = (f"SELECT hushgate_sweep_before('{table}', %s)", limits.keys_before)
     if limits.decisions_before is not None:
+        month = limits.decisions_before.replace(day=1)  # no answer goes before its decision
+        calls["answers"] = ("SELECT hushgate_sweep_answers(%s)", month)
+        calls["outbox"] = ("SELECT hushgate_sweep_outbox(%s)", month)
         calls["escalations"] = ("SELECT hushgate_sweep_escalations(%s)", limits.decisions_before)
         calls["ai_decisions"] = ("SELECT hushgate_drop_partitions(%s)", limits.decisions_before)
-    return {table: int(await fetch_value(source, call, (end,))) for table, (call, end) in calls.items()}
+    deleted = {table: int(await fetch_value(source, call, (end,))) for table, (call, end) in calls.items()}
+    await unblock_conversations(source, limits.now)
+    return deleted

@@ -24,9 +24,9 @@ from db.webhooks.endings import DeliveryState
 from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from worker.payload import is_account_name
 from worker.settings import WebhookSettings
-from worker.webhooks.addresses import AddressRefused, parse_url
+from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
-from worker.webhooks.types import DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
+from worker.webhooks.types import CANCEL_REASONS, DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
 
 Value = TypeVar("Value")
 app = typer.Typer(
@@ -77,7 +77,7 @@ def add(
     key = secrets.token_bytes(NEW_SECRET_BYTES)
     endpoint_id = _run(
         lambda source: endpoints.add_endpoint(
-            source, new, key, _now(), logged=_entry(account, "added", url=url)
+            source, new, key, _now(), logged=_entry(account, "added", origin=origin_of(url))
         )
     )
     if endpoint_id is None:
@@ -184,7 +184,7 @@ def remove(endpoint: EndpointArgument) -> None:
         hushgate webhooks remove 01a2045f-6e67-7c3c-ae11-de08976348e0
     """
     found = _endpoint(endpoint)
-    logged = _entry(found.user_id, "removed", endpoint=endpoint, url=found.url)
+    logged = _entry(found.user_id, "removed", endpoint=endpoint, origin=origin_of(found.url))
     _run(lambda source: endpoints.remove_endpoint(source, endpoint, logged=logged))
     emit([{"id": endpoint, "removed": True}], ["id", "removed"])
 
@@ -222,8 +222,12 @@ def replay(delivery: DeliveryArgument) -> None:
     if found is None:
         raise fail(f"delivery: expected a stored one, got {delivery}", code=ExitCode.NEGATIVE)
     logged = _entry(found.user_id, "replayed", delivery=delivery)
-    if not _run(lambda source: deliveries.replay_delivery(source, delivery, _now(), logged=logged)):
+    refused = _run(lambda source: deliveries.replay_delivery(source, delivery, _now(), logged=logged))
+    if refused == deliveries.UNDER_WAY:
         raise fail("delivery: expected no attempt of it under way, got one", code=ExitCode.NEGATIVE)
+    if refused is not None:
+        text = f"delivery: expected one that may be sent, but {CANCEL_REASONS[refused]}"
+        raise fail(text, code=ExitCode.NEGATIVE)
     emit([{"id": delivery, "state": DeliveryState.WAITING.value}], ["id", "state"])
 
 

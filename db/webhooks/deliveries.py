@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 from db import access_log
 from db.access_log import LogEntry
 from db.pool import Pool, checkout
-from db.webhooks.queue import LOCK_QUEUE
+from db.webhooks.queue import LOCK_QUEUE, reason_not_to_send
 
 COLUMNS: Final = """
     d.id, d.endpoint_id, e.user_id, e.conversation_id, e.type, e.key, e.created_at AS happened_at, d.state,
@@ -46,6 +46,7 @@ HURRY: Final = """
     WHERE id = %(id)s AND state = 'waiting' AND next_attempt_at > %(now)s AND lease_until IS NULL
 """
 """A delivery that waits for its next attempt is sent now."""
+UNDER_WAY: Final = "under_way"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +107,21 @@ async def get_delivery(source: Pool, delivery_id: int) -> WholeWebhookDelivery |
         return await (await cursor.execute(GET, {"id": delivery_id})).fetchone()
 
 
-async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logged: LogEntry) -> bool:
-    """Send a delivery again with the same ``webhook-id``; False while an attempt runs or it is gone."""
+async def replay_delivery(source: Pool, delivery_id: int, now: datetime, *, logged: LogEntry) -> str | None:
+    """Send a delivery again with the same ``webhook-id``; a refusal leaves it as it is.
+
+    Returns:
+        None when it waits to be sent, ``UNDER_WAY`` while an attempt runs or it is gone, otherwise the cancel
+        reason for which it must not be sent.
+    """
     values = {"id": delivery_id, "now": now}
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LOCK_QUEUE)
+        if reason := await reason_not_to_send(connection, delivery_id, now):
+            return reason
         changed = (await connection.execute(REPLAY, values)).rowcount
         changed = changed or (await connection.execute(HURRY, values)).rowcount
-        if changed:
-            await access_log.append_entry_psycopg(connection, logged)
-    return bool(changed)
+        if not changed:
+            return UNDER_WAY
+        await access_log.append_entry_psycopg(connection, logged)
+    return None

@@ -21,6 +21,11 @@ END: Final = """
     WHERE id = %(id)s AND state = 'waiting' AND attempts = %(attempts)s AND lease_until = %(lease)s
 """
 """Only while the lease is ours: another poller may have begun the next attempt."""
+RETURN: Final = """
+    UPDATE webhook_deliveries
+    SET attempts = attempts - 1, lease_until = NULL, next_attempt_at = %(now)s, may_have_arrived = %(arrived)s
+    WHERE id = %(id)s AND state = 'waiting' AND attempts = %(attempts)s AND lease_until = %(lease)s
+"""
 RECOVER: Final = """
     UPDATE webhook_endpoints SET failures = 0, failing_since = NULL
     WHERE id = %(endpoint)s AND failures > 0
@@ -83,6 +88,19 @@ async def end_attempt(
             await promote_next(connection, [claimed.row_id], now)
         disabled = await _note_endpoint(connection, claimed, result, now, gave_up=retry_at is None)
     return AttemptEnding(state=state, disabled=disabled)
+
+
+async def return_claim(source: Pool, claimed: ClaimedDelivery, now: datetime) -> bool:
+    """Undo a claim whose attempt did not begin; False when another poller has the delivery by now."""
+    values = {
+        "id": claimed.row_id,
+        "attempts": claimed.attempts,
+        "lease": claimed.lease_until,
+        "arrived": claimed.arrived_before,
+        "now": now,
+    }
+    async with checkout(source) as connection:
+        return (await connection.execute(RETURN, values)).rowcount > 0
 
 
 def _columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -103,7 +103,10 @@ class NewEndpoint:
 async def add_endpoint(
     source: Pool, new: NewEndpoint, key: bytes, now: datetime, *, logged: LogEntry
 ) -> UUID | None:
-    """Store an endpoint; its id, or None when the account has ``MOST_ENDPOINTS`` already."""
+    """Store an endpoint; its id, or None when the account has ``MOST_ENDPOINTS`` already.
+
+    The access log has the id beside the detail of ``logged``.
+    """
     secret, endpoint_id = encode_secret(key), uuid_at(now)
     values = {
         "id": endpoint_id,
@@ -117,7 +120,8 @@ async def add_endpoint(
         "now": now,
         "most": MOST_ENDPOINTS,
     }
-    return endpoint_id if await _changed(source, ADD, values, logged) else None
+    entry = replace(logged, detail={**logged.detail, "endpoint": str(endpoint_id)})
+    return endpoint_id if await _changed(source, ADD, values, entry) else None
 
 
 async def list_endpoints(source: Pool, accounts: Sequence[str] | None) -> tuple[WebhookEndpoint, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -181,11 +181,13 @@ class Claims:
     """What a look at the queue found.
 
     Attributes:
+        looked_s: when it was read whether the deliveries may be sent, by the caller's clock.
         cancelled: deliveries that must not be sent any more; the next of their conversations may be due now.
     """
 
     deliveries: tuple[ClaimedDelivery, ...] = ()
     cancelled: int = 0
+    looked_s: float = 0.0
 
 
 async def fan_out(source: Pool, limit: int, now: datetime) -> int:
@@ -199,10 +201,13 @@ async def fan_out(source: Pool, limit: int, now: datetime) -> int:
             return (await connection.execute(FAN_OUT, {"limit": limit, "now": now})).rowcount
 
 
-async def claim_due(source: Pool, limit: int, now: datetime, limits: QueueLimits) -> Claims:
+async def claim_due(
+    source: Pool, limit: int, now: datetime, limits: QueueLimits, *, seconds: Callable[[], float]
+) -> Claims:
     """Claim due deliveries, the longest due first, and cancel those that must not be sent any more.
 
-    Once people have taken a conversation, no attempt of a reply in it begins.
+    Once people have taken a conversation, no attempt of a reply in it begins; ``seconds`` is a clock by which
+    the caller finds out that a claim is too old for that.
     """
     async with checkout(source) as connection:
         row = await (await connection.execute(HAS_DUE, {"now": now})).fetchone()
@@ -210,6 +215,7 @@ async def claim_due(source: Pool, limit: int, now: datetime, limits: QueueLimits
             return Claims()
         async with connection.transaction():
             await connection.execute(SHARE_QUEUE)
+            looked_s = seconds()
             free = await _lock_due(connection, limit, now, limits)
             chosen, cancelled = await _cancel_unwanted(connection, free, now, limits)
             if not chosen:
@@ -217,7 +223,14 @@ async def claim_due(source: Pool, limit: int, now: datetime, limits: QueueLimits
             async with connection.cursor(row_factory=class_row(ClaimedDelivery)) as cursor:
                 values = {"ids": chosen, "now": now, "until": now + limits.lease}
                 rows = await (await cursor.execute(CLAIM, values)).fetchall()
-    return Claims(deliveries=tuple(rows), cancelled=cancelled)
+    return Claims(deliveries=tuple(rows), cancelled=cancelled, looked_s=looked_s)
+
+
+async def reason_not_to_send(connection: PoolConnection, delivery_id: int, now: datetime) -> str | None:
+    """Why a delivery must not be sent, as its cancel reason; None when it may be, or is gone."""
+    row = await (await connection.execute(FATES, {"ids": [delivery_id], "now": now})).fetchone()
+    fate: str | None = row[1] if row else None
+    return "retracted" if fate == HOLD else fate
 
 
 async def promote_next(connection: PoolConnection, ended: Sequence[int], now: datetime) -> None:

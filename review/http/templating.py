@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import content_covers, wording
+from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
 STATIC: Final = PACKAGE / "static"
@@ -44,6 +45,7 @@ def _environment() -> Environment:
         "words": breakable_code,
         "how_words": match_wording_with_codes,
         "percent": wording.percent,
+        "webhook_cancel_reason": CANCEL_REASONS.__getitem__,
         "amount": wording.amount,
         "category_words": content_covers.category_wording,
         "how": wording.match_wording,

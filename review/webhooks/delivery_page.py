@@ -11,6 +11,7 @@ from db.webhooks.deliveries import WholeWebhookDelivery
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 from worker.webhooks.signing import message_id
+from worker.webhooks.types import CANCEL_REASONS
 
 
 async def show_delivery(visit: Visit) -> Response:
@@ -35,8 +36,12 @@ async def replay_delivery(visit: Visit) -> Response:
     logged = visit.entry(
         LoggedAction.WEBHOOK, user_id=account, detail={"change": "replayed", "delivery": found.id}
     )
-    if not await deliveries.replay_delivery(visit.store.pool, found.id, visit.now, logged=logged):
+    refused = await deliveries.replay_delivery(visit.store.pool, found.id, visit.now, logged=logged)
+    if refused == deliveries.UNDER_WAY:
         raise Refused(409, "An attempt is under way", "Wait for its end, then open the delivery again.")
+    if refused is not None:
+        text = f"Reason: {CANCEL_REASONS[refused]}. The delivery stays as it is."
+        raise Refused(409, "It must not be sent any more", text)
     return visit.redirect("webhook_delivery", "done=replayed", account=account, delivery=found.id)
 
 

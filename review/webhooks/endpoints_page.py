@@ -14,7 +14,7 @@ from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from review.accounts.stored_versions import account_of_path
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
-from worker.webhooks.addresses import AddressRefused, parse_url
+from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
 from worker.webhooks.types import DESCRIPTION_CHARS, MOST_ENDPOINTS, URL_CHARS, WebhookType
 
@@ -43,7 +43,7 @@ async def add_endpoint(visit: Visit) -> Response:
         return await _list(visit, user_id, typed=typed, types=types, problem=problem, status=422)
     new = NewEndpoint(user_id=user_id, types=types, created_by=visit.person.login, **typed)
     key = secrets.token_bytes(NEW_SECRET_BYTES)
-    logged = _entry(visit, user_id, "added", url=typed["url"])
+    logged = _entry(visit, user_id, "added", origin=origin_of(typed["url"]))
     if await endpoints.add_endpoint(visit.store.pool, new, key, visit.now, logged=logged) is None:
         problem = f"The account has {MOST_ENDPOINTS} endpoints: remove one first."
         return await _list(visit, user_id, typed=typed, types=types, problem=problem, status=422)
@@ -89,7 +89,8 @@ async def remove_endpoint(visit: Visit) -> Response:
     endpoint = await endpoint_of_path(visit)
     if visit.field("sure") != "yes":
         raise Refused(400, "Not confirmed", "Tick the box to remove the endpoint and its deliveries.")
-    logged = _entry(visit, endpoint.user_id, "removed", endpoint=str(endpoint.id), url=endpoint.url)
+    detail = {"endpoint": str(endpoint.id), "origin": origin_of(endpoint.url)}
+    logged = _entry(visit, endpoint.user_id, "removed", **detail)
     await endpoints.remove_endpoint(visit.store.pool, endpoint.id, logged=logged)
     return visit.redirect("webhooks", "done=removed", account=endpoint.user_id)
 

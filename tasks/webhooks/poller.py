@@ -17,6 +17,7 @@ from db.webhooks import endings, queue
 from db.webhooks.queue import ClaimedDelivery, QueueLimits
 from tasks import telemetry
 from tasks.webhooks.bodies import event_data
+from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -31,6 +32,9 @@ LOOK_S: Final = 0.5
 GATHER_S: Final = 0.005
 """Attempts that end within this time are followed by one look."""
 AFTER_OUTAGE_S: Final = 2.0
+BEGIN_WITHIN_S: Final = 2.0
+"""A later attempt does not begin: the process was stopped since the claim, and people may have taken the
+conversation meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class WebhookPoller:
     Args:
         pages: URL of the review pages, for links; None without.
         draw: a random number from 0 to 1 for the jitter.
+        seconds: a clock that counts while the process is stopped.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class WebhookPoller:
         draw: Callable[[], float] = random.random,
         limits: PollerLimits = PollerLimits(),
         attempted: Callable[[str], None] | None = None,
+        seconds: Callable[[], float] = seconds_since_boot,
     ) -> None:
         self._pool = pool
         self._sender = sender
@@ -71,6 +77,7 @@ class WebhookPoller:
         self._pages = pages
         self._limits = limits
         self._attempted = attempted
+        self._seconds = seconds
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -102,9 +109,11 @@ class WebhookPoller:
         free = self._limits.attempts - len(self._running)
         if free <= 0:
             return 0
-        claimed = await queue.claim_due(self._pool, min(free, BATCH), self._now(), self._limits.queue)
+        claimed = await queue.claim_due(
+            self._pool, min(free, BATCH), self._now(), self._limits.queue, seconds=self._seconds
+        )
         for each in claimed.deliveries:
-            task = asyncio.create_task(self._deliver(each))
+            task = asyncio.create_task(self._deliver(each, begin_by=claimed.looked_s + BEGIN_WITHIN_S))
             self._running.add(task)
             task.add_done_callback(self._ended)
         return len(claimed.deliveries) + claimed.cancelled
@@ -123,11 +132,14 @@ class WebhookPoller:
         else:
             await asyncio.sleep(seconds)
 
-    async def _deliver(self, claimed: ClaimedDelivery) -> None:
+    async def _deliver(self, claimed: ClaimedDelivery, *, begin_by: float) -> None:
         body = request_body(claimed, self._pages)
         secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
         identifier = message_id(claimed.user_id, claimed.type, claimed.key)
         headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
+        if self._seconds() > begin_by:
+            await self._give_back(claimed)
+            return
         result = await self._sender.send(claimed.url, body, headers)
         now = self._now()
         retry_at = next_attempt(claimed.attempts, result, now=now, draw=self._draw())
@@ -139,6 +151,14 @@ class WebhookPoller:
         if self._attempted is not None:
             self._attempted(ending.state or "lost")
         _log(claimed, result, ending)
+
+    async def _give_back(self, claimed: ClaimedDelivery) -> None:
+        """A claim that is too old: the next look finds out anew whether it may be sent."""
+        log.warning("webhook_claim_too_old", delivery=claimed.row_id)
+        try:
+            await endings.return_claim(self._pool, claimed, self._now())
+        except StorageUnavailable as error:  # claimed again after the lease
+            log.warning("webhooks_postponed", error=error.kind)
 
 
 def request_body(claimed: ClaimedDelivery, pages: str | None = None) -> bytes:

@@ -401,10 +401,50 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     gone = as_worker(url, work)
     after = asyncio.run(balance())
 
-    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "escalations": 0}
+    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "escalations": 0} | {
+        "answers": 0,
+        "outbox": 0,
+    }
     assert gone == swept | {"event_keys": 3, "duplicates": 0, "dead_letters": 0, "ai_decisions": 1}
     assert (after.decided, after.audited, after.purged, after.purged_audit) == (2, 2, 3, 3)
     assert after.holds
+
+
+ANSWER = """
+    INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope, outcome, text, person,
+        released, rules_version, created_at)
+    VALUES (gen_random_uuid(), gen_random_uuid(), 'swept', 'c', 'm', 'chat', 'written', 'Hello', 'kim', false,
+        1, %s)
+"""
+REPLY = """
+    INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
+        delivered_at, cancelled_at, cancel_settled)
+    VALUES ('swept', %(name)s, gen_random_uuid(), 'c', 'm', 'chat', 'Hello', %(at)s,
+        CASE WHEN %(state)s = 'sent' THEN %(at)s END, CASE WHEN %(state)s <> 'sent' THEN %(at)s END,
+        %(state)s = 'settled')
+"""
+
+
+def test_texts_go_with_the_months_of_the_audit(database_url: str, owner: Rows) -> None:
+    """Answers and ended replies of whole months; a reply that has not ended stays."""
+    march, april = datetime(2026, 3, 31, 23, tzinfo=UTC), datetime(2026, 4, 1, 1, tzinfo=UTC)
+    for at in (march, april):
+        owner.execute(ANSWER, (at,))
+        for state in ("sent", "settled", "cancelled"):
+            owner.execute(REPLY, {"name": f"{at:%B} {state}", "state": state, "at": at})
+    limits = upkeep.RetentionLimits(now=NOW, keys_before=None, decisions_before=date(2026, 4, 28))
+    as_worker(database_url, lambda source: upkeep.sweep_expired(source, limits))
+    answers = owner.execute("SELECT created_at FROM answers WHERE user_id = 'swept'").fetchall()
+    replies = owner.execute("SELECT event_id FROM outbox WHERE user_id = 'swept' ORDER BY id").fetchall()
+    with owner.transaction():
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        owner.execute("DELETE FROM answers WHERE user_id = 'swept'")
+        owner.execute("DELETE FROM outbox WHERE user_id = 'swept'")
+
+    assert answers == [{"created_at": april}]
+    assert [row["event_id"] for row in replies] == [
+        "March cancelled", "April sent", "April settled", "April cancelled",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("before", "left"), [(date(2025, 5, 31), {"2025_05"}), (date(2025, 6, 1), set())])
@@ -444,6 +484,8 @@ def test_retention_never_takes_what_is_young(worker: Rows) -> None:
         "hushgate_sweep_before('event_keys', now())",
         "hushgate_sweep_outgoing(now())",
         "hushgate_sweep_escalations(now())",
+        "hushgate_sweep_answers(now())",
+        "hushgate_sweep_outbox(now())",
     ):
         with pytest.raises(psycopg.errors.RaiseException, match=r"retention: expected a .* days? ago"):
             worker.execute(f"SELECT {call}".encode())

@@ -24,10 +24,14 @@ CALLS = (
     "hushgate_sweep_before('dead_letters', now() - interval '2 days')",
     "hushgate_sweep_outgoing(now() - interval '7 days')",
     "hushgate_sweep_escalations(now() - interval '29 days')",
+    "hushgate_sweep_answers(now() - interval '29 days')",
+    "hushgate_sweep_outbox(now() - interval '29 days')",
     "hushgate_drop_partitions('1990-01-01')",
     "hushgate_ensure_partitions(current_date, 0)",
 )
 TABLES = (
+    "answers",
+    "outbox",
     "outgoing_events",
     "escalations",
     "quarantine",
@@ -124,11 +128,16 @@ DEFINERS = """
 
 
 def test_every_function_of_the_owner_and_every_trigger_has_a_fixed_path(owner: Rows) -> None:
-    """`pg_temp` is searched last, and PUBLIC may not call them."""
+    """`pg_temp` is searched last, and PUBLIC may not call them; one may delete from an append-only table."""
+    path = "search_path=pg_catalog, public, pg_temp"
     found = owner.execute(DEFINERS).fetchall()
-    expected = {"config": "search_path=pg_catalog, public, pg_temp", "for_public": False}
+    erasing = [row for row in found if row["config"] == f"{path};hushgate.erasing=on"]
+    for row in erasing:
+        row["config"] = path
+    expected = {"config": path, "for_public": False}
 
     assert len(found) >= 8
+    assert [row["function"] for row in erasing] == ["hushgate_sweep_answers(timestamp with time zone)"]
     assert [row for row in found if row != {"function": row["function"]} | expected] == []
 
 

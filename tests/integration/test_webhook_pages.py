@@ -14,7 +14,7 @@ from db.people.records import Role
 from tests.support.reviewing import Visitor, add_person, site
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{44}")
-URL = "https://example.org/hook"
+URL = "https://example.org/hook/s3cret?token=s3cret"
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,31 @@ def test_an_endpoint_is_managed_on_the_pages(admin: Visitor, database_url: str) 
     ]  # fmt: skip
 
 
+def test_the_access_log_has_no_whole_url(
+    admin: Visitor, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Path and query may contain a secret of the receiver; auditors may read the log."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    page, runner = "/accounts/acme/webhooks", CliRunner()
+    admin.get(page)
+    admin.post(page, url=URL, types=["reply.created"])
+    (first,) = admin.get("/api/v1/accounts/acme/webhooks").json()["endpoints"]
+    admin.get(page)
+    admin.post(f"{page}/{first['id']}/remove", sure="yes")
+    added = runner.invoke(command_line(), ["webhooks", "add", "acme", URL]).stdout
+    (second,) = re.findall(r'"id":"([0-9a-f-]+)"', added)
+    runner.invoke(command_line(), ["webhooks", "remove", second])
+    with psycopg.connect(database_url) as connection:
+        query = "SELECT detail FROM access_log WHERE action = 'webhook' ORDER BY id DESC LIMIT 4"
+        found = [row[0] for row in connection.execute(query)][::-1]
+
+    assert found == [
+        {"change": change, "endpoint": endpoint, "origin": "https://example.org"}
+        for endpoint in (first["id"], second)
+        for change in ("added", "removed")
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
@@ -110,6 +135,43 @@ def test_the_json_api_shows_endpoints_and_deliveries(admin: Visitor) -> None:
     assert whole["delivery"]["body"] == {
         "message": "A test of this endpoint. Answer with a status from 200 to 299."
     }
+
+
+SUCCEEDED = """
+    WITH event AS (
+        INSERT INTO outgoing_events (
+            user_id, conversation_id, type, key, body, created_at, streamed_at, fanned_out_at, withdrawn)
+        VALUES ('acme', 'c', 'reply.created', 'gone', '{}', now(), now(), now(), 'message_deleted')
+        RETURNING id
+    )
+    INSERT INTO webhook_deliveries (
+        endpoint_id, event_row, user_id, conversation_id, state, attempts, ended_at, created_at)
+    SELECT w.id, event.id, 'acme', 'c', 'succeeded', 1, now(), now() FROM event, webhook_endpoints w
+    WHERE w.user_id = 'acme' RETURNING id
+"""
+
+
+def test_a_refused_replay_says_why(
+    admin: Visitor, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the page and at the command line; the delivery stays a success."""
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    admin.get("/accounts/acme/webhooks")
+    admin.post("/accounts/acme/webhooks", url=URL, types=["reply.created"])
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        ((number,),) = owner.execute(SUCCEEDED).fetchall()
+    page = f"/accounts/acme/webhooks/deliveries/{number}"
+    admin.get(page)
+    refused = admin.post(f"{page}/replay")
+    said = CliRunner().invoke(command_line(), ["webhooks", "replay", str(number)])
+    shown = admin.get(page).text
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("DELETE FROM webhook_endpoints WHERE user_id = 'acme'")
+
+    assert (refused.status_code, said.exit_code) == (409, 1)
+    assert "the message was deleted" in refused.text
+    assert "the message was deleted" in said.output
+    assert "succeeded" in shown
 
 
 def test_commands_manage_endpoints(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -33,9 +34,9 @@ from tasks.stream import connect
 from tasks.webhooks.bodies import webhook_schema
 from tasks.webhooks.poller import WebhookPoller
 from tests.support.samples import assessment, event
-from tests.support.webhooks import Clock, Receiver, add_endpoint, hang, new_account, receiving
+from tests.support.webhooks import LOGGED, Clock, Receiver, add_endpoint, hang, new_account, receiving
 from worker.adapters.system_clock import SystemClock
-from worker.adapters.webhook_sender import WebhookSender
+from worker.adapters.webhook_sender import WebhookSender, look_up
 from worker.model import Decision, DecisionKind, Escalation, EventType
 from worker.reasons import Reason
 from worker.webhooks.types import WebhookType
@@ -123,11 +124,27 @@ class Setting:
         self.clock.pass_by(61)
         await self._retractor.deliver_batch()
 
+    @asynccontextmanager
+    async def poller(self, **options: Any) -> AsyncIterator[WebhookPoller]:
+        """A poller whose every clock is the test's; options are those of the sender."""
+        now = self.clock.now
+
+        def seconds() -> float:
+            return now().timestamp()
+
+        async with WebhookSender(loopback=True, now=now, seconds=seconds, **options) as sender:
+            yield WebhookPoller(self.source, sender, now=now, draw=lambda: 0.0, seconds=seconds)
+
     async def send(self, limit_s: float = 5.0) -> list[str]:
         """Everything that is due now is sent; the types that the receiver has by now."""
-        async with WebhookSender(loopback=True, now=self.clock.now, limit_s=limit_s) as sender:
-            await WebhookPoller(self.source, sender, now=self.clock.now, draw=lambda: 0.0).drain()
+        async with self.poller(limit_s=limit_s) as poller:
+            await poller.drain()
         return [each.json["type"] for each in self.receiver.requests]
+
+    async def rename_endpoint(self) -> None:
+        """The URL has a name, so that an attempt looks it up."""
+        with psycopg.connect(self.url, autocommit=True) as owner:
+            owner.execute("UPDATE webhook_endpoints SET url = replace(url, '127.0.0.1', 'localhost')")
 
     async def states(self) -> list[tuple[str, str, str | None]]:
         """Type, state and cancel reason of the endpoint's deliveries, oldest first."""
@@ -204,6 +221,52 @@ async def test_a_reply_that_may_have_arrived_is_not_sent_again_after_a_takeover(
 
     assert len(setting.receiver.requests) == 1
     assert (found.state, found.cancel_reason, found.may_have_arrived) == ("cancelled", "taken_over", True)
+
+
+async def test_a_poller_that_was_stopped_sends_nothing_after_a_takeover(setting: Setting) -> None:
+    """Stopped between claim and attempt: the claim goes back, as if it had not been made."""
+    made = await setting.deliver()
+    async with setting.poller() as poller:
+        assert await poller.look() == 1
+        setting.clock.pass_by(3)
+        await setting.take(made)
+        await poller.drain()
+    (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+
+    assert setting.receiver.requests == []
+    assert (found.state, found.cancel_reason) == ("cancelled", "taken_over")
+    assert (found.attempts, found.may_have_arrived) == (0, False)
+
+
+async def test_a_claim_that_went_back_is_sent_at_once(setting: Setting) -> None:
+    """When nobody took the conversation."""
+    await setting.deliver()
+    async with setting.poller() as poller:
+        await poller.look()
+        setting.clock.pass_by(300)
+        await poller.drain()
+    (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+
+    assert len(setting.receiver.requests) == 1
+    assert (found.state, found.attempts, found.may_have_arrived) == ("succeeded", 1, False)
+
+
+async def test_a_poller_that_was_stopped_while_it_connected_sends_nothing(setting: Setting) -> None:
+    """The limit of the attempt is over when the connection stands."""
+
+    def slow(host: str, port: int) -> list[tuple[Any, ...]]:
+        setting.clock.pass_by(21)
+        return look_up(host, port)
+
+    await setting.deliver()
+    await setting.rename_endpoint()
+    async with setting.poller(lookup=slow, limit_s=20) as poller:
+        await poller.look()
+        await asyncio.wait(poller._running)
+    (found,) = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+
+    assert setting.receiver.requests == []
+    assert (found.state, found.error) == ("waiting", "timeout")
 
 
 async def test_a_retracted_reply_is_not_sent_and_nor_is_its_retraction(setting: Setting) -> None:
@@ -324,3 +387,25 @@ async def test_a_relay_that_is_repeated_stores_one_event(setting: Setting) -> No
     await setting._relay.drain()
 
     assert await setting.send() == ["reply.created"]
+
+
+async def test_a_replay_of_what_must_not_be_sent_is_refused(setting: Setting, database_url: str) -> None:
+    """The delivery stays a success, also while a retraction may be undone; others are sent again."""
+    taken, retracted, free = [await setting.deliver() for _ in range(3)]
+    await setting.send()
+    await setting.take(taken)
+    setting.retract(retracted)
+    before = await deliveries.list_deliveries(setting.source, setting.endpoint, limit=9)
+    numbers = {each.conversation_id: each.id for each in before}
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        refused = [
+            await deliveries.replay_delivery(
+                people, numbers[each.event.conversation_id], setting.clock.now(), logged=LOGGED
+            )
+            for each in (taken, retracted, free)
+        ]
+    await setting.send()
+
+    assert refused == ["taken_over", "retracted", None]
+    assert len(setting.receiver.requests) == 4
+    assert await setting.states() == [("reply.created", "succeeded", None)] * 3

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 from aiohttp import ClientConnectorError
 from standardwebhooks import Webhook
 
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
+from db.upkeep import OUTGOING_KEPT, RetentionLimits, sweep_expired
 from db.webhooks import deliveries, endpoints
 from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.queue import QueueLimits
@@ -318,11 +321,11 @@ async def test_the_connection_itself_is_checked(receiver: Receiver, clock: Clock
     async with WebhookSender(loopback=False, now=clock.now) as sender:
         with pytest.raises(OSError, match="public internet"):
             sender._open_socket((2, 1, 6, "", ("127.0.0.1", receiver.port)))
-        with pytest.raises(ClientConnectorError) as refused:  # past the check of the URL
+        with pytest.raises(ClientConnectorError) as caught:  # past the check of the URL
             await sender._exchange(receiver.url, b"{}", {})
         result = await sender.send(receiver.url.replace("http:", "https:"), b"{}", {})
 
-    assert "public internet" in str(refused.value.os_error)
+    assert "public internet" in str(caught.value.os_error)
     assert result.error == "address_refused"
     assert receiver.requests == []
 
@@ -412,6 +415,36 @@ async def test_a_conversation_goes_on_after_an_event_was_given_up(
     assert [(each.state, each.attempts) for each in found] == [("succeeded", 1), ("failed", 10)]
 
 
+async def test_a_conversation_goes_on_after_its_waiting_event_was_deleted(
+    source: Pool, people: Pool, receiver: Receiver, clock: Clock, database_url: str
+) -> None:
+    """By retention or on request: the sweep makes the next event due, never one behind it."""
+    account, receiver.status = new_account(), 500
+    endpoint = await add_endpoint(people, account, receiver.url)
+    keys = await add_events(source, account, "a", "b", "a", "b", "a")
+    await drain(source, clock)
+    old, erased = clock.now() - OUTGOING_KEPT - timedelta(days=1), keys[1]
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("UPDATE outgoing_events SET created_at = %s WHERE key = %s", (old, keys[0]))
+        owner.execute("DELETE FROM outgoing_events WHERE key = %s", (erased,))
+    limits = RetentionLimits(now=clock.now(), keys_before=None, decisions_before=None)
+    await sweep_expired(source, limits)
+    await sweep_expired(source, limits)
+    due = [
+        each.key
+        for each in await deliveries.list_deliveries(people, endpoint, limit=9)
+        if each.next_attempt_at
+    ]
+    receiver.status = 200
+    clock.pass_by(60)
+    await drain(source, clock)
+    order = [each.json["data"]["number"] for each in receiver.requests[2:]]
+
+    assert sorted(due) == keys[2:4]
+    assert sorted(order) == keys[2:]
+    assert order.index(keys[2]) < order.index(keys[4])
+
+
 async def test_both_secrets_sign_during_a_rotation(
     source: Pool, people: Pool, receiver: Receiver, clock: Clock
 ) -> None:
@@ -468,15 +501,16 @@ async def test_a_replay_has_the_same_id(source: Pool, people: Pool, receiver: Re
     await add_events(source, account, "c1")
     await drain(source, clock)
     number, receiver.status = (await one(people, endpoint)).id, 500
-    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED) is None
     await drain(source, clock)
     clock.pass_by(1)
-    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED)
+    assert await deliveries.replay_delivery(people, number, clock.now(), logged=LOGGED) is None
     await drain(source, clock)
 
     assert len(receiver.requests) == 3
     assert len(receiver.ids()) == 1
-    assert not await deliveries.replay_delivery(people, number + 1000, clock.now(), logged=LOGGED)
+    gone = await deliveries.replay_delivery(people, number + 1000, clock.now(), logged=LOGGED)
+    assert gone == deliveries.UNDER_WAY
 
 
 async def test_a_dead_endpoint_delays_no_other(

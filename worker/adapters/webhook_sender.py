@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from ipaddress import ip_address
+from types import SimpleNamespace
 from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from worker import __version__
+from worker.adapters.boot_clock import seconds_since_boot
 from worker.webhooks.addresses import AddressRefused, check_address, parse_url
 from worker.webhooks.schedule import AttemptError, AttemptResult, error_of_status, retry_after_s
 
@@ -47,6 +49,7 @@ class WebhookSender:
     Args:
         loopback: True allows http, and addresses of this machine: for tests and development.
         limit_s: longest attempt.
+        seconds: a clock that counts while the process is stopped.
     """
 
     def __init__(
@@ -56,11 +59,13 @@ class WebhookSender:
         now: Callable[[], datetime],
         limit_s: float = ATTEMPT_S,
         lookup: Lookup = look_up,
+        seconds: Callable[[], float] = seconds_since_boot,
     ) -> None:
         self._loopback = loopback
         self._now = now
         self._limit_s = limit_s
         self._lookup = lookup
+        self._seconds = seconds
         self._threads: ThreadPoolExecutor | None = None
         self._session: aiohttp.ClientSession | None = None
 
@@ -73,12 +78,15 @@ class WebhookSender:
             force_close=True,
             socket_factory=self._open_socket,
         )
+        traces = aiohttp.TraceConfig()
+        traces.on_connection_create_end.append(self._check_time)
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None),
+            trace_configs=[traces],
         )
         return self
 
@@ -116,7 +124,11 @@ class WebhookSender:
         assert self._session is not None  # opened by ``__aenter__``
         known = {"Content-Type": "application/json", "User-Agent": f"Hushgate/{__version__}"}
         async with self._session.post(
-            url, data=body, headers=known | dict(headers), allow_redirects=False
+            url,
+            data=body,
+            headers=known | dict(headers),
+            allow_redirects=False,
+            trace_request_ctx=self._seconds() + self._limit_s,
         ) as answer:
             status = answer.status
             try:
@@ -127,6 +139,15 @@ class WebhookSender:
             return AttemptResult(
                 error=error_of_status(status), status=status, answer=displayed(start), retry_after_s=wait
             )
+
+    async def _check_time(self, _: aiohttp.ClientSession, request: SimpleNamespace, __: object) -> None:
+        """Connected, the last moment before the request is sent.
+
+        Raises:
+            TimeoutError: the process was stopped, or the machine slept, since the attempt began.
+        """
+        if self._seconds() > request.trace_request_ctx:
+            raise TimeoutError
 
     def _open_socket(self, address: tuple[Any, ...]) -> socket.socket:
         """The socket for an address, the last moment before it connects."""

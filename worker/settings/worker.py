@@ -187,7 +187,7 @@ class Settings(
         default=0,
         ge=0,
         alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
-        description="Months that the audit is kept; 0 for ever.",
+        description="Months that the audit, people's answers and ended replies are kept; 0 for ever.",
     )
 
     @field_validator("openai_api_key")

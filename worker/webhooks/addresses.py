@@ -66,6 +66,12 @@ def parse_url(text: str, *, loopback: bool) -> SplitResult:
     return parts
 
 
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a stored URL: path and query may contain a secret of the receiver."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def literal_address(host: str) -> Address | None:
     """The address that a host is; None for a name."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -25,3 +26,11 @@ class WebhookType(StrEnum):
 
 TEST_TYPE: Final = "webhook.test"
 """The type of a test event; endpoints receive it without a subscription."""
+CANCEL_REASONS: Final[Mapping[str, str]] = {
+    "taken_over": "people took the conversation",
+    "too_late": "it was too late",
+    "message_deleted": "the message was deleted",
+    "retracted": "the reply was taken back",
+    "reply_not_sent": "the reply was not sent",
+}
+"""Why a delivery is not sent, as stored and in words; total over the check of ``webhook_deliveries``."""
