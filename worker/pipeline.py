@@ -63,10 +63,10 @@ async def _blocked(run: Run) -> Ending | None:
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
-    candidate = await context.retrieve(run, run.case.event.text, Candidate())
+    candidate = await context.retrieve_first(run, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)
-    draft = await _drafted(run, candidate, history)
+    draft = await _drafted(run, context.with_right_labels(run, candidate), history)
     if isinstance(draft, Ending):
         return await _unless_overtaken(run, draft)
     candidate = await trust.assessed(run, draft, history)
