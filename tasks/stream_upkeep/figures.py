@@ -35,7 +35,7 @@ class StreamFigures:
     """One stream.
 
     Attributes:
-        name: of the type of its entries: ``reply``, ``retraction``.
+        name: of its setting: ``reply``, ``retraction``, ``escalation``.
         oldest_s: age of its first entry; None when it is empty.
         trimmed_to: limit of the last deletion, an entry id; None before the first.
     """
@@ -76,8 +76,8 @@ LONG_FIX: Final = (
 
 
 def stream_names(settings: OutgoingStreamSettings) -> dict[str, str]:
-    """The key of each outgoing stream, by the name of its type."""
-    return {each.name: getattr(settings, each.setting) for each in OUTGOING}
+    """The key of each outgoing stream, by its name; several types may share a stream."""
+    return {each.setting.removesuffix("_stream"): getattr(settings, each.setting) for each in OUTGOING}
 
 
 async def load_figures(redis: Redis, name: str, stream: str) -> StreamFigures:

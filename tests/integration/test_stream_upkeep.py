@@ -243,10 +243,12 @@ def test_the_sweep_deletes_and_warns(redis: Redis, redis_url: str, filled: list[
     )  # 8.4 hours
     with capture_logs() as logs:
         using(redis_url, lambda client: sweep_streams(client, settings))
-    swept = {line["stream"]: line for line in logs if line["event"] == "stream_swept"}
+    lines = [line for line in logs if line["event"] == "stream_swept"]
+    swept = {line["stream"]: line for line in lines}
     warnings = [line["found"] for line in logs if line["event"] == "stream_needs_attention"]
 
     assert set(swept) == {getattr(settings, each.setting) for each in OUTGOING}
+    assert len(lines) == len(swept)
     assert (swept[STREAM]["deleted"], swept[STREAM]["entries"], swept[STREAM]["groups"]) == (2, 8, 1)
     assert warnings == [
         "group channel: oldest entry without an acknowledgement is 18000 s old",
