@@ -146,12 +146,13 @@ def test_a_group_made_later_at_the_start_keeps_everything(
     assert trimmed(redis_url, READ_NOW).entries == 10
 
 
-def test_without_a_group_nothing_is_deleted_unless_an_age_says_so(
-    redis: Redis, redis_url: str, filled: list[str]
-) -> None:
-    """Readers without a group leave no mark of what they read."""
+def test_without_a_group_only_the_age_decides(redis: Redis, redis_url: str, filled: list[str]) -> None:
+    """Readers without a group leave no mark of what they read; by default a month is kept."""
+    unlimited = settings_at("redis://x", HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS="0")
+
     assert trimmed(redis_url, READ_NOW).entries == 0
-    assert Keep.of(settings_at("redis://x")).groupless_ms == -1
+    assert Keep.of(settings_at("redis://x")).groupless_ms == 30 * 24 * HOUR_MS
+    assert Keep.of(unlimited).groupless_ms == -1
     assert trimmed(redis_url, Keep(read_ms=0, groupless_ms=7 * HOUR_MS + HOUR_MS // 2)).entries == 3
     assert left(redis) == filled[3:]
 
