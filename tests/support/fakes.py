@@ -119,9 +119,7 @@ class FakeRetriever:
         self.least.append(min_similarity)
         wanted = (labels or {}).items()
         near = tuple(
-            p
-            for p in next_of(self.script)
-            if p.similarity >= min_similarity and wanted <= p.metadata.items()
+            p for p in next_of(self.script) if p.similarity >= min_similarity and wanted <= p.metadata.items()
         )
         return Retrieved(passages=near[:limit], degraded=self.degraded)
 
