@@ -375,8 +375,8 @@ class AccountSettings(BaseModel):
         Setting(
             title="Sent without approval, by reason",
             section=Section.APPROVAL,
-            help="With suggest, the reasons whose texts are sent at once all the same: REPLIED, PARTIAL_REPLY,"
-            " FALLBACK_SENT for replies; MODEL_ESCALATED and others that hand over for the text at a handoff.",
+            help="With suggest, the reasons whose texts are sent at once all the same: REPLIED, PARTIAL_REPLY"
+            " and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a handoff.",
         ),
     ]
     auto_from_confidence: Annotated[
