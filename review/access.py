@@ -68,6 +68,7 @@ SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
     TokenScope.READ: "read what you may read",
     TokenScope.PUBLISH: "publish events of accounts that you administer",
     TokenScope.REVIEW: "review decisions and take or release conversations, as you may",
+    TokenScope.ANSWER: "read drafts that were not sent and answer customers, as you may",
     TokenScope.MANAGE: "change rules, documents and settings, as you may",
 }
 """What each scope of an API token allows, worded to follow "may"."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, get_args, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 from phonenumbers import SUPPORTED_REGIONS
 from pydantic import (
@@ -29,7 +29,7 @@ from pydantic import (
 from worker.assessment import parse_policy
 from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
-from worker.escalation import checked_actions, checked_queues
+from worker.escalation import checked_actions, checked_queues, checked_sent_reason
 from worker.model import Account, Combination, EscalationAction, FailurePolicy, ReplyMode, StaleReply, Weekday
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
@@ -65,10 +65,11 @@ ShareNumber = Annotated[float, Field(ge=0, le=1)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
 SentReason = Annotated[
-    Literal["REPLIED", "PARTIAL_REPLY", "FALLBACK_SENT"],
+    str,
     BeforeValidator(lambda value: value.upper() if isinstance(value, str) else value),
+    AfterValidator(checked_sent_reason),
 ]
-"""A reason with a reply; the settings form gives lower case."""
+"""A reason with a reply or a handoff; the settings form gives lower case."""
 AuthorText = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 PairName = Annotated[str, StringConstraints(min_length=1, max_length=1100, pattern=r"^\S([^\x00-\x1f]*\S)?$")]
 QueueName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\s=]([^\x00-\x1f=]*[^\s=])?$")]
@@ -371,12 +372,12 @@ class AccountSettings(BaseModel):
     ]
     auto_reasons: Annotated[
         list[SentReason],
-        Field(max_length=3),
+        Field(max_length=50),
         Setting(
             title="Sent without approval, by reason",
             section=Section.APPROVAL,
-            help="With suggest, the reasons whose replies are sent at once all the same: REPLIED,"
-            " PARTIAL_REPLY, FALLBACK_SENT.",
+            help="With suggest, the reasons whose texts are sent at once all the same: REPLIED, PARTIAL_REPLY"
+            " and FALLBACK_SENT for replies, MODEL_ESCALATED and others for the text at a handoff.",
         ),
     ]
     auto_from_confidence: Annotated[
@@ -403,7 +404,7 @@ class AccountSettings(BaseModel):
             title="Text at a handoff",
             section=Section.HANDOFF,
             help="By language, the text sent to the author when a conversation is handed to people; empty:"
-            " none. It is your own sentence, so it is sent at once, also where replies wait for approval.",
+            " none. With replies that wait for approval it is sent only for reasons sent without approval.",
         ),
     ]
     handoff_texts_closed: Annotated[

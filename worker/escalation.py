@@ -18,6 +18,7 @@ from worker.model import (
     Event,
     EventType,
     Owner,
+    ReplyMode,
 )
 from worker.reasons import Reason, ReasonFamily
 
@@ -44,6 +45,14 @@ def checked_actions(actions: dict[str, EscalationAction]) -> dict[str, Escalatio
             choices = ", ".join(each for each in Reason if _is_choice(each))
             raise ValueError(f"expected matched rules such as flagged_keyword:lawyer, or of {choices}")
     return actions
+
+
+def checked_sent_reason(code: str) -> str:
+    """The code; raises ``ValueError`` unless a reply or a handoff text may follow such an ending."""
+    spoken = [each for each in Reason if each.spec.decision is DecisionKind.RESPOND or _is_choice(each)]
+    if code not in spoken:
+        raise ValueError(f"expected one of {', '.join(spoken)}")
+    return code
 
 
 def checked_queues(queues: dict[str, str]) -> dict[str, str]:
@@ -101,13 +110,16 @@ def escalation_for(
 def escalation_of(event: Event, account: Account, ending: Ending, now: datetime) -> Escalation:
     """The handoff of a decision that escalates.
 
-    The author of a flagged exchange gets no text, and its draft stays sealed.
+    The author of a flagged exchange gets no text, and its draft stays sealed. Where replies wait for approval
+    the text is sent only for reasons that need none.
     """
     in_hours = in_business_hours(account, now)
+    sent_at_once = account.reply_mode is ReplyMode.AUTO or ending.reason_code in account.auto_reasons
+    tells = sent_at_once and not ending.quarantine
     return Escalation(
         queue=_queue(event, account, ending),
         in_hours=in_hours,
-        handoff_text=None if ending.quarantine else _handoff_text(event, account, in_hours=in_hours),
+        handoff_text=_handoff_text(event, account, in_hours=in_hours) if tells else None,
         draft=None if ending.quarantine else ending.candidate.reply or None,
     )
 

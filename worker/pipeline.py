@@ -63,10 +63,10 @@ async def _blocked(run: Run) -> Ending | None:
 async def _answer(run: Run) -> Ending:
     """From a clean message to an ending."""
     history = await context.history(run)
-    candidate = await context.retrieve(run, run.case.event.text, Candidate())
+    candidate = await context.retrieve_first(run, Candidate())
     if (refused := trust.refused_early(run, candidate, history)) is not None:
         return await _unless_overtaken(run, refused)
-    draft = await _drafted(run, candidate, history)
+    draft = await _drafted(run, context.with_right_labels(run, candidate), history)
     if isinstance(draft, Ending):
         return await _unless_overtaken(run, draft)
     candidate = await trust.assessed(run, draft, history)
@@ -74,14 +74,23 @@ async def _answer(run: Run) -> Ending:
         candidate = await _rechecked(run, candidate, history)
     if second_draft.is_needed(run, candidate):
         candidate = await _drafted_again(run, candidate, history)
-    late = guards.too_late(run) or await guards.overtaken(run)
-    if late is not None:
-        return replace(late, candidate=candidate)
     ending = trust.ending(run, candidate)
-    if ending.reason_code is Reason.PARTIAL_REPLY and ending.reply is not None:  # sentences newly adjacent
-        blocked = guards.rule_hit(run, ending.reply, REPLY)
-        return replace(blocked, candidate=candidate) if blocked else ending
-    return ending
+    if (blocked := await _part_blocked(run, ending)) is not None:
+        return await _unless_overtaken(run, replace(blocked, candidate=candidate))
+    late = guards.too_late(run) or await guards.overtaken(run)
+    return replace(late, candidate=candidate) if late else ending
+
+
+async def _part_blocked(run: Run, ending: Ending) -> Ending | None:
+    """The ending of a partial reply that the guards block: without its other sentences it is a new text."""
+    if ending.reason_code is not Reason.PARTIAL_REPLY or ending.reply is None:
+        return None
+    return await _reply_blocked(run, ending.reply)
+
+
+async def _reply_blocked(run: Run, text: str) -> Ending | None:
+    """The ending when the guards of the reply do not let a text pass."""
+    return guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
 
 
 async def _unless_overtaken(run: Run, ending: Ending) -> Ending:
@@ -111,7 +120,7 @@ async def _clean_draft(run: Run, candidate: Candidate, history: tuple[Message, .
     if not (text := draft.reply):
         empty = silent_ending(Reason.NO_ANSWER, "the draft holds only citation marks")
         return replace(empty, candidate=draft)
-    blocked = guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)
+    blocked = await _reply_blocked(run, text)
     return replace(blocked, candidate=draft) if blocked else draft
 
 

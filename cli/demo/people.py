@@ -177,7 +177,7 @@ async def _token(running: Fleet) -> str:
                 token,
                 name=MADE_BY,
                 prefix=token[:SHOWN_CHARS],
-                scopes=(TokenScope.READ, TokenScope.REVIEW),
+                scopes=(TokenScope.READ, TokenScope.REVIEW, TokenScope.ANSWER),
                 now=now,
                 expires_at=now + TOKEN_LIFE,
             )

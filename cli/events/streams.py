@@ -47,7 +47,7 @@ def trim_(
     """Delete entries that are older than HUSHGATE_STREAM_KEEP_DAYS and acknowledged by every group.
 
     Beat does the same every ten minutes. An entry that one group has not acknowledged is kept, however old;
-    a stream without groups is kept too, unless HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS is set. For example:
+    those of a stream without groups are kept for HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS. For example:
 
         hushgate streams trim --dry-run
     """

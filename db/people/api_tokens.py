@@ -26,6 +26,7 @@ class TokenScope(StrEnum):
     READ = "read"
     PUBLISH = "publish"
     REVIEW = "review"
+    ANSWER = "answer"
     MANAGE = "manage"
 
 

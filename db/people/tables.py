@@ -129,6 +129,7 @@ api_tokens: Final = table(
     sa.Column("revoked_at", Timestamp),
     index("ix_api_tokens_person_id", "person_id"),
     sa.CheckConstraint(
-        "scopes <> '{}' AND scopes <@ ARRAY['read', 'publish', 'review', 'manage']", name="scopes_known"
+        "scopes <> '{}' AND scopes <@ ARRAY['read', 'publish', 'review', 'answer', 'manage']",
+        name="scopes_known",
     ),
 )

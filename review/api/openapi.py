@@ -10,6 +10,7 @@ import orjson
 from pydantic import TypeAdapter
 from starlette.responses import Response
 
+from db.people.api_tokens import TokenScope
 from review.api.shapes import Problem
 from review.http.page_routes import PageRoute
 from review.http.visit import Visit
@@ -34,8 +35,8 @@ CHANGE_REFUSALS: Final = REFUSALS | {
 }
 ABOUT: Final = (
     "Reads the data of the review pages, changes what they change, and takes events. Create an API token at"
-    " /profile/tokens: it is valid for at most a year, may do what its scopes say (read, publish, review,"
-    " manage), and never has more rights than its owner. Changes need an API token; a session is not enough."
+    f" /profile/tokens: it is valid for at most a year, may do what its scopes say ({', '.join(TokenScope)}),"
+    " and never has more rights than its owner. Changes need an API token; a session is not enough."
 )
 
 

@@ -38,6 +38,7 @@ class PageRoute:
         batch: True when the body may be an array of such models too.
         accepts: other media types of the body, with their descriptions.
         status: of the answer to a request that worked.
+        token_scope: the scope that an API token needs, where neither method nor right say it.
         body_bytes: largest form; more than ``BODY_BYTES`` only for signed-in people.
     """
 
@@ -55,11 +56,14 @@ class PageRoute:
     batch: bool = False
     accepts: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
+    token_scope: TokenScope | None = None
     body_bytes: int = BODY_BYTES
 
     @property
     def scope(self) -> TokenScope:
         """The scope that an API token needs."""
+        if self.token_scope is not None:
+            return self.token_scope
         if self.right is None or self.methods == ("GET",):
             return TokenScope.READ
         return WRITE_SCOPES[self.right]

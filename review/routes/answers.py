@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from db.people.api_tokens import TokenScope
 from review.access import Right
 from review.api import answer_shapes, answers
 from review.http.page_routes import PageRoute, Parameter
@@ -29,6 +30,7 @@ ANSWERS_API: Final = (
         handler=answers.list_drafts,
         right=Right.REVIEW,
         api=True,
+        token_scope=TokenScope.ANSWER,
         summary="Drafts of a decision that were not sent, and the answers of people",
         response=answer_shapes.DraftsBody,
     ),
@@ -39,6 +41,7 @@ ANSWERS_API: Final = (
         right=Right.REVIEW,
         methods=("POST",),
         api=True,
+        token_scope=TokenScope.ANSWER,
         summary="Approve or edit a draft, write an answer, or close without one",
         body=answers.AnswerBody,
         response=answer_shapes.AnswerStored,

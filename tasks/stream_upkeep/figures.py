@@ -35,7 +35,7 @@ class StreamFigures:
     """One stream.
 
     Attributes:
-        name: of the type of its entries: ``reply``, ``retraction``.
+        name: of its setting: ``reply``, ``retraction``, ``escalation``.
         oldest_s: age of its first entry; None when it is empty.
         trimmed_to: limit of the last deletion, an entry id; None before the first.
     """
@@ -67,8 +67,8 @@ GROUP_FIX: Final = (
     "start the consumers of the group; if nothing uses it any more, XGROUP DESTROY lets entries be deleted"
 )
 GROUPLESS_FIX: Final = (
-    "let consumers read in a group (XGROUP CREATE), or set HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS: entries of a"
-    " stream without groups are kept for ever"
+    "let consumers read in a group (XGROUP CREATE), or reduce HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS: entries of"
+    " a stream without groups are kept for so many days, with 0 for ever"
 )
 LONG_FIX: Final = (
     "check that beat runs; reduce HUSHGATE_STREAM_KEEP_DAYS, or raise HUSHGATE_STREAM_WARN_ENTRIES"
@@ -76,8 +76,8 @@ LONG_FIX: Final = (
 
 
 def stream_names(settings: OutgoingStreamSettings) -> dict[str, str]:
-    """The key of each outgoing stream, by the name of its type."""
-    return {each.name: getattr(settings, each.setting) for each in OUTGOING}
+    """The key of each outgoing stream, by its name; several types may share a stream."""
+    return {each.setting.removesuffix("_stream"): getattr(settings, each.setting) for each in OUTGOING}
 
 
 async def load_figures(redis: Redis, name: str, stream: str) -> StreamFigures:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
 from sandbox.server import SandboxHandle
 from tests.contract.test_misconfigured import JSON, answering
@@ -72,6 +73,24 @@ async def test_results_are_reused_for_equal_texts(sandbox: SandboxHandle) -> Non
 
     assert (first, type(again[0])) == ([("ModerationUnavailable", "server_error")], ModerationScores)
     assert sandbox.calls("moderations") == 2
+
+
+async def test_a_reused_result_does_not_end_an_outage(sandbox: SandboxHandle) -> None:
+    """Only an answer of the API does, with or without images."""
+    ended = []
+    async with openai_client.client(sandbox.base_url, None, connections=50) as client:
+        moderator = OpenAIModerator(client, model="omni", timeout_s=5, reuse_s=60)
+        with capture_logs() as logs:
+            await moderated(moderator, ["known"])
+            for images in ((), ("https://x.test/1.png",)):
+                for text in (f"down {len(images)} [[sandbox:mod=500]]", "known"):
+                    await moderated(moderator, [text])
+                reused = [line["event"] for line in logs]
+                await moderator.moderate(f"new {len(images)}", images)
+                ended.append((reused, [line["event"] for line in logs]))
+
+    down, up = "moderation_unavailable", "moderation_available"
+    assert ended == [([down], [down, up]), ([down, up, down], [down, up, down, up])]
 
 
 RESULT = {"flagged": False, "categories": {"hate": False}, "category_scores": {"hate": 0.1}}

@@ -146,12 +146,13 @@ def test_a_group_made_later_at_the_start_keeps_everything(
     assert trimmed(redis_url, READ_NOW).entries == 10
 
 
-def test_without_a_group_nothing_is_deleted_unless_an_age_says_so(
-    redis: Redis, redis_url: str, filled: list[str]
-) -> None:
-    """Readers without a group leave no mark of what they read."""
+def test_without_a_group_only_the_age_decides(redis: Redis, redis_url: str, filled: list[str]) -> None:
+    """Readers without a group leave no mark of what they read; by default a month is kept."""
+    unlimited = settings_at("redis://x", HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS="0")
+
     assert trimmed(redis_url, READ_NOW).entries == 0
-    assert Keep.of(settings_at("redis://x")).groupless_ms == -1
+    assert Keep.of(settings_at("redis://x")).groupless_ms == 30 * 24 * HOUR_MS
+    assert Keep.of(unlimited).groupless_ms == -1
     assert trimmed(redis_url, Keep(read_ms=0, groupless_ms=7 * HOUR_MS + HOUR_MS // 2)).entries == 3
     assert left(redis) == filled[3:]
 
@@ -243,10 +244,12 @@ def test_the_sweep_deletes_and_warns(redis: Redis, redis_url: str, filled: list[
     )  # 8.4 hours
     with capture_logs() as logs:
         using(redis_url, lambda client: sweep_streams(client, settings))
-    swept = {line["stream"]: line for line in logs if line["event"] == "stream_swept"}
+    lines = [line for line in logs if line["event"] == "stream_swept"]
+    swept = {line["stream"]: line for line in lines}
     warnings = [line["found"] for line in logs if line["event"] == "stream_needs_attention"]
 
     assert set(swept) == {getattr(settings, each.setting) for each in OUTGOING}
+    assert len(lines) == len(swept)
     assert (swept[STREAM]["deleted"], swept[STREAM]["entries"], swept[STREAM]["groups"]) == (2, 8, 1)
     assert warnings == [
         "group channel: oldest entry without an acknowledgement is 18000 s old",

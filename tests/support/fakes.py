@@ -113,11 +113,14 @@ class FakeRetriever:
         *,
         embedded: str | None = None,
     ) -> Retrieved:
-        """The script's next passages that are near enough, at most ``limit``."""
+        """The script's next passages that are near enough and have the labels, at most ``limit``."""
         self.embedded.append(embedded)
         self.asked.append((user_id, query, limit))
         self.least.append(min_similarity)
-        near = tuple(p for p in next_of(self.script) if p.similarity >= min_similarity)
+        wanted = (labels or {}).items()
+        near = tuple(
+            p for p in next_of(self.script) if p.similarity >= min_similarity and wanted <= p.metadata.items()
+        )
         return Retrieved(passages=near[:limit], degraded=self.degraded)
 
 

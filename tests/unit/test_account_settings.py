@@ -88,6 +88,8 @@ def test_no_change_gives_an_equal_account() -> None:
             {"escalation_actions": {"NO_ANSWER": "shout"}},
             "escalation_actions.NO_ANSWER: expected 'escalate' or",
         ),
+        ({"auto_reasons": ["SILENCE"]}, "auto_reasons.0: expected one of"),
+        ({"auto_reasons": ["HELD_FOR_APPROVAL"]}, "auto_reasons.0: expected one of"),
         ({"escalation_queues": {"NO_SUCH": "a"}}, "escalation_queues: expected reason codes"),
         ({"escalation_queues": {"*": " "}}, "escalation_queues"),
         ({"escalation_queues": {"*": "a=b"}}, "escalation_queues"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.fakes import CLEAN
-from tests.support.samples import NOW, account, event, scores
+from tests.support.samples import NOW, account, event, passage, scores
 from tests.unit.test_pipeline import ESCALATE, World
 from worker.endings import silent_ending
 from worker.escalation import decision_kind, escalation_for
@@ -20,6 +20,7 @@ from worker.model import (
     EscalationAction,
     EventType,
     Owner,
+    ReplyMode,
 )
 from worker.reasons import Reason, ReasonFamily
 
@@ -28,9 +29,12 @@ CLOSED = {"en": "We answer tomorrow."}
 SPAM = event(text="this is spam")
 
 
-async def escalated(asked: Any = None, **settings: Any) -> Escalation | None:
-    """The handoff of a message for which the model asked for a person."""
-    made = await World(model=[ESCALATE]).decide(asked, account(**settings))
+async def escalated(
+    asked: Any = None, labels: dict[str, str] | None = None, **settings: Any
+) -> Escalation | None:
+    """The handoff of a message for which the model asked for a person; ``labels`` of the documents."""
+    found = [(passage(metadata=labels or {}),)]
+    made = await World(model=[ESCALATE], found=found).decide(asked, account(**settings))
     assert made.reason_code == Reason.MODEL_ESCALATED
     return made.escalation
 
@@ -55,6 +59,25 @@ async def test_the_author_hears_the_text_in_the_language_of_the_message() -> Non
     assert [each.handoff_text if each else None for each in heard] == [
         *(TEXTS["de"], TEXTS["en"], TEXTS["de"], TEXTS["en"])
     ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        ((), None),
+        (("REPLIED", "LOW_CONFIDENCE_ESCALATED"), None),
+        (("REPLIED", "MODEL_ESCALATED"), TEXTS["en"]),
+    ],
+)
+async def test_where_replies_wait_for_approval_the_author_hears_only_what_needs_none(
+    reasons: tuple[str, ...], expected: str | None
+) -> None:
+    """The conversation is handed over all the same."""
+    found = await escalated(
+        event(language="en"), handoff_texts=TEXTS, reply_mode=ReplyMode.SUGGEST, auto_reasons=reasons
+    )
+
+    assert found == Escalation(handoff_text=expected)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +112,8 @@ async def test_the_most_specific_key_names_the_queue(
     queues: dict[str, str], labels: Any, expected: str
 ) -> None:
     """Label before reason before any."""
-    found = await escalated(event(metadata={"labels": labels}), escalation_queues=queues)
+    of_documents = labels if isinstance(labels, dict) else None
+    found = await escalated(event(metadata={"labels": labels}), of_documents, escalation_queues=queues)
 
     assert found is not None
     assert found.queue == expected
@@ -171,7 +195,7 @@ def test_a_message_while_people_own_the_conversation_names_its_queue() -> None:
 def test_only_endings_without_a_reply_can_be_changed(reason: Reason) -> None:
     """Settings, lateness, answers and endings of the conversation stay as they are."""
     fixed = {ReasonFamily.SETTINGS, ReasonFamily.TOO_LATE, ReasonFamily.PEOPLE, ReasonFamily.CONVERSATION}
-    unchanged = reason.spec.family in fixed | {ReasonFamily.ANSWERED}
+    unchanged = reason.spec.family in fixed | {ReasonFamily.ANSWERED, ReasonFamily.HELD}
     kinds = {
         decision_kind(
             event(), account(escalation_actions={reason: action}), AI_ONLY, silent_ending(reason, "x")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fakes import FakeModel
+from tests.support.fakes import CLEAN, FakeModel
 from tests.support.samples import account, event, passage, scores
 from tests.unit.test_pipeline import ANSWER, BUSY, ESCALATE, OTHER, SENT, World
 from worker.errors import ModelUnavailable
@@ -167,12 +167,36 @@ async def test_one_model_may_fail(failure: Any) -> None:
 
 
 async def test_too_few_drafts_send_nothing() -> None:
-    """One of three answers; with none the event ends as the first model did."""
+    """One of three answers; of equal endings the first model's counts."""
     one = await agreed(ANSWER, BUSY, BUSY)
     none = await agreed(BUSY, BUSY, BUSY)
 
     assert (one.reason_code, "too_few_drafts" in one.reason) == (Reason.LOW_CONFIDENCE_ESCALATED, True)
     assert (none.reason_code, none.reply) == (Reason.LLM_ERROR, None)
+
+
+FLAGGED = scores(("hate",), hate=0.9)
+
+
+@pytest.mark.parametrize(
+    ("scripts", "moderation", "reason"),
+    [
+        ((BUSY, ESCALATE, ESCALATE), [CLEAN], Reason.MODEL_ESCALATED),
+        ((BUSY, ANSWER, OTHER), [CLEAN, FLAGGED], Reason.REPLY_MODERATION_FLAGGED),
+        ((ESCALATE, BUSY, ANSWER), [CLEAN, FLAGGED], Reason.REPLY_MODERATION_FLAGGED),
+    ],
+)
+async def test_without_a_draft_the_gravest_ending_counts(
+    scripts: tuple[Any, ...], moderation: list[Any], reason: Reason
+) -> None:
+    """A flagged draft before a call for people, that before an outage, whichever model is named first."""
+    world = World(model=[scripts[0]], moderation=moderation)
+    world.models = {"strong": FakeModel([scripts[1]]), "small": FakeModel([scripts[2]])}
+    decision = await world.decide(owner=account(assessment_policy=CONSENSUS))
+
+    assert decision.reason_code == reason
+    assert decision.quarantine is (reason is Reason.REPLY_MODERATION_FLAGGED)
+    assert decision.degraded
 
 
 async def test_models_that_the_deployment_does_not_declare_count_as_failed() -> None:

@@ -56,7 +56,6 @@ class OpenAIModerator:
         except ModerationUnavailable as error:
             self._log_change(answers=False, kind=error.kind)
             raise
-        self._log_change(answers=True)
         if len(results) == 1:
             return results[0]
         names = dict.fromkeys(name for result in results for name in result.scores)
@@ -70,7 +69,9 @@ class OpenAIModerator:
         if not image_urls:
             return (await self._checks.scores(text),)
         inputs = [_with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)]
-        return await asyncio.gather(*(self._of_input(each) for each in inputs))
+        found = await asyncio.gather(*(self._of_input(each) for each in inputs))
+        self._log_change(answers=True)
+        return found
 
     async def _of_input(self, asked: list[ModerationMultiModalInputParam]) -> ModerationScores:
         (result,) = await self._answered(asked, 1)
@@ -79,7 +80,10 @@ class OpenAIModerator:
         return result
 
     async def _of_texts(self, texts: Sequence[str]) -> Sequence[ModerationScores | ModerationUnavailable]:
-        return await self._answered(texts[0] if len(texts) == 1 else list(texts), len(texts))
+        found = await self._answered(texts[0] if len(texts) == 1 else list(texts), len(texts))
+        if any(isinstance(each, ModerationScores) for each in found):
+            self._log_change(answers=True)  # here, as a result that is reused says nothing of the API
+        return found
 
     async def _answered(
         self, asked: str | list[str] | list[ModerationMultiModalInputParam], count: int

@@ -86,7 +86,7 @@ class Account:
             this time, seconds, at most 30; 0: each message is answered at once.
         retract_deleted: whether a delivered reply is retracted when its message is deleted.
         reply_mode: ``suggest``: replies wait for a person, but for those that the next two let pass.
-        auto_reasons: codes of reasons whose replies are sent at once.
+        auto_reasons: codes of reasons whose replies or handoff texts are sent at once.
         auto_from_confidence: 0..1 from which a measured reply of the model is sent at once; None: no such
             limit.
         keep_drafts_days: how long drafts that were not sent are kept, days.

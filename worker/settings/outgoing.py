@@ -18,12 +18,12 @@ class OutgoingStreamSettings(StreamSettings):
         description="Age in days at which an entry that every consumer group has acknowledged is deleted.",
     )
     stream_groupless_keep_days: float = Field(
-        default=0.0,
+        default=30.0,
         ge=0,
         le=3650,
         alias="HUSHGATE_STREAM_GROUPLESS_KEEP_DAYS",
         description="Age in days at which entries of a stream without consumer groups are deleted, read or"
-        " not; 0: never.",
+        " not; 0: never, so that a stream which nothing reads fills Redis.",
     )
     stream_warn_entries: int = Field(
         default=100_000,

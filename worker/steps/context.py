@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -24,9 +25,28 @@ async def history(run: Run) -> tuple[Message, ...]:
     return lines
 
 
+async def retrieve_first(run: Run, candidate: Candidate) -> Candidate:
+    """The candidate with the passages for the message, of any labels where the policy checks these.
+
+    ``with_right_labels`` drops the others once they are checked.
+    """
+    labels = {} if checks_labels(run.case.policy) else expected_labels(run.case.event)
+    return await _searched(run, run.case.event.text, candidate, labels)
+
+
 async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
     """The candidate with further passages after those it has; a failed search adds none and degrades."""
-    labels = expected_labels(run.case.event)
+    return await _searched(run, query, candidate, expected_labels(run.case.event))
+
+
+def with_right_labels(run: Run, candidate: Candidate) -> Candidate:
+    """The candidate without the passages that lack a label of the event: no prompt and no text shows them."""
+    wanted = expected_labels(run.case.event).items()
+    kept = tuple(each for each in candidate.passages if wanted <= each.metadata.items())
+    return replace(candidate, passages=kept)
+
+
+async def _searched(run: Run, query: str, candidate: Candidate, labels: Mapping[str, str]) -> Candidate:
     with run.trace.stage(Stage.RETRIEVAL) as note:
         try:
             found = await run.ports.retriever.search(
@@ -34,7 +54,7 @@ async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
                 query,
                 run.search.documents,
                 run.search.min_similarity,
-                None if checks_labels(run.case.policy) else labels,
+                labels,
                 embedded=run.masker.mask(query),
             )
         except RetrievalUnavailable as error:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from worker.assessment import ConsensusPolicy, most_central
 from worker.endings import Candidate, Ending, silent_ending
-from worker.model import Json
+from worker.escalation import decision_kind
+from worker.model import DecisionKind, Json
 from worker.reasons import Reason
 from worker.steps.run import Run
 from worker.steps.second_draft import named_model
@@ -26,16 +27,25 @@ def run_with(run: Run, name: str) -> Run | None:
 
 
 def chosen(run: Run, names: Sequence[str], made: Sequence[Candidate | Ending | None]) -> Candidate | Ending:
-    """The most central draft with the others beside it; without any draft the first model's ending."""
+    """The most central draft with the others beside it; without any draft the gravest of the endings."""
     drafts = [each for each in made if isinstance(each, Candidate)]
     ends = [each for each in made if isinstance(each, Ending)]
     run.trace.degraded = run.trace.degraded or None in made or any(each.degraded for each in ends)
     if not drafts:
-        return ends[0] if ends else _undeclared(names)
+        return min(ends, key=lambda each: _rank(run, each)) if ends else _undeclared(names)
     central = drafts[most_central([each.text for each in drafts])]
     others = tuple(each.text for each in drafts if each is not central)
     asked = tuple(_entry(name, each, central=each is central) for name, each in zip(names, made, strict=True))
     return replace(central, others=others, asked=asked)
+
+
+def _rank(run: Run, ending: Ending) -> int:
+    """0 for the gravest: a flagged draft is sealed and a call for people is heard before a failure counts."""
+    if ending.quarantine:
+        return 0
+    case = run.case
+    kind = decision_kind(case.event, case.account, case.conversation, ending)
+    return 1 if kind is DecisionKind.ESCALATE else 2
 
 
 def _undeclared(names: Sequence[str]) -> Ending:

@@ -29,17 +29,16 @@ _WORD: Final = re.compile(r"[^\W\d_]{2}")
 async def with_questions(run: Run, ending: Ending) -> Ending:
     """The ending; a fallback text is followed by headings of documents near the question.
 
-    The headings are those of passages that may be shown: no check flagged them, and no rule matches them. A
-    model writes none of it.
+    The headings are those of passages that may be shown: they have the labels of the event, no check flagged
+    them, and no rule matches them. A model writes none of it.
     """
     delivery, look = run.case.delivery, ending.candidate.assessment
     if ending.reason_code is not Reason.FALLBACK_SENT or not delivery.suggest_questions or look is None:
         return ending
-    found = ending.candidate.passages
-    if len(headings(found)) < MOST:
-        wider = replace(run, search=SEARCH)
-        found = (await context.retrieve(wider, run.case.event.text, Candidate(passages=found))).passages
-    shown = [each for each in headings(found) if not run.case.rules.match(each)][:MOST]
+    found = Candidate(passages=context.with_right_labels(run, ending.candidate).passages)
+    if len(headings(found.passages)) < MOST:
+        found = await context.retrieve(replace(run, search=SEARCH), run.case.event.text, found)
+    shown = [each for each in headings(found.passages) if not run.case.rules.match(each)][:MOST]
     if not shown:
         return ending
     intro = text_for_author(run, delivery.suggestion_texts) or ""

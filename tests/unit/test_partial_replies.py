@@ -1,0 +1,61 @@
+"""A reply shortened to its supported sentences passes the same guards as a draft."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.support.fakes import CLEAN
+from tests.support.samples import account, scores
+from tests.unit.test_pipeline import ANSWER, DOWN, NEXT, SENT, World
+from worker.model import Decision, EventType, FailurePolicy
+from worker.reasons import Reason
+
+JET = "Every order travels by private jet and carries a lifetime guarantee since 1987."
+HALF = replace(ANSWER, text=f"{ANSWER.text} {JET}")
+PARTIAL: dict[str, Any] = {"assessment_policy": {"fallback_levels": ["partial", "policy"]}}
+
+
+async def decided(*moderation: Any, **settings: Any) -> tuple[World, Decision]:
+    world = World(model=[HALF], moderation=list(moderation))
+    return world, await world.decide(owner=account(**PARTIAL | settings))
+
+
+async def test_the_shortened_text_is_moderated_as_it_is_sent() -> None:
+    """After the message and the whole draft; both passed."""
+    world, decision = await decided(CLEAN)
+
+    assert decision.reason_code == Reason.PARTIAL_REPLY
+    assert decision.reply is not None
+    assert decision.reply.startswith(f"{SENT}\n")
+    assert [text for text, _ in world.moderator.asked][1:] == [f"{SENT} {JET}", decision.reply]
+
+
+async def test_a_shortened_text_that_moderation_flags_is_not_sent() -> None:
+    """The sentence that was left out may be the one that made the rest harmless."""
+    _, decision = await decided(CLEAN, CLEAN, scores(("self-harm",), **{"self-harm": 0.9}))
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLY_MODERATION_FLAGGED, None)
+    assert decision.quarantine
+
+
+async def test_a_shortened_text_that_could_not_be_moderated_is_not_sent() -> None:
+    """As the account wants it for every text."""
+    _, decision = await decided(CLEAN, CLEAN, DOWN, moderation_failure=FailurePolicy.BLOCK)
+
+    assert (decision.reason_code, decision.reply) == (Reason.REPLY_MODERATION_UNAVAILABLE, None)
+
+
+async def test_a_message_deleted_while_the_shortened_text_is_moderated_gets_no_reply() -> None:
+    """What came meanwhile is looked at after the last call."""
+    world, owner = World(model=[HALF], newer=[()]), account(**PARTIAL)
+    deleted = replace(NEXT, type=EventType.MESSAGE_DELETED, message_id="m1")
+
+    def arrive() -> None:
+        if len(world.moderator.asked) == 3 and world.arrivals is not None:
+            world.arrivals.script = [(deleted,)]
+
+    world.moderator.before = arrive
+    decision = await world.decide(owner=owner)
+
+    assert (decision.reason_code, decision.reply) == (Reason.MESSAGE_WITHDRAWN, None)
