@@ -110,22 +110,24 @@ DELETION: Final = f""", deleted AS (
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
 ), cancelled AS (
-    UPDATE outbox o SET cancel_reason = 'message_deleted',
+    UPDATE outbox o SET cancel_reason = coalesce(o.cancel_reason, 'message_deleted'),
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
-        retraction_id = CASE WHEN %(retract)s THEN %(id)s::uuid END, retract_from = %(created_at)s
+        retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
+        retract_from = CASE WHEN %(retract)s THEN %(created_at)s ELSE o.retract_from END
     FROM key
-    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND (o.cancel_reason IS NULL OR NOT o.cancel_settled)
 ), retracted AS (
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
-    SELECT o.decision_id, %(id)s, o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
+    SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
         %(created_at)s, %(created_at)s
     FROM outbox o, key
     WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
-    ORDER BY o.id DESC LIMIT 1
+    ORDER BY o.id
 ){withdrawn(REPLY_TO_MESSAGE)}"""
+"""A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
 
 FLAGGED_EDIT: Final = f""", cancelled AS (
     UPDATE outbox o SET cancel_reason = 'message_flagged',
