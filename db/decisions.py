@@ -14,6 +14,7 @@ import psycopg
 from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.escalations.deletion import CLOSE_WITH_MESSAGE, EXPIRE_HELD
 from db.escalations.opening import OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
@@ -126,7 +127,7 @@ DELETION: Final = f""", deleted AS (
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
     ORDER BY o.id
-){withdrawn(REPLY_TO_MESSAGE)}"""
+){withdrawn(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
 """A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
 
 FLAGGED_EDIT: Final = f""", cancelled AS (
@@ -309,6 +310,8 @@ async def _count(
     async with connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
         row = await (await connection.execute(statement, values)).fetchone()
+        if row and row[0] and decision.reason_code == Reason.MESSAGE_DELETED:
+            await connection.execute(EXPIRE_HELD, values)
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
             await close_escalation(connection, _closing(decision))

@@ -48,12 +48,14 @@ STAY_WITH_PEOPLE: Final = """
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
 """
 """A person wrote: the idle time of a conversation that people own begins again."""
-DELETED: Final = """
-    SELECT EXISTS (
-        SELECT FROM ai_decisions
-        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
-            AND created_at >= %(decided_at)s AND reason_code = 'MESSAGE_DELETED')
+CHANGED: Final = """
+    SELECT bool_or(reason_code = 'MESSAGE_DELETED'),
+        (array_agg((snapshot_json ->> 'quarantined')::boolean ORDER BY created_at DESC, id DESC))[1]
+    FROM ai_decisions
+    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
+        AND created_at >= %(decided_at)s AND id <> %(decision_id)s
 """
+"""Whether its author deleted the message since, and whether its newest edit is in quarantine."""
 
 
 class AnswerConflict(RejectedError):
@@ -120,7 +122,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
 
     Raises:
         AnswerConflict: another person answered, or this form was stored with another text.
-        MessageGone: the author deleted the message.
+        MessageGone: the author deleted the message, and the answer has a text.
         RejectedError: ``answer_id`` is that of an answer to another decision.
         StorageUnavailable: the outcome is unknown; safe to repeat with the same ``answer_id``.
     """
@@ -132,7 +134,8 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
             return False
         if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):
             raise AnswerConflict(earlier)
-        await _refuse_deleted(connection, values)
+        if answer.text is not None:
+            await _refuse_changed(connection, answer, values)
         if not (await connection.execute(STORE, values)).rowcount:
             raise RejectedError("answer_id: expected a new one, got that of another decision's answer")
         if answer.text is not None:
@@ -151,9 +154,11 @@ def _is_repeated(stored: Answer, answer: NewAnswer) -> bool:
     return stored.answer_id == answer.answer_id and same
 
 
-async def _refuse_deleted(connection: PoolConnection, values: Mapping[str, Any]) -> None:
-    row = await (await connection.execute(DELETED, values)).fetchone()
-    if row and row[0]:
+async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values: Mapping[str, Any]) -> None:
+    """Refuse a text to a deleted message, and the AI's text to one whose edit was flagged since."""
+    row = await (await connection.execute(CHANGED, values)).fetchone()
+    deleted, flagged = row or (False, False)
+    if deleted:
         raise MessageGone("message: expected one that its author did not delete, got a deleted one")
 
 

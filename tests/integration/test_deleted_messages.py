@@ -17,8 +17,10 @@ from redis.asyncio import Redis
 
 from db import decisions
 from db.access_log import LogEntry, LoggedAction
+from db.answers.held import count_held
 from db.answers.records import AnswerOutcome
-from db.answers.sending import AnsweredMessage, NewAnswer, store_answer
+from db.answers.sending import AnsweredMessage, MessageGone, NewAnswer, store_answer
+from db.answers.waiting import list_waiting
 from db.conversation_owners import OwnerCause, Takeover, take_conversation
 from db.pool import WORKER_ROLE, Pool, create_pool
 from db.review_store import REVIEWER_ROLE
@@ -28,7 +30,7 @@ from tasks.stream import connect
 from tests.support.relays import send_and_die
 from tests.support.samples import event
 from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, Escalation, EventType
+from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
 from worker.reasons import Reason
 
 CLOCK = SystemClock()
@@ -67,6 +69,8 @@ class Shop:
             confidence=0.3,
             rules_version=1,
             escalation=Escalation(handoff_text=notice),
+            held=(HeldDraft(kind=HeldKind.DRAFT, text="From nine to six."),),
+            held_until=now + HOUR,
             people_until=now + HOUR,
             remember=True,
         )
@@ -231,3 +235,45 @@ async def test_replies_with_one_retraction_id_stop_no_relay(shop: Shop) -> None:
     await shop.relay()
 
     assert shop.retracted(made) == [made.decision_id, answer_id]
+
+
+async def test_a_deletion_closes_the_escalation_of_its_message_only(shop: Shop) -> None:
+    """Its held drafts expire; other messages of the account keep both."""
+    made, other = await shop.escalated(), await shop.escalated()
+    await shop.delete(made)
+    query = "SELECT cause, closed_by FROM escalations WHERE decision_id = %s"
+    closed, still_open = (shop.rows(query, each.decision_id) for each in (made, other))
+    now = CLOCK.now()
+    held = [(await count_held(shop.people, each.decision_id, now)).count for each in (made, other)]
+    listed = {each.decision_id for each in await list_waiting(shop.people, None, now=now, limit=500)}
+
+    assert closed == [{"cause": "message_deleted", "closed_by": ""}]
+    assert still_open == [{"cause": None, "closed_by": None}]
+    assert held == [0, 1]
+    assert listed & {made.decision_id, other.decision_id} == {other.decision_id}
+
+
+async def test_the_opening_of_a_deleted_messages_escalation_does_not_reach_its_stream(shop: Shop) -> None:
+    """Redis was away before; the closing follows."""
+    made = await shop.escalated()
+    await shop.delete(made)
+    query = """
+        SELECT type, withdrawn, streamed_at IS NULL AS waits FROM outgoing_events
+        WHERE key = %s AND type LIKE 'escalation%%' ORDER BY id
+    """
+
+    assert shop.rows(query, str(made.decision_id)) == [
+        {"type": "escalation.opened", "withdrawn": "message_deleted", "waits": False},
+        {"type": "escalation.closed", "withdrawn": None, "waits": True},
+    ]
+
+
+async def test_a_deleted_message_can_be_dismissed_and_not_answered(shop: Shop) -> None:
+    """A dismissal sends nothing."""
+    made = await shop.escalated()
+    await shop.delete(made)
+    with pytest.raises(MessageGone):
+        await shop.answer(made)
+    answer_id = await shop.answer(made, text=None)
+
+    assert shop.rows("SELECT outcome FROM answers WHERE id = %s", answer_id) == [{"outcome": "dismissed"}]
