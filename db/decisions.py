@@ -135,7 +135,7 @@ FLAGGED_EDIT: Final = f""", cancelled AS (
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
     FROM key
     WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
-)"""
+){withdrawn(REPLY_TO_MESSAGE, "message_flagged")}"""
 """The exchange leaves the history, so a reply that still waits must not enter the conversation."""
 
 KNOWN: Final = """

@@ -75,6 +75,10 @@ class MessageGone(RejectedError):
     """The author deleted the message; nothing was stored."""
 
 
+class MessageFlagged(RejectedError):
+    """The author's edit of the message was flagged; nothing was stored."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredMessage:
     """The message that a person answers, from the AI's decision on it."""
@@ -123,6 +127,7 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
     Raises:
         AnswerConflict: another person answered, or this form was stored with another text.
         MessageGone: the author deleted the message, and the answer has a text.
+        MessageFlagged: the author's edit was flagged, and the answer's text is the AI's.
         RejectedError: ``answer_id`` is that of an answer to another decision.
         StorageUnavailable: the outcome is unknown; safe to repeat with the same ``answer_id``.
     """
@@ -160,6 +165,11 @@ async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values:
     deleted, flagged = row or (False, False)
     if deleted:
         raise MessageGone("message: expected one that its author did not delete, got a deleted one")
+    if flagged and answer.held is not None and answer.outcome in OF_THE_MODEL:
+        raise MessageFlagged(
+            "message: its author's edit was flagged after the AI wrote this text, so the text is not sent;"
+            " write an own answer, or dismiss the message"
+        )
 
 
 def _closing(answer: NewAnswer, now: datetime) -> Closing:

@@ -269,6 +269,19 @@ async def test_a_reply_to_a_deleted_message_is_not_sent(setting: Setting) -> Non
     assert await setting.states() == [("reply.created", "cancelled", "message_deleted")]
 
 
+async def test_a_reply_to_a_message_whose_edit_was_flagged_is_not_sent(setting: Setting) -> None:
+    """Not by a later attempt either."""
+    made = await setting.deliver()
+    setting.receiver.status = 500
+    first = await setting.send()
+    await setting.change(made, EventType.MESSAGE_EDITED, Reason.FLAGGED_RULE, quarantine=True)
+    setting.receiver.status = 200
+    setting.clock.pass_by(600)
+
+    assert len(first) == len(await setting.send()) == 1
+    assert await setting.states() == [("reply.created", "cancelled", "message_flagged")]
+
+
 async def test_the_opening_of_a_deleted_messages_escalation_is_not_sent(
     setting: Setting, database_url: str
 ) -> None:
