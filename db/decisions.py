@@ -14,6 +14,7 @@ import psycopg
 from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.escalations.closing import Closing, ClosingCause, close_escalation
+from db.escalations.deletion import CLOSE_WITH_MESSAGE, EXPIRE_HELD
 from db.escalations.opening import FOLLOW_UP, OPEN, opening_values
 from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
@@ -110,29 +111,31 @@ DELETION: Final = f""", deleted AS (
     WHERE m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
 ), cancelled AS (
-    UPDATE outbox o SET cancel_reason = 'message_deleted',
+    UPDATE outbox o SET cancel_reason = coalesce(o.cancel_reason, 'message_deleted'),
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s),
-        retraction_id = CASE WHEN %(retract)s THEN %(id)s::uuid END, retract_from = %(created_at)s
+        retraction_id = coalesce(o.retraction_id, CASE WHEN %(retract)s THEN gen_random_uuid() END),
+        retract_from = CASE WHEN %(retract)s THEN %(created_at)s ELSE o.retract_from END
     FROM key
-    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
+    WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND (o.cancel_reason IS NULL OR NOT o.cancel_settled)
 ), retracted AS (
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
-    SELECT o.decision_id, %(id)s, o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
+    SELECT o.decision_id, gen_random_uuid(), o.user_id, o.event_id, o.conversation_id, o.message_id, o.scope,
         %(created_at)s, %(created_at)s
     FROM outbox o, key
     WHERE %(retract)s AND {REPLY_TO_MESSAGE} AND o.delivered_at IS NOT NULL
         AND NOT EXISTS (
             SELECT FROM retractions r WHERE r.decision_id = o.decision_id AND r.cancelled_at IS NULL)
-    ORDER BY o.id DESC LIMIT 1
-){withdrawn(REPLY_TO_MESSAGE)}"""
+    ORDER BY o.id
+){withdrawn(REPLY_TO_MESSAGE, "message_deleted")}{CLOSE_WITH_MESSAGE}"""
+"""A message may have several replies: a text at a handoff, answers. Each retraction has an id of its own."""
 
 FLAGGED_EDIT: Final = f""", cancelled AS (
     UPDATE outbox o SET cancel_reason = 'message_flagged',
         cancelled_at = coalesce(o.cancelled_at, %(created_at)s)
     FROM key
     WHERE {REPLY_TO_MESSAGE} AND o.delivered_at IS NULL AND o.cancel_reason IS NULL
-)"""
+){withdrawn(REPLY_TO_MESSAGE, "message_flagged")}"""
 """The exchange leaves the history, so a reply that still waits must not enter the conversation."""
 
 KNOWN: Final = """
@@ -309,6 +312,8 @@ async def _count(
     async with connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
         row = await (await connection.execute(statement, values)).fetchone()
+        if row and row[0] and decision.reason_code == Reason.MESSAGE_DELETED:
+            await connection.execute(EXPIRE_HELD, values)
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
             await close_escalation(connection, _closing(decision))

@@ -83,11 +83,19 @@ KEEP: Final = """
     )
     INSERT INTO retractions (decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,
                              created_at, not_before)
-    SELECT decision_id, retraction_id, user_id, event_id, conversation_id, message_id, scope, requested_at,
+    SELECT decision_id, CASE WHEN place > 1 OR EXISTS (
+            SELECT FROM retractions r WHERE r.review_id = retraction_id) THEN gen_random_uuid()
+        ELSE retraction_id END, user_id, event_id, conversation_id, message_id, scope, requested_at,
         retract_from
-    FROM kept WHERE retraction_id IS NOT NULL
+    FROM (SELECT *, row_number() OVER (PARTITION BY retraction_id ORDER BY id) AS place
+          FROM kept WHERE retraction_id IS NOT NULL) AS asked
+    ORDER BY id
+    ON CONFLICT DO NOTHING
 """
-"""A reply whose cancelling came after a relay had sent it; it is retracted where that was asked for."""
+"""A reply whose cancelling came after a relay had sent it; it is retracted where that was asked for.
+
+Rows of releases before 0035 may have the retraction id of another reply; a conflict must not stop the relays.
+"""
 STILL_WAITING: Final = f"""
     SELECT id AS row_id, user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
            sources, metadata, draft IS NOT NULL AS ai_generated, origin = 'handoff' AS handoff,

@@ -47,6 +47,7 @@ CLOSING_CAUSES: Final[Mapping[str, str]] = {
     "idle": "the idle time of people ended",
     "reviewed": "overturned in a review",
     "replaced": "a later escalation took its place",
+    "message_deleted": "the author deleted the message",
 }
 """Why an escalation was closed; total over ``db.escalations.closing.ClosingCause``."""
 CANCEL_REASONS: Final[Mapping[str | None, str]] = {

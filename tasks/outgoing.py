@@ -94,7 +94,7 @@ class RetractionEntry(Body):
     """A delivered reply that the channel must delete."""
 
     review_id: Uuid = Field(
-        description="The review that removed the reply, or the decision on the deletion of its message."
+        description="The review that removed the reply; after the deletion of a message, an id of its own."
     )
     retracted_at: Time = Field(description="When it was removed.")
 

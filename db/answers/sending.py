@@ -48,12 +48,14 @@ STAY_WITH_PEOPLE: Final = """
     WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND people_until > %(now)s
 """
 """A person wrote: the idle time of a conversation that people own begins again."""
-DELETED: Final = """
-    SELECT EXISTS (
-        SELECT FROM ai_decisions
-        WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
-            AND created_at >= %(decided_at)s AND reason_code = 'MESSAGE_DELETED')
+CHANGED: Final = """
+    SELECT bool_or(reason_code = 'MESSAGE_DELETED'),
+        (array_agg((snapshot_json ->> 'quarantined')::boolean ORDER BY created_at DESC, id DESC))[1]
+    FROM ai_decisions
+    WHERE user_id = %(user_id)s AND conversation_id = %(conversation_id)s AND message_id = %(message_id)s
+        AND created_at >= %(decided_at)s AND id <> %(decision_id)s
 """
+"""Whether its author deleted the message since, and whether its newest edit is in quarantine."""
 
 
 class AnswerConflict(RejectedError):
@@ -71,6 +73,10 @@ class AnswerConflict(RejectedError):
 
 class MessageGone(RejectedError):
     """The author deleted the message; nothing was stored."""
+
+
+class MessageFlagged(RejectedError):
+    """The author's edit of the message was flagged; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +126,8 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
 
     Raises:
         AnswerConflict: another person answered, or this form was stored with another text.
-        MessageGone: the author deleted the message.
+        MessageGone: the author deleted the message, and the answer has a text.
+        MessageFlagged: the author's edit was flagged, and the answer's text is the AI's.
         RejectedError: ``answer_id`` is that of an answer to another decision.
         StorageUnavailable: the outcome is unknown; safe to repeat with the same ``answer_id``.
     """
@@ -132,7 +139,8 @@ async def store_answer(source: Pool, answer: NewAnswer, now: datetime, *, logged
             return False
         if earlier and (earlier[-1].answer_id != answer.seen or earlier[-1].stands):
             raise AnswerConflict(earlier)
-        await _refuse_deleted(connection, values)
+        if answer.text is not None:
+            await _refuse_changed(connection, answer, values)
         if not (await connection.execute(STORE, values)).rowcount:
             raise RejectedError("answer_id: expected a new one, got that of another decision's answer")
         if answer.text is not None:
@@ -152,10 +160,17 @@ def _is_repeated(stored: Answer, answer: NewAnswer) -> bool:
     return stored.answer_id == answer.answer_id and same
 
 
-async def _refuse_deleted(connection: PoolConnection, values: Mapping[str, Any]) -> None:
-    row = await (await connection.execute(DELETED, values)).fetchone()
-    if row and row[0]:
+async def _refuse_changed(connection: PoolConnection, answer: NewAnswer, values: Mapping[str, Any]) -> None:
+    """Refuse a text to a deleted message, and the AI's text to one whose edit was flagged since."""
+    row = await (await connection.execute(CHANGED, values)).fetchone()
+    deleted, flagged = row or (False, False)
+    if deleted:
         raise MessageGone("message: expected one that its author did not delete, got a deleted one")
+    if flagged and answer.held is not None and answer.outcome in OF_THE_MODEL:
+        raise MessageFlagged(
+            "message: its author's edit was flagged after the AI wrote this text, so the text is not sent;"
+            " write an own answer, or dismiss the message"
+        )
 
 
 def _closing(answer: NewAnswer, now: datetime) -> Closing:

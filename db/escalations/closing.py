@@ -74,6 +74,7 @@ class ClosingCause(StrEnum):
         IDLE: people wrote nothing for the account's ``people_idle_s``, so the AI may answer again.
         REVIEWED: a reviewer overturned the escalation, and the undo window is over.
         REPLACED: a later escalation of the conversation took its place.
+        MESSAGE_DELETED: its author deleted the message.
     """
 
     RELEASED = "released"
@@ -81,6 +82,7 @@ class ClosingCause(StrEnum):
     IDLE = "idle"
     REVIEWED = "reviewed"
     REPLACED = "replaced"
+    MESSAGE_DELETED = "message_deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

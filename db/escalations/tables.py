@@ -20,7 +20,8 @@ escalations: Final = table(
     sa.Column("closed_by", sa.Text, comment="agent, login or empty"),
     sa.Column("cause", sa.Text, comment="why it was closed"),
     sa.CheckConstraint(
-        "cause IN ('released', 'answered', 'idle', 'reviewed', 'replaced')", name="cause_known"
+        "cause IN ('released', 'answered', 'idle', 'reviewed', 'replaced', 'message_deleted')",
+        name="cause_known",
     ),
     sa.CheckConstraint("num_nulls(closed_at, closed_by, cause) IN (0, 3)", name="closed_completely"),
     index("ix_escalations_open", "decision_id", where="closed_at IS NULL"),

@@ -58,6 +58,6 @@ RELEASED: Final = (
 )
 
 
-def withdrawn(replies: str) -> str:
-    """A part of the deletion of a message: webhooks send no reply to it any more."""
-    return f", withdrawn AS ({WITHDRAW_REPLY.format(replies=replies)})"
+def withdrawn(replies: str, reason: str) -> str:
+    """A part of a deletion or a flagged edit of a message: webhooks send no reply to it any more."""
+    return f", withdrawn AS ({WITHDRAW_REPLY.format(replies=replies, reason=reason)})"

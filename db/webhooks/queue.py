@@ -82,8 +82,8 @@ LOCK_CONVERSATIONS: Final = f"""
 HOLD: Final = "hold"
 FATES: Final = f"""
     SELECT d.id, CASE
+        WHEN e.withdrawn IS NOT NULL THEN e.withdrawn
         WHEN e.type = '{WebhookType.REPLY_CREATED}' THEN CASE
-            WHEN e.withdrawn IS NOT NULL THEN e.withdrawn
             WHEN r.delivered_at IS NOT NULL THEN 'retracted'
             WHEN r.id IS NOT NULL THEN '{HOLD}'
             WHEN {OVERTAKEN} THEN 'taken_over'

@@ -21,12 +21,12 @@ SUBSCRIBED: Final = f"""
 """
 """True when an endpoint receives this type of an account; one look at a small index."""
 WITHDRAW_REPLY: Final = f"""
-    UPDATE outgoing_events e SET withdrawn = 'message_deleted'
+    UPDATE outgoing_events e SET withdrawn = '{{reason}}'
     FROM outbox o, key
     WHERE {{replies}} AND e.user_id = o.user_id AND e.type = '{WebhookType.REPLY_CREATED}'
         AND e.key = o.decision_id::text
 """
-"""A CTE: replies to a deleted message are not sent any more. ``replies`` selects rows of the outbox."""
+"""A CTE: webhooks do not send these replies any more. ``replies`` selects rows of the outbox."""
 ANY_SUBSCRIBED: Final = f"""
     SELECT EXISTS (
         SELECT FROM unnest(%(accounts)s::text[]) AS account

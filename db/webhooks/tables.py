@@ -68,7 +68,8 @@ webhook_deliveries: Final = table(
     sa.UniqueConstraint("endpoint_id", "event_row"),
     sa.CheckConstraint("state IN ('waiting', 'succeeded', 'failed', 'cancelled')", name="state_known"),
     sa.CheckConstraint(
-        "cancel_reason IN ('taken_over', 'too_late', 'message_deleted', 'retracted', 'reply_not_sent')",
+        "cancel_reason IN ('taken_over', 'too_late', 'message_deleted', 'retracted', 'reply_not_sent',"
+        " 'message_flagged')",
         name="cancel_reason_known",
     ),
     sa.CheckConstraint("(state = 'cancelled') = (cancel_reason IS NOT NULL)", name="cancelled_for_a_reason"),

@@ -19,6 +19,7 @@ from db.conversation_owners import ConversationIds, OwnerRecord
 from db.escalations.listing import load_escalation
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, queue_items
+from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
 from review.content_covers import cover_reason
@@ -121,6 +122,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         revealed=action is LoggedAction.REVEAL,
         owner=await _owner(visit, record),
         escalation=None if record.blind else await load_escalation(visit.store.pool, record.row["id"]),
+        webhooks=await _webhooks(visit, record),
     )
     view = build_view(record)
     answering = None if panel.hidden else await load_answer_panel(visit, row, covered=bool(view.cover))
@@ -193,6 +195,14 @@ async def _owner(visit: Visit, record: DecisionRecord) -> OwnerRecord | None:
         return None
     ids = ConversationIds(user_id=record.row["user_id"], conversation_id=record.row["conversation_id"])
     return await conversation_owners.load_owner(visit.store.pool, ids)
+
+
+async def _webhooks(visit: Visit, record: DecisionRecord) -> tuple[ReplyDelivery, ...]:
+    """The reply's deliveries; hidden from blind readers, as a colleague's review may have cancelled them."""
+    row = record.row
+    if record.blind or not row["reply_created_at"]:
+        return ()
+    return await deliveries_of_reply(visit.store.pool, row["user_id"], row["id"])
 
 
 async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:

@@ -21,6 +21,7 @@ from db.audit.decision_context import (
 from db.audit.settings_snapshot import SettingsSnapshot
 from db.conversation_owners import OwnerRecord
 from db.escalations.listing import EscalationRecord
+from db.webhooks.of_reply import ReplyDelivery
 from review.content_covers import cover_reason
 from review.decision import margins
 from review.decision.explanation import ExplanationFacts, explain, notices
@@ -48,6 +49,7 @@ class DecisionRecord:
         hidden_decisions: decisions whose reviews the person must not see yet.
         revealed: the person requested the covered texts.
         escalation: what became of the handoff; None where there was none, and while blind.
+        webhooks: deliveries of its reply; empty while blind.
         owner: the stored owner of the conversation; None when people never had it, and while blind.
         blind: this is one of the hidden decisions; the record is as ``without_reviews`` gives it.
     """
@@ -66,6 +68,7 @@ class DecisionRecord:
     blind: bool = False
     owner: OwnerRecord | None = None
     escalation: EscalationRecord | None = None
+    webhooks: tuple[ReplyDelivery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -303,6 +303,26 @@ def test_a_suggestion_that_became_too_old_is_not_approved_unchanged(desk: Desk, 
     assert "reply_max_age_s" in approved.text
 
 
+def test_the_text_of_the_ai_is_not_sent_to_a_message_whose_edit_was_flagged(
+    desk: Desk, reviewer: Visitor
+) -> None:
+    """Neither approved nor edited; a person can still write, or dismiss the message."""
+    rows = [desk.suggested(flagged_keywords=["spam"]) for _ in range(2)]
+    forms = [form_of(reviewer, row) for row in rows]
+    for row in rows:
+        place = {"conversation_id": row["conversation_id"], "message_id": row["message_id"]}
+        edit = desk.engine.decide(row["user_id"], "buy spam", type="message_edited", **place)
+        assert edit["reason_code"] == "FLAGGED_RULE"
+    approved = answer(reviewer, rows[0], forms[0], action="approve")
+    edited = answer(reviewer, rows[0], forms[0], action="edit", text="We open at nine.")
+    written = answer(reviewer, rows[0], forms[0], action="write", text="We are open now.")
+    dismissed = answer(reviewer, rows[1], forms[1], action="dismiss")
+
+    assert [each.status_code for each in (approved, edited, written, dismissed)] == [400, 400, 303, 303]
+    assert "edit was flagged" in approved.text
+    assert [each["text"] for each in desk.outbox(rows[0])] == ["We are open now."]
+
+
 def test_what_happened_since_is_shown(desk: Desk, reviewer: Visitor) -> None:
     """A newer message, and an answer of a person to it."""
     row = desk.suggested()

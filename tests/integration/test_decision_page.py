@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -20,6 +21,20 @@ from tests.support.running import Running, running
 from worker.reasons import Reason
 
 TAGS = re.compile(r"<[^>]*>")
+CANCELLED_DELIVERY = """
+    WITH event AS (
+        INSERT INTO outgoing_events (
+            user_id, conversation_id, type, key, body, created_at, streamed_at, fanned_out_at)
+        VALUES (%(user_id)s, 'talk', 'reply.created', %(key)s, '{}', now(), now(), now()) RETURNING id
+    ), endpoint AS (
+        INSERT INTO webhook_endpoints (id, user_id, url, types, secret, secret_hint, created_by)
+        VALUES (%(id)s, %(user_id)s, 'https://example.org', '{reply.created}', 's', 's', 'ann') RETURNING id
+    )
+    INSERT INTO webhook_deliveries (
+        endpoint_id, event_row, user_id, conversation_id, state, cancel_reason, created_at, ended_at)
+    SELECT endpoint.id, event.id, %(user_id)s, 'talk', 'cancelled', 'taken_over', now(), now()
+    FROM event, endpoint
+"""
 HEADLINE = re.compile(r"<h1>(.*?)</h1>", re.DOTALL)
 
 
@@ -295,3 +310,16 @@ def test_the_page_shows_the_assessment_and_what_to_learn(engine: Running) -> Non
     assert re.findall(r"<bdi>(\w+)</bdi>", topics) == ["planets", "rings"]
     assert row["reason_code"] == "FALLBACK_SENT"
     assert "A prepared text was sent instead of the draft" in headline(page)
+
+
+def test_the_page_says_what_became_of_the_reply_by_webhook(engine: Running) -> None:
+    """A reply on its stream whose webhook was cancelled."""
+    user_id = engine.account(documents=HOURS)
+    row = engine.decide(user_id, QUESTION)
+    without = read(visited(engine.url, row))
+    with psycopg.connect(engine.url, autocommit=True) as connection:
+        connection.execute(CANCELLED_DELIVERY, {"user_id": user_id, "key": str(row["id"]), "id": uuid4()})
+    shown = re.sub(r"\s+", " ", read(visited(engine.url, row)))
+
+    assert "Webhook:" not in without
+    assert "Webhook: cancelled people took the conversation" in shown

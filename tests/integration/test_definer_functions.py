@@ -19,6 +19,7 @@ LOGIN = "hushgate_test_intruder"
 CALLS = (
     "hushgate_sweep_quarantine(now())",
     "hushgate_sweep_held_drafts(now())",
+    "hushgate_expire_held_drafts('a', 'c', 'm', now())",
     "hushgate_sweep_before('event_keys', now() - interval '2 days')",
     "hushgate_sweep_before('duplicates', now() - interval '2 days')",
     "hushgate_sweep_before('dead_letters', now() - interval '2 days')",
@@ -35,6 +36,7 @@ TABLES = (
     "outgoing_events",
     "escalations",
     "quarantine",
+    "held_drafts",
     "event_keys",
     "duplicates",
     "dead_letters",

@@ -98,6 +98,19 @@ class Setting:
         await self._relay.deliver_batch()
         return made
 
+    async def change(self, made: Decision, kind: EventType, reason: Reason, **changes: Any) -> None:
+        """The author deletes or edits the message of a decision."""
+        silent = self.decision(
+            kind=DecisionKind.IGNORE, reason_code=reason, reply=None, draft=None, remember=False, **changes
+        )
+        changed = replace(
+            silent.event,
+            type=kind,
+            conversation_id=made.event.conversation_id,
+            message_id=made.event.message_id,
+        )
+        await decisions.record_decision(self.source, replace(silent, event=changed))
+
     def ids(self, made: Decision) -> ConversationIds:
         """The conversation of a decision."""
         return ConversationIds(user_id=self.account, conversation_id=made.event.conversation_id)
@@ -313,20 +326,53 @@ async def test_a_retraction_of_a_reply_that_may_have_arrived_is_sent(setting: Se
 async def test_a_reply_to_a_deleted_message_is_not_sent(setting: Setting) -> None:
     """Also when the account retracts no replies."""
     made = await setting.deliver()
-    gone = replace(
-        setting.decision(kind=DecisionKind.IGNORE, reply=None, draft=None, remember=False),
-        reason_code=Reason.MESSAGE_DELETED,
-    )
-    deleting = replace(
-        gone.event,
-        type=EventType.MESSAGE_DELETED,
-        conversation_id=made.event.conversation_id,
-        message_id=made.event.message_id,
-    )
-    await decisions.record_decision(setting.source, replace(gone, event=deleting))
+    await setting.change(made, EventType.MESSAGE_DELETED, Reason.MESSAGE_DELETED)
 
     assert await setting.send() == []
     assert await setting.states() == [("reply.created", "cancelled", "message_deleted")]
+
+
+async def test_a_reply_to_a_message_whose_edit_was_flagged_is_not_sent(setting: Setting) -> None:
+    """Not by a later attempt either."""
+    made = await setting.deliver()
+    setting.receiver.status = 500
+    first = await setting.send()
+    await setting.change(made, EventType.MESSAGE_EDITED, Reason.FLAGGED_RULE, quarantine=True)
+    setting.receiver.status = 200
+    setting.clock.pass_by(600)
+
+    assert len(first) == len(await setting.send()) == 1
+    assert await setting.states() == [("reply.created", "cancelled", "message_flagged")]
+
+
+async def test_the_opening_of_a_deleted_messages_escalation_is_not_sent(
+    setting: Setting, database_url: str
+) -> None:
+    """It contains the text; its closing contains none and is sent."""
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        types = (WebhookType.ESCALATION_OPENED, WebhookType.ESCALATION_CLOSED)
+        await add_endpoint(people, setting.account, setting.receiver.url, *types)
+    handed = setting.decision(
+        kind=DecisionKind.ESCALATE,
+        reply=None,
+        draft=None,
+        reason_code=Reason.MODEL_ESCALATED,
+        people_until=setting.clock.now() + timedelta(hours=1),
+        escalation=Escalation(),
+    )
+    await decisions.record_decision(setting.source, handed)
+    setting.receiver.status = 500
+    first = await setting.send()
+    setting.clock.pass_by(60)
+    await setting.change(handed, EventType.MESSAGE_DELETED, Reason.MESSAGE_DELETED)
+    setting.receiver.status = 200
+    setting.clock.pass_by(600)
+    await setting.send()
+    (closed,) = (each.json["data"] for each in setting.receiver.requests[1:])
+
+    assert first == ["escalation.opened"]
+    assert (closed["cause"], closed["decision_id"]) == ("message_deleted", str(handed.decision_id))
+    assert handed.event.text not in json.dumps(closed)
 
 
 async def test_a_reply_is_not_sent_too_late(setting: Setting) -> None:

@@ -30,6 +30,7 @@ CANCEL_REASONS: Final[Mapping[str, str]] = {
     "taken_over": "people took the conversation",
     "too_late": "it was too late",
     "message_deleted": "the message was deleted",
+    "message_flagged": "the edit of the message was flagged",
     "retracted": "the reply was taken back",
     "reply_not_sent": "the reply was not sent",
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from alembic import op
 
 revision: str = "0036"
-down_revision: str | Sequence[str] | None = "0033"
+down_revision: str | Sequence[str] | None = "0035"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

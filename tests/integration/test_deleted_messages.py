@@ -1,0 +1,279 @@
+"""What the deletion of a message ends: its replies, its escalation and its held drafts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from redis.asyncio import Redis
+
+from db import decisions
+from db.access_log import LogEntry, LoggedAction
+from db.answers.held import count_held
+from db.answers.records import AnswerOutcome
+from db.answers.sending import AnsweredMessage, MessageGone, NewAnswer, store_answer
+from db.answers.waiting import list_waiting
+from db.conversation_owners import OwnerCause, Takeover, take_conversation
+from db.pool import WORKER_ROLE, Pool, create_pool
+from db.review_store import REVIEWER_ROLE
+from tasks.relay import Relay
+from tasks.retractor import Retractor
+from tasks.stream import connect
+from tests.support.relays import send_and_die
+from tests.support.samples import event
+from worker.adapters.system_clock import SystemClock
+from worker.model import Decision, DecisionKind, Escalation, EventType, HeldDraft, HeldKind
+from worker.reasons import Reason
+
+CLOCK = SystemClock()
+NUMBERS = count(1)
+REPLIES, RETRACTIONS = "test:replies", "test:retractions"
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """An account's conversations, with the rights of workers and of reviewers."""
+
+    workers: Pool
+    people: Pool
+    redis: Redis
+    url: str
+
+    async def escalated(self, notice: str | None = "A colleague will answer here.") -> Decision:
+        """A message that people must answer; its author is told so."""
+        number, now = next(NUMBERS), CLOCK.now()
+        asked = event(
+            event_id=f"deleted-{number}",
+            entry_id=f"{number}-0",
+            user_id="corner-shop",
+            conversation_id=f"deleted-{number}",
+            message_id=f"message-{number}",
+            received_at=now,
+        )
+        made = Decision(
+            decision_id=CLOCK.new_id(now),
+            decided_at=now,
+            event=asked,
+            kind=DecisionKind.ESCALATE,
+            reason_code=Reason.MODEL_ESCALATED,
+            reason="a person must answer",
+            confidence=0.3,
+            rules_version=1,
+            escalation=Escalation(handoff_text=notice),
+            held=(HeldDraft(kind=HeldKind.DRAFT, text="From nine to six."),),
+            held_until=now + HOUR,
+            people_until=now + HOUR,
+            remember=True,
+        )
+        await decisions.record_decision(self.workers, made)
+        return made
+
+    async def delete(self, made: Decision, *, retract: bool = True) -> Decision:
+        """The author deletes the message."""
+        number, now = next(NUMBERS), CLOCK.now()
+        gone = replace(
+            made.event, event_id=f"gone-{number}", entry_id=f"{number}-1", type=EventType.MESSAGE_DELETED
+        )
+        deletion = Decision(
+            decision_id=CLOCK.new_id(now),
+            decided_at=now,
+            event=gone,
+            kind=DecisionKind.IGNORE,
+            reason_code=Reason.MESSAGE_DELETED,
+            reason="the author deleted an earlier message",
+            confidence=1.0,
+            rules_version=1,
+            retract_reply=retract,
+        )
+        await decisions.record_decision(self.workers, deletion)
+        return deletion
+
+    async def answer(self, made: Decision, text: str | None = "Your order left on Monday.") -> UUID:
+        """A person answers, or dismisses without a text."""
+        now = CLOCK.now()
+        message = AnsweredMessage(
+            decision_id=made.decision_id,
+            decided_at=made.decided_at,
+            user_id=made.event.user_id,
+            conversation_id=made.event.conversation_id,
+            message_id=made.event.message_id,
+            scope=made.event.scope.value,
+        )
+        new = NewAnswer(
+            answer_id=uuid4(),
+            message=message,
+            seen=None,
+            outcome=AnswerOutcome.DISMISSED if text is None else AnswerOutcome.WRITTEN,
+            text=text,
+            held=None,
+            person_id=None,
+            person="kim",
+            release=False,
+            people_until=now + HOUR,
+            rules_version=1,
+            checks={},
+        )
+        await store_answer(self.people, new, now, logged=LogEntry(action=LoggedAction.ANSWER, person="kim"))
+        return new.answer_id
+
+    async def send_and_die(self) -> None:
+        """A relay puts the waiting replies on the stream and is killed before it records them."""
+        await send_and_die(self.workers, self.redis, REPLIES, CLOCK.now())
+
+    async def relay(self) -> None:
+        """Another worker's relays deliver everything."""
+        await Relay(self.workers, self.redis, stream=REPLIES, now=CLOCK.now).drain()
+        await Retractor(self.workers, self.redis, stream=RETRACTIONS, now=CLOCK.now).deliver_batch()
+
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
+        """The rows of a query, with every right."""
+        with psycopg.connect(self.url, autocommit=True, row_factory=dict_row) as owner:
+            cursor = owner.execute(query.encode(), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def retracted(self, made: Decision) -> list[UUID]:
+        """The replies to a message whose retractions are on their stream."""
+        query = """
+            SELECT decision_id FROM retractions WHERE message_id = %s AND delivered_at IS NOT NULL ORDER BY id
+        """
+        return [row["decision_id"] for row in self.rows(query, made.event.message_id)]
+
+
+@asynccontextmanager
+async def opened(url: str, redis_url: str) -> AsyncIterator[Shop]:
+    """A shop on these servers."""
+    async with (
+        create_pool(url, size=4, application="test", role=WORKER_ROLE) as workers,
+        create_pool(url, size=1, application="test", role=REVIEWER_ROLE) as people,
+        connect(redis_url) as redis,
+    ):
+        yield Shop(workers=workers, people=people, redis=redis, url=url)
+
+
+@pytest.fixture
+async def shop(database_url: str, redis_url: str) -> AsyncIterator[Shop]:
+    """A shop whose streams are empty."""
+    async with opened(database_url, redis_url) as made:
+        yield made
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_every_sent_reply_to_a_deleted_message_is_retracted(shop: Shop, recorded: bool) -> None:
+    """The text at the handoff and the person's answer, also when a killed relay did not record the answer."""
+    made = await shop.escalated()
+    await shop.relay()
+    answer_id = await shop.answer(made)
+    await (shop.relay() if recorded else shop.send_and_die())
+    await shop.delete(made)
+    other = await shop.escalated()
+    for _ in range(2):
+        await shop.relay()
+    (later,) = shop.rows("SELECT delivered_at FROM outbox WHERE decision_id = %s", other.decision_id)
+
+    assert sorted(shop.retracted(made)) == sorted([made.decision_id, answer_id])
+    assert await shop.redis.xlen(RETRACTIONS) == 2
+    assert later["delivered_at"] is not None
+
+
+async def test_a_deletion_without_retractions_keeps_that_of_a_reviewer(shop: Shop) -> None:
+    """A reviewer removed the reply after a killed relay had sent it; then its author deleted the message."""
+    made, review_id, later = await shop.escalated(), uuid4(), CLOCK.now() + HOUR
+    await shop.send_and_die()
+    query = """
+        UPDATE outbox SET cancelled_at = now(), retraction_id = %s, retract_from = %s WHERE decision_id = %s
+    """
+    shop.rows(query, review_id, later, made.decision_id)
+    await shop.delete(made, retract=False)
+    await shop.relay()
+
+    query = "SELECT review_id, not_before FROM retractions WHERE decision_id = %s"
+    assert shop.rows(query, made.decision_id) == [{"review_id": review_id, "not_before": later}]
+
+
+async def test_a_reply_that_a_takeover_found_unrecorded_is_retracted(shop: Shop) -> None:
+    """A takeover asked to cancel it first; it had been sent, so the deletion's wish counts."""
+    made = await shop.escalated()
+    await shop.send_and_die()
+    now = CLOCK.now()
+    takeover = Takeover(
+        user_id=made.event.user_id,
+        conversation_id=made.event.conversation_id,
+        people_until=now + HOUR,
+        changed_by="ann",
+        cause=OwnerCause.COMMAND,
+    )
+    await take_conversation(shop.workers, takeover, now)
+    (before,) = shop.rows("SELECT cancel_reason FROM outbox WHERE decision_id = %s", made.decision_id)
+    await shop.delete(made)
+    await shop.relay()
+
+    assert before["cancel_reason"] == "taken_over"
+    assert shop.retracted(made) == [made.decision_id]
+
+
+async def test_replies_with_one_retraction_id_stop_no_relay(shop: Shop) -> None:
+    """Rows of an earlier release: a deletion gave its own id to every reply."""
+    made = await shop.escalated()
+    await shop.relay()
+    answer_id = await shop.answer(made)
+    await shop.send_and_die()
+    deletion = await shop.delete(made)
+    shop.rows("UPDATE outbox SET retraction_id = %s WHERE decision_id = %s", deletion.decision_id, answer_id)
+    shop.rows(
+        "UPDATE retractions SET review_id = %s WHERE decision_id = %s", deletion.decision_id, made.decision_id
+    )
+    await shop.relay()
+    await shop.relay()
+
+    assert shop.retracted(made) == [made.decision_id, answer_id]
+
+
+async def test_a_deletion_closes_the_escalation_of_its_message_only(shop: Shop) -> None:
+    """Its held drafts expire; other messages of the account keep both."""
+    made, other = await shop.escalated(), await shop.escalated()
+    await shop.delete(made)
+    query = "SELECT cause, closed_by FROM escalations WHERE decision_id = %s"
+    closed, still_open = (shop.rows(query, each.decision_id) for each in (made, other))
+    now = CLOCK.now()
+    held = [(await count_held(shop.people, each.decision_id, now)).count for each in (made, other)]
+    listed = {each.decision_id for each in await list_waiting(shop.people, None, now=now, limit=500)}
+
+    assert closed == [{"cause": "message_deleted", "closed_by": ""}]
+    assert still_open == [{"cause": None, "closed_by": None}]
+    assert held == [0, 1]
+    assert listed & {made.decision_id, other.decision_id} == {other.decision_id}
+
+
+async def test_the_opening_of_a_deleted_messages_escalation_does_not_reach_its_stream(shop: Shop) -> None:
+    """Redis was away before; the closing follows."""
+    made = await shop.escalated()
+    await shop.delete(made)
+    query = """
+        SELECT type, withdrawn, streamed_at IS NULL AS waits FROM outgoing_events
+        WHERE key = %s AND type LIKE 'escalation%%' ORDER BY id
+    """
+
+    assert shop.rows(query, str(made.decision_id)) == [
+        {"type": "escalation.opened", "withdrawn": "message_deleted", "waits": False},
+        {"type": "escalation.closed", "withdrawn": None, "waits": True},
+    ]
+
+
+async def test_a_deleted_message_can_be_dismissed_and_not_answered(shop: Shop) -> None:
+    """A dismissal sends nothing."""
+    made = await shop.escalated()
+    await shop.delete(made)
+    with pytest.raises(MessageGone):
+        await shop.answer(made)
+    answer_id = await shop.answer(made, text=None)
+
+    assert shop.rows("SELECT outcome FROM answers WHERE id = %s", answer_id) == [{"outcome": "dismissed"}]
