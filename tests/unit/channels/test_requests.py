@@ -241,10 +241,15 @@ def test_an_answer_without_an_id_is_an_error(channel: str, answer: Json) -> None
 
 @pytest.mark.parametrize(
     ("error", "raised"),
-    [("channel_not_found", SendRefused), ("message_not_found", Gone), ("invalid_auth", TryLater)],
+    [
+        ("channel_not_found", SendRefused),
+        ("message_not_found", Gone),
+        *((each, TryLater) for each in ("invalid_auth", "internal_error", "fatal_error", "ratelimited")),
+        *((each, TryLater) for each in ("rate_limited", "request_timeout", "service_unavailable")),
+    ],
 )
 def test_errors_of_slack_come_with_status_200(error: str, raised: type[Exception]) -> None:
-    """The body says what happened; a wrong token is corrected, and then the reply is sent."""
+    """The body says what happened; passing failures and a wrong token do not refuse the reply."""
     slack.check_answer({"ok": True})
     with pytest.raises(raised, match=error):
         slack.check_answer({"ok": False, "error": error})
