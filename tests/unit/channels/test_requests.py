@@ -130,7 +130,7 @@ def test_a_retraction_removes_what_was_sent(channel: str, sent_id: str, expected
     recipe = CHANNELS[channel]
     request = recipe.retract(REPLIES[channel], SETUPS[channel], sent_id)
 
-    assert recipe.sent_id(payload(channel, "answer_sent")) == sent_id
+    assert recipe.sent_id(payload(channel, "answer_sent"), SETUPS[channel]) == sent_id
     assert f"{request.method} {request.path}" == expected
     assert request.body is None or sent_id in request.body.values()
 
@@ -269,7 +269,7 @@ def test_a_conversation_of_another_form_leads_nowhere(channel: str, conversation
 def test_an_answer_without_an_id_is_an_error(channel: str, answer: Json) -> None:
     """What was sent cannot be taken back later, so it must not pass unnoticed."""
     with pytest.raises((PayloadError, SendRefused)):
-        CHANNELS[channel].sent_id(answer)
+        CHANNELS[channel].sent_id(answer, SETUPS[channel])
 
 
 @pytest.mark.parametrize(
