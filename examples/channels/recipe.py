@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 WINDOW_S: Final = 300
 """Oldest signed request that is accepted: an older one may be a replay."""
+KNOWN_S: Final = 30 * 86_400
+"""How long sent messages are known: until then a reply can be taken back, and is not sent twice."""
 PART: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 """An id of a channel; it leads nowhere else in a path."""
 KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "a text", int: "an integer"}
