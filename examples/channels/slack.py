@@ -121,7 +121,7 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
     return None
 
 
-def sent_id(answer: Json) -> str:
+def sent_id(answer: Json, setup: Setup) -> str:
     """The message's time stamp."""
     return read(answer, "ts", str)
 
