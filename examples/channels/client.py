@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import math
+import threading
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import Future
 from email.message import Message
 from typing import Final
 
 from .recipe import Gone, Json, PayloadError, Request, SendRefused, TryLater
 
 TIMEOUT_S: Final = 10
+"""The longest that a request may take in all. Shorter than the lease of a consumer."""
 WAIT_S: Final = 5
 LONGEST_WAIT_S: Final = 15
-"""Shorter than the lease of a consumer; when it is too short, the channel says so again."""
+"""When it is too short, the channel says so again."""
 
 
 def call(url: str, request: Request, *, authorization: str, key: str) -> Json:
-    """The channel's answer.
+    """The channel's answer; a list is the field ``items``.
 
     ``Idempotency-Key`` helps where the channel, or a proxy of yours before it, knows the header.
 
     Raises:
-        TryLater: no answer, 401, 408, 429 or 5xx.
+        TryLater: no answer in ``TIMEOUT_S``, 401, 408, 429 or 5xx.
         Gone: 404 or 410.
         SendRefused: another status.
-        PayloadError: a success that is not a JSON object.
+        PayloadError: a success that is not a JSON object or list.
     """
+    body = None if request.body is None else json.dumps(request.body).encode()
     outgoing = urllib.request.Request(
         url + request.path,
-        data=None if request.body is None else json.dumps(request.body).encode(),
+        data=None if body is None else _before(time.monotonic() + TIMEOUT_S, body),
         method=request.method,
         headers={
             "Content-Type": "application/json; charset=utf-8",
             "User-Agent": "hushgate-channel/1.0",
             "Authorization": authorization,
             "Idempotency-Key": key,
+            **({} if body is None else {"Content-Length": str(len(body))}),
             **request.headers,
         },
     )
+    answer: Future[bytes] = Future()
+    threading.Thread(target=_ask, args=(outgoing, answer), daemon=True).start()
     try:
-        with urllib.request.urlopen(outgoing, timeout=TIMEOUT_S) as answer:
-            return _object(answer.read())
+        return _object(answer.result(TIMEOUT_S))
     except urllib.error.HTTPError as error:
+        error.close()
         raise _failure(error.code, error.headers) from error
-    except OSError as error:  # URLError, a reset, a timeout
-        raise TryLater(f"no answer: {error}", WAIT_S) from error
+    except (OSError, http.client.HTTPException) as error:  # URLError, a reset, a timeout, half an answer
+        raise TryLater(f"no answer: {error!r}", WAIT_S) from error
+
+
+def _before(deadline: float, body: bytes) -> Iterator[bytes]:
+    """The body, unless the deadline passed while the connection was made."""
+    if time.monotonic() >= deadline:
+        raise TimeoutError("the deadline passed before the request was sent")
+    yield body
+
+
+def _ask(request: urllib.request.Request, answer: Future[bytes]) -> None:
+    """Read an answer. In a thread: the timeout of a socket is one of each step, and steps have no limit."""
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as found:
+            answer.set_result(found.read())
+    except BaseException as error:  # noqa: BLE001  # raised where the answer is expected
+        answer.set_exception(error)
 
 
 def _failure(status: int, headers: Message) -> Exception:
@@ -69,6 +95,8 @@ def _object(body: bytes) -> Json:
         found = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError) as error:
         raise PayloadError("answer: expected a JSON object, got another text") from error
+    if isinstance(found, list):
+        return {"items": found}
     if not isinstance(found, dict):
         raise PayloadError("answer: expected a JSON object, got another value")
     return found

@@ -165,7 +165,8 @@ async function takeWebhook(headers, body, journal) {
   } catch (error) {
     if (error.status !== 422) throw error;
     console.error(`${type} ${key}: refused by the channel: ${error.message}`);
-    journal.write(key, { refused: error.message }); // to repeat it would change nothing
+    // To repeat it would change nothing. A note about an event does not refuse the reply to it.
+    if (type === "reply.created") journal.write(key, { refused: error.message });
   }
 }
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import signal
 import socket
@@ -26,25 +27,23 @@ import redis
 
 from .client import call
 from .environment import recipe, setting, setup
-from .recipe import Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
+from .lease import LEASE_S, Lease
+from .marks import GIVEN_UP, SENT_ID, TAKEN_BACK, TRIED, Marks
+from .recipe import KNOWN_S, Gone, Json, Recipe, Request, SendRefused, Setup, TryLater, find, read
 
 REPLIES: Final = os.environ.get("HUSHGATE_REPLY_STREAM", "hushgate:replies")
 RETRACTIONS: Final = os.environ.get("HUSHGATE_RETRACTION_STREAM", "hushgate:retractions")
 ESCALATIONS: Final = os.environ.get("HUSHGATE_ESCALATION_STREAM", "hushgate:escalations")
-BLOCK_MS: Final = 1000
-LEASE_S: Final = float(os.environ.get("LEASE_S", "30"))
-"""When another consumer takes over from a dead one. Longer than a request takes, see ``client.TIMEOUT_S``."""
-LEASE: Final = """
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[1]) == ARGV[1] then
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-end
-return 0
-"""
-MARK_S: Final = 30 * 86_400
-"""How long sent messages are known: until then a reply can be taken back, and is not sent twice."""
+BLOCK_S: Final = min(1.0, LEASE_S / 4)
+GIVE_UP_S: Final = float(os.environ.get("GIVE_UP_S", "900"))
+"""How long an entry is tried again, from its first failure, before it is kept aside."""
 Entry: TypeAlias = tuple[str, str, dict[str, str]]
 """Stream, entry id and fields."""
 LOG: Final = logging.getLogger("consumer")
+
+
+class LeaseLost(Exception):
+    """Another consumer may work now: nothing more is sent."""
 
 
 class Consumer:
@@ -54,7 +53,10 @@ class Consumer:
         self.redis, self.channel, self.inbox, self.url, self.token = client, channel, inbox, url, token
         self.group = f"{channel.name}:{inbox.account}"
         self.name = f"{socket.gethostname()}-{os.getpid()}"
+        self.lease = Lease(client, f"{self.group}:lease", self.name)
+        self.marks = Marks(client, self.group)
         self.stopping = False
+        self.next_try: dict[str, float] = {}
         self.handlers = {
             REPLIES: self.reply,
             RETRACTIONS: self.retraction,
@@ -75,27 +77,18 @@ class Consumer:
             except redis.RedisError as error:  # it is away, or was emptied: begin again
                 LOG.warning("Redis: %s", error)
                 self.pause(1)
-        self.leave()
+        with suppress(redis.RedisError):
+            self.lease.give_back()
 
     def step(self) -> None:
         """Handle the next entry of each stream, or wait while another consumer leads."""
-        if not self.leads():
+        if not self.lease.take():
             self.pause(LEASE_S / 4)
             return
-        for stream, entry_id, fields in self.unfinished() or self.new():
-            if not self.stopping and self.leads():
-                self.handle(stream, entry_id, fields)
-
-    def leads(self) -> bool:
-        """Whether we hold the group's lease; it is taken when it is free, and renewed."""
-        lease_ms = int(LEASE_S * 1000)
-        return bool(self.redis.eval(LEASE, 1, f"{self.group}:lease", self.name, lease_ms))
-
-    def leave(self) -> None:
-        """Give the lease back, so that the next consumer need not wait."""
-        with suppress(redis.RedisError):
-            if self.redis.get(f"{self.group}:lease") == self.name:
-                self.redis.delete(f"{self.group}:lease")
+        for stream, entry_id, fields in self.next_entries():
+            if self.stopping or not self.lease.renew():
+                return
+            self.handle(stream, entry_id, fields)
 
     def join(self) -> None:
         """Make the group where it is missing. From "0": what was there before is sent too."""
@@ -106,15 +99,25 @@ class Consumer:
                 if "BUSYGROUP" not in str(error):
                     raise
 
-    def unfinished(self) -> list[Entry]:
-        """The oldest entry of each stream that was not acknowledged, by us or by a dead consumer."""
-        for stream in self.handlers:
-            self.redis.xautoclaim(stream, self.group, self.name, 0, justid=True)
-        return self._entries("0", block=None)
+    def next_entries(self) -> list[Entry]:
+        """The next entry of each stream but those that wait for their next try; waits for one."""
+        now = time.monotonic()
+        waits = {each: at - now for each, at in self.next_try.items() if at > now}
+        due = [each for each in self.handlers if each not in waits]
+        found = self.unfinished(due) if due else []
+        rest = [each for each in due if each not in {stream for stream, _, _ in found}]
+        wait_s = min(BLOCK_S, *waits.values()) if waits else BLOCK_S
+        if rest:
+            found += self._entries(rest, ">", block=None if found else math.ceil(wait_s * 1000))
+        elif not found:
+            self.pause(wait_s)
+        return found
 
-    def new(self) -> list[Entry]:
-        """The next entry of each stream; waits for it."""
-        return self._entries(">", block=BLOCK_MS)
+    def unfinished(self, streams: list[str]) -> list[Entry]:
+        """The oldest entry of each stream that was not acknowledged, by us or by a dead consumer."""
+        for stream in streams:
+            self.redis.xautoclaim(stream, self.group, self.name, 0, justid=True)
+        return self._entries(streams, "0", block=None)
 
     def handle(self, stream: str, entry_id: str, fields: dict[str, str]) -> None:
         """Do what an entry asks for, then acknowledge it. While the channel is away the entry stays ours."""
@@ -122,15 +125,39 @@ class Consumer:
             body = json.loads(fields["data"]) if fields else {}  # none: it was trimmed unread
             if self.is_ours(body):
                 self.handlers[stream](fields, body)
+        except LeaseLost:
+            return
         except TryLater as error:
             LOG.warning("%s %s: %s", stream, entry_id, error)
-            self.pause(error.after_s)
-            return
-        except (SendRefused, KeyError, ValueError) as error:
+            if self.failing_s(stream, entry_id) < GIVE_UP_S:
+                self.next_try[stream] = time.monotonic() + error.after_s
+                return
+            self.give_up(stream, fields, error)
+        except (SendRefused, KeyError, ValueError, RecursionError) as error:
             LOG.warning("%s %s refused: %s", stream, entry_id, error)
-            refused: dict[Any, Any] = fields | {"error": str(error)}
-            self.redis.xadd(f"{self.group}:refused", refused, maxlen=10_000)
+            self.keep_aside(stream, fields, str(error))
+        if fields and stream == REPLIES and "key" in fields:
+            self.marks.end(fields["key"])
         self.redis.xack(stream, self.group, entry_id)
+        self.redis.delete(self._failing(stream, entry_id))
+
+    def failing_s(self, stream: str, entry_id: str) -> float:
+        """How long ago an entry failed first, also in a consumer before us."""
+        name, now = self._failing(stream, entry_id), time.time()
+        self.redis.set(name, now, nx=True, ex=KNOWN_S)
+        since: Any = self.redis.get(name)
+        return now - float(since)
+
+    def give_up(self, stream: str, fields: dict[str, str], error: TryLater) -> None:
+        """Keep an entry aside whose outcome is unknown."""
+        if stream == REPLIES:
+            self.marks.note(fields["key"], GIVEN_UP, "yes")
+        self.keep_aside(stream, fields, f"given up after {GIVE_UP_S:.0f} s: {error}")
+
+    def keep_aside(self, stream: str, fields: dict[str, str], error: str) -> None:
+        """Append an entry to the stream of refused ones, for an operator."""
+        refused: dict[Any, Any] = fields | {"stream": stream, "error": error}
+        self.redis.xadd(f"{self.group}:refused", refused, maxlen=10_000)
 
     def is_ours(self, body: Json) -> bool:
         """Whether an entry belongs to our account and channel."""
@@ -140,16 +167,15 @@ class Consumer:
     def reply(self, fields: Mapping[str, str], reply: Json) -> None:
         """Send a reply once, unless it was taken back before."""
         key = fields["key"]
-        known: Any = self.redis.hgetall(self.mark(key))
-        sent_id: str | None = known.get("sent_id") or (
-            self.sent_before(key, reply) if "tried" in known else None
-        )
-        if sent_id is None and "taken_back" not in known:
-            self.remember(key, "tried", "yes")
-            sent_id = self.channel.sent_id(self.call(self.channel.send(reply, self.inbox, key), key))
+        known = self.marks.of(key)
+        sent_id = known.get(SENT_ID) or (self.sent_before(key, reply) if TRIED in known else None)
+        if sent_id is None and TAKEN_BACK not in known:
+            request = self.channel.send(reply, self.inbox, key)
+            self.marks.begin(key, read(reply, "conversation_id", str))
+            sent_id = self.channel.sent_id(self.call(request, key), self.inbox)
         if sent_id:
-            self.remember(key, "sent_id", sent_id)
-            if self.redis.hexists(self.mark(key), "taken_back"):  # while we did not know the id
+            self.marks.sent(key, sent_id)
+            if TAKEN_BACK in self.marks.of(key):  # while we did not know the id
                 self.remove(key, reply, sent_id)
 
     def sent_before(self, key: str, reply: Json) -> str | None:
@@ -161,9 +187,12 @@ class Consumer:
     def retraction(self, fields: Mapping[str, str], retraction: Json) -> None:
         """Remove a reply from the channel; one that was not sent yet never is."""
         key = fields["key"]
-        self.remember(key, "taken_back", retraction["review_id"])
-        if sent_id := self.redis.hget(self.mark(key), "sent_id"):
-            self.remove(key, retraction, str(sent_id))
+        self.marks.note(key, TAKEN_BACK, retraction["review_id"])
+        known = self.marks.of(key)
+        if sent_id := known.get(SENT_ID):
+            self.remove(key, retraction, sent_id)
+        elif GIVEN_UP in known:
+            raise SendRefused("the reply was given up: remove it in the channel if it was sent")
 
     def escalation(self, fields: Mapping[str, str], escalation: Json) -> None:
         """Tell the team that a conversation waits for a person."""
@@ -181,24 +210,13 @@ class Consumer:
             self.call(self.channel.retract(entry, self.inbox, sent_id), f"retraction {key}")
 
     def call(self, request: Request, key: str) -> Json:
-        """The channel's answer to a request."""
+        """The channel's answer to a request, which is shorter than the lease that is renewed before it."""
+        if not self.lease.renew():
+            raise LeaseLost
         authorization = self.channel.authorization.format(token=self.token)
         answer = call(self.url, request, authorization=authorization, key=key)
         self.channel.check_answer(answer)
         return answer
-
-    def mark(self, key: str) -> str:
-        """The Redis key of what is known of a reply."""
-        return f"{self.group}:reply:{key}"
-
-    def remember(self, key: str, field: str, value: str) -> None:
-        """Keep a field of a reply's mark."""
-        pipe = self.redis.pipeline(transaction=True)
-        pipe.hset(self.mark(key), field, value)
-        pipe.expire(self.mark(key), MARK_S)
-        if field == "sent_id":
-            pipe.set(f"{self.group}:sent:{value}", key, ex=MARK_S)  # a poller knows our own messages by it
-        pipe.execute()
 
     def pause(self, seconds: float) -> None:
         """Wait, but not longer than until ``stop``."""
@@ -206,10 +224,13 @@ class Consumer:
         while not self.stopping and time.monotonic() < end:
             time.sleep(0.1)
 
-    def _entries(self, after: str, *, block: int | None) -> list[Entry]:
-        streams: dict[Any, Any] = dict.fromkeys(self.handlers, after)
-        found: Any = self.redis.xreadgroup(self.group, self.name, streams, count=1, block=block)
+    def _entries(self, streams: list[str], after: str, *, block: int | None) -> list[Entry]:
+        wanted: dict[Any, Any] = dict.fromkeys(streams, after)
+        found: Any = self.redis.xreadgroup(self.group, self.name, wanted, count=1, block=block)
         return [(stream, *entry) for stream, entries in found or () for entry in entries]
+
+    def _failing(self, stream: str, entry_id: str) -> str:
+        return f"{self.group}:failing:{stream}:{entry_id}"
 
 
 def main() -> None:

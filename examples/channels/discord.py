@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlencode
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from .recipe import (
     Inbound,
     Json,
+    Lookup,
     PayloadError,
     Recipe,
     Request,
@@ -25,6 +27,7 @@ from .recipe import (
     header,
     instant,
     read,
+    same_text,
     unix_seconds,
     written_by,
 )
@@ -38,6 +41,8 @@ EPOCH_MS: Final = 1_420_070_400_000
 """Discord's ids count milliseconds from 2015 in all but their last 22 bits."""
 PING: Final = 1
 COMMAND: Final = 2
+COMMAND_ID: Final = "command-"
+"""Before the id of a command, which is no message: nothing can refer to it."""
 ACCEPTED: Final = {"type": 4, "data": {"content": "Thank you, the answer follows here.", "flags": 64}}
 
 
@@ -74,10 +79,10 @@ def events(payload: Json, setup: Setup) -> list[Json]:
 
 
 def send(reply: Json, setup: Setup, key: str) -> Request:
-    """A message in the channel that answers the author's; by its nonce Discord takes it once."""
+    """A message in the channel that answers the author's; Discord takes its nonce once in a few minutes."""
     (channel,) = address(reply, NAME)
     body = _content(read(reply, "text", str)) | {
-        "nonce": hashlib.sha256(key.encode()).hexdigest()[:NONCE_CHARS],
+        "nonce": _nonce(key),
         "enforce_nonce": True,
     }
     answered = read(reply, "message_id", str)
@@ -86,7 +91,28 @@ def send(reply: Json, setup: Setup, key: str) -> Request:
     return Request(method="POST", path=f"/channels/{channel}/messages", body=body)
 
 
-def sent_id(answer: Json) -> str:
+def messages_after(reply: Json) -> Request:
+    """The hundred messages after the one that is answered."""
+    (channel,) = address(reply, NAME)
+    query = {"after": read(reply, "message_id", str).removeprefix(COMMAND_ID), "limit": "100"}
+    return Request(method="GET", path=f"/channels/{channel}/messages?{urlencode(query)}")
+
+
+def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None:
+    """The id of our message with the nonce or, where Discord shows none, with the text and the reference."""
+    answered = read(reply, "message_id", str)
+    for message in read(answer, "items", list):
+        nonce = find(message, "nonce", object)
+        reference = find(message, "message_reference.message_id", str) or answered
+        shown = find(message, "content", str) or ""
+        is_same = reference == answered and same_text(read(reply, "text", str), shown)
+        is_ours = read(message, "author.id", str) == setup.own_id
+        if is_ours and (is_same if nonce is None else nonce == _nonce(key)):
+            return read(message, "id", str)
+    return None
+
+
+def sent_id(answer: Json, setup: Setup) -> str:
     """The message's id."""
     return read(answer, "id", str)
 
@@ -154,7 +180,7 @@ def _command(payload: Json, setup: Setup) -> list[Json]:
         setup,
         scope="chat",
         conversation_id=f"{NAME}:{_snowflake(payload, 'channel_id')}",
-        message_id=f"command-{_snowflake(payload, 'id')}",
+        message_id=f"{COMMAND_ID}{_snowflake(payload, 'id')}",
         type=written_by(setup, read(author, "id", str)),
         author_id=read(author, "id", str),
         text=find(options[0], "value", str) or "",
@@ -179,6 +205,10 @@ def _is_automatic(message: Json, setup: Setup) -> bool:
     return bool(author.get("bot") or message.get("webhook_id")) or author.get("id") == setup.own_id
 
 
+def _nonce(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:NONCE_CHARS]
+
+
 def _content(text: str) -> Json:
     """A text that mentions no one: without it ``@everyone`` in a reply would notify everyone."""
     if len(text) > TEXT_CHARS:
@@ -195,4 +225,5 @@ RECIPE: Final = Recipe(
     retract=retract,
     announce=announce,
     inbound=Inbound(check=check, answer=answer, events=events),
+    lookup=Lookup(request=messages_after, sent_id=sent_before),
 )

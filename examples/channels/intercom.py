@@ -83,12 +83,13 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
     return None
 
 
-def sent_id(answer: Json) -> str:
-    """The id of the newest part of the conversation that is returned."""
-    parts = read(answer, "conversation_parts.conversation_parts", list)
-    if not parts:
-        raise SendRefused("Intercom: the answer has no conversation part")
-    return read_id(parts[-1], "id")
+def sent_id(answer: Json, setup: Setup) -> str:
+    """The id of our newest comment in the conversation that is returned: others write at the same time."""
+    for part in reversed(read(answer, "conversation_parts.conversation_parts", list)):
+        is_note = find(part, "part_type", str) == "note"
+        if find(part, "body", str) and not is_note and read_id(part, "author.id") == setup.own_id:
+            return read_id(part, "id")
+    raise SendRefused("Intercom: the answer has no comment of ours")
 
 
 def retract(retraction: Json, setup: Setup, sent_id: str) -> Request:

@@ -21,6 +21,7 @@ import redis
 from . import youtube
 from .client import call
 from .environment import setting, setup
+from .marks import Marks
 from .recipe import Json, PayloadError, Request, SendRefused, Setup, TryLater, find, read
 
 STREAM: Final = os.environ.get("HUSHGATE_STREAM", "hushgate:events")
@@ -32,12 +33,23 @@ LOG: Final = logging.getLogger("poller")
 class SentComments:
     """The comments that the consumer sent: it keeps their ids in Redis."""
 
-    def __init__(self, client: redis.Redis, inbox: Setup) -> None:
-        self.redis, self.prefix = client, f"{youtube.NAME}:{inbox.account}:sent:"
+    def __init__(self, marks: Marks) -> None:
+        self.marks = marks
 
     def __contains__(self, comment_id: object) -> bool:
         """Whether a comment is one of them."""
-        return bool(self.redis.exists(f"{self.prefix}{comment_id}"))
+        return self.marks.is_sent(str(comment_id))
+
+
+class UnknownOutcomes:
+    """The conversations with a reply whose outcome the consumer does not know yet."""
+
+    def __init__(self, marks: Marks) -> None:
+        self.marks = marks
+
+    def __contains__(self, conversation_id: object) -> bool:
+        """Whether a conversation is one of them."""
+        return self.marks.is_unknown(str(conversation_id))
 
 
 class Poller:
@@ -53,14 +65,19 @@ class Poller:
             shown = find(thread, "replies.comments", list) or []
             if (find(thread, "snippet.totalReplyCount", int) or 0) > len(shown):
                 pages.append(self.call(youtube.replies(read(thread, "id", str))))
-        sent = SentComments(self.redis, self.inbox)
-        made = [each for page in pages for each in youtube.events(page, self.inbox, sent=sent, now=now)]
+        marks = Marks(self.redis, f"{youtube.NAME}:{self.inbox.account}")
+        sent, unknown = SentComments(marks), UnknownOutcomes(marks)
+        made = [
+            each
+            for page in pages
+            for each in youtube.events(page, self.inbox, sent=sent, unknown=unknown, now=now)
+        ]
         return sum(self.publish(event) for event in sorted(made, key=lambda each: str(each["created_at"])))
 
     def publish(self, event: Json) -> bool:
         """Append an event and note it, both or neither; False when it was published before."""
         mark = f"{youtube.NAME}:{self.inbox.account}:seen:{event['event_id']}"
-        if self.redis.exists(mark):
+        if self.redis.expire(mark, SEEN_S):  # it stays known while the channel shows it
             return False
         fields: dict[Any, Any] = {"data": json.dumps(event)}
         pipe = self.redis.pipeline(transaction=True)

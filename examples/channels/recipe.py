@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 WINDOW_S: Final = 300
 """Oldest signed request that is accepted: an older one may be a replay."""
+KNOWN_S: Final = 30 * 86_400
+"""How long sent messages are known: until then a reply can be taken back, and is not sent twice."""
 PART: Final = re.compile(r"[\w-]+(\.[\w-]+)*", re.ASCII)
 """An id of a channel; it leads nowhere else in a path."""
 KINDS: Final[dict[type, str]] = {dict: "an object", list: "a list", str: "a text", int: "an integer"}
@@ -107,7 +109,7 @@ class Recipe:
         url: where its requests go; empty when it differs from customer to customer.
         authorization: the header's value; ``{token}`` stands for the secret.
         send: the request for a reply; the key (third argument) identifies it when it is repeated.
-        sent_id: the channel's id of what was sent, from its answer.
+        sent_id: the channel's id of what was sent, from its answer and the setup.
         retract: the request that removes what was sent, by its id.
         announce: the request that shows a text to the team; None where the channel has no place for it.
         lookup: looks for a reply before it is sent again; None where the channel takes a key.
@@ -118,7 +120,7 @@ class Recipe:
     url: str
     authorization: str
     send: Callable[[Json, Setup, str], Request]
-    sent_id: Callable[[Json], str]
+    sent_id: Callable[[Json, Setup], str]
     retract: Callable[[Json, Setup, str], Request]
     announce: Callable[[str, Json, Setup], Request | None]
     inbound: Inbound | None = None

@@ -36,6 +36,12 @@ NAME: Final = "slack"
 DIRECT: Final = "direct"
 """Instead of a thread, in a direct message."""
 TOKEN_ERRORS: Final = ("invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive")
+PASSING_ERRORS: Final = (
+    *("internal_error", "fatal_error", "service_unavailable", "request_timeout"),
+    *("ratelimited", "rate_limited", "team_added_to_org", "org_login_required"),
+)
+"""Slack's own failures, its limits, and the move of a workspace into an organization."""
+PASSING_WAIT_S: Final = 5
 WRITTEN: Final = (None, "file_share", "me_message", "thread_broadcast")
 """Subtypes of messages that a person wrote; the others are notices such as ``channel_join``."""
 
@@ -92,6 +98,8 @@ def check_answer(answer: Json) -> None:
         return
     if error in TOKEN_ERRORS:
         raise TryLater(f"Slack: {error}; correct the token", after_s=15)
+    if error in PASSING_ERRORS:
+        raise TryLater(f"Slack: {error}", after_s=PASSING_WAIT_S)
     raise (Gone if error == "message_not_found" else SendRefused)(f"Slack: {error}")
 
 
@@ -113,7 +121,7 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
     return None
 
 
-def sent_id(answer: Json) -> str:
+def sent_id(answer: Json, setup: Setup) -> str:
     """The message's time stamp."""
     return read(answer, "ts", str)
 

@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from .recipe import (
+    KNOWN_S,
     Json,
     Lookup,
     PayloadError,
@@ -39,20 +40,24 @@ def replies(thread: str) -> Request:
     return _get("/comments", {"part": "snippet", "parentId": thread})
 
 
-def events(payload: Json, setup: Setup, *, sent: Container[str], now: datetime) -> list[Json]:
+def events(
+    payload: Json, setup: Setup, *, sent: Container[str], unknown: Container[str], now: datetime
+) -> list[Json]:
     """The events of a page of threads or comments; the same ones again when a page is read again.
 
     Args:
         payload: the answer of commentThreads.list or comments.list.
         setup: whose inbox it is.
         sent: ids of the comments that the consumer sent. Team and AI write as the same channel: what the
-            channel wrote and the consumer did not is a message of a person.
+            channel wrote and the consumer did not is a message of a person, while such ids are known.
+        unknown: conversations in which a comment of ours may be a reply whose outcome is not known yet: it is
+            left for a later poll.
         now: the time of the poll.
     """
     made = []
     for item in read(payload, "items", list):
         for comment in _comments(item):
-            made += _events(comment, setup, sent, now)
+            made += _events(comment, setup, sent, unknown, now)
     return made
 
 
@@ -81,7 +86,7 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
     return None
 
 
-def sent_id(answer: Json) -> str:
+def sent_id(answer: Json, setup: Setup) -> str:
     """The comment's id."""
     return read(answer, "id", str)
 
@@ -108,16 +113,20 @@ def _comments(item: object) -> list[object]:
     return [read(item, "snippet.topLevelComment", dict), *replies]
 
 
-def _events(comment: object, setup: Setup, sent: Container[str], now: datetime) -> list[Json]:
+def _events(
+    comment: object, setup: Setup, sent: Container[str], unknown: Container[str], now: datetime
+) -> list[Json]:
     number, author = read(comment, "id", str), find(comment, "snippet.authorChannelId.value", str)
     published, updated = _time(comment, PUBLISHED), _time(comment, "snippet.updatedAt")
-    ours = author == setup.own_id
-    if ours and (number in sent or (now - published).total_seconds() < SETTLE_S):
-        return []
     parent = find(comment, "snippet.parentId", str)
+    conversation = f"{NAME}:{parent or number}"
+    ours = author == setup.own_id
+    is_settled = SETTLE_S <= (now - published).total_seconds() < KNOWN_S
+    if ours and (not is_settled or conversation in unknown or number in sent):  # in this order, see Marks.end
+        return []
     common: Json = {
         "scope": "comment",
-        "conversation_id": f"{NAME}:{parent or number}",
+        "conversation_id": conversation,
         "message_id": number,
         "author_id": author or "unknown",
         "text": find(comment, "snippet.textDisplay", str) or "",

@@ -103,7 +103,7 @@ def sent_before(answer: Json, reply: Json, setup: Setup, key: str) -> str | None
     return None
 
 
-def sent_id(answer: Json) -> str:
+def sent_id(answer: Json, setup: Setup) -> str:
     """The comment's id, which the audit of the change has."""
     for each in read(answer, "audit.events", list):
         if find(each, "type", str) == "Comment":

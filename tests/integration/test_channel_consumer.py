@@ -5,24 +5,16 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import pytest
 from redis import Redis
 
-from examples.channels import slack
 from examples.channels.consumer import ESCALATIONS, REPLIES, RETRACTIONS, Consumer
-from examples.channels.recipe import Setup
-from tasks.outgoing import REPLY, RETRACTION, ReplyEntry, RetractionEntry
+from tests.support.channel_entries import GROUP, ID, body, consuming, put, put_reply, put_retraction, waiting
 from tests.support.channel_programs import channel_program
 from tests.support.fake_channel import FakeChannel, fake_channel
 from tests.support.running import PATIENCE_S, eventually
-from worker.model import Scope
-
-GROUP: Final = "slack:shop"
-TALK: Final = "slack:C0SHOP:1795262400.000100"
-AT: Final = "2026-11-21T12:00:00+00:00"
-ID: Final = "019ab000-0000-7000-8000-000000000001"
 
 
 @pytest.fixture
@@ -42,49 +34,8 @@ def channel() -> Iterator[FakeChannel]:
 @pytest.fixture
 def consumer(redis_url: str, channel: FakeChannel) -> Iterator[Consumer]:
     """A consumer inside the test, for the step by step cases."""
-    setup = Setup(account="shop", own_id="U0BOT", place="C0TEAM")
-    with Redis.from_url(redis_url, protocol=2, decode_responses=True) as client:
-        made = Consumer(client, slack.RECIPE, setup, url=channel.url, token="xoxb-test")
-        made.join()
+    with consuming(redis_url, channel) as made:
         yield made
-
-
-def body(number: int, **changes: Any) -> dict[str, Any]:
-    """The fields that every entry has."""
-    return {
-        "event_id": f"e{number}",
-        "user_id": "shop",
-        "decision_id": ID,
-        "conversation_id": TALK,
-        "message_id": "1795262400.000100",
-        "scope": Scope.CHAT,
-        **changes,
-    }
-
-
-def put_reply(redis: Redis, number: int, **changes: Any) -> None:
-    """A reply on the stream, as workers put it."""
-    entry = ReplyEntry(
-        **body(number, **changes), text=f"reply {number}", ai_generated=True, sources=[], created_at=AT
-    )
-    put(redis, REPLIES, REPLY.outgoing(entry, mark=ID, at=AT).fields())
-
-
-def put_retraction(redis: Redis, number: int) -> None:
-    """The retraction of a reply on its stream."""
-    entry = RetractionEntry(**body(number), review_id=ID, retracted_at=AT)
-    put(redis, RETRACTIONS, RETRACTION.outgoing(entry, mark=ID, at=AT).fields())
-
-
-def put(redis: Redis, stream: str, fields: tuple[str | bytes, ...]) -> None:
-    """Append an entry."""
-    redis.xadd(stream, dict(zip(fields[::2], fields[1::2], strict=True)))
-
-
-def waiting(redis: Redis, stream: str = REPLIES) -> int:
-    """Entries of a stream that the group has not acknowledged."""
-    (group,) = [each for each in redis.xinfo_groups(stream) if each["name"] == GROUP.encode()]
-    return int(group["pending"]) + int(group["lag"] or 0)
 
 
 def test_a_killed_consumer_sends_nothing_twice_and_loses_nothing(
@@ -137,7 +88,7 @@ def test_a_second_consumer_waits_for_the_first(
     redis.set(f"{GROUP}:lease", "another", px=60_000)
     put_reply(redis, 1)
     consumer.step()
-    consumer.leave()
+    consumer.lease.give_back()
 
     assert (channel.calls, len(waits), redis.get(f"{GROUP}:lease")) == ([], 1, b"another")
 
@@ -196,18 +147,19 @@ def test_a_reply_that_was_taken_back_before_it_was_sent_is_never_sent(
     ids=["down", "busy", "status_401", "token"],
 )
 def test_a_reply_waits_while_the_channel_takes_none(
-    redis: Redis, consumer: Consumer, channel: FakeChannel, failure: Any, monkeypatch: pytest.MonkeyPatch
+    redis: Redis, consumer: Consumer, channel: FakeChannel, failure: Any
 ) -> None:
     """It is tried again, before later ones, until the channel takes it."""
-    waits: list[float] = []
-    monkeypatch.setattr(consumer, "pause", waits.append)
     channel.failures += [failure, failure]
     put_reply(redis, 1)
     put_reply(redis, 2)
+    waits = 0
     for _ in range(4):
         consumer.step()
+        waits += len(consumer.next_try)
+        consumer.next_try.clear()
 
-    assert (channel.texts(), waiting(redis), len(waits)) == (["reply 1", "reply 2"], 0, 2)
+    assert (channel.texts(), waiting(redis), waits) == (["reply 1", "reply 2"], 0, 2)
     assert redis.exists(f"{GROUP}:refused") == 0
 
 
@@ -233,9 +185,9 @@ def test_a_channel_that_does_not_answer_is_tried_again(
 ) -> None:
     """Nothing listens at its address: the reply stays pending."""
     monkeypatch.setattr(consumer, "url", "http://127.0.0.1:9")
-    monkeypatch.setattr(consumer, "pause", lambda _seconds: None)
     put_reply(redis, 1)
     consumer.step()
+    consumer.next_try.clear()
     consumer.step()
 
     assert waiting(redis) == 1

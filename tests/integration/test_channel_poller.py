@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 import pytest
 from redis import Redis
 
+from examples.channels.marks import Marks
 from examples.channels.poller import Poller
 from examples.channels.recipe import Setup
 from tests.support.channel_programs import channel_program
@@ -76,6 +77,40 @@ def test_replies_that_a_page_does_not_show_are_read(
     poller.poll(NOW)
 
     assert ("message", f"{ANN}.9reply2") in published(redis)
+
+
+def test_a_comment_stays_known_while_the_channel_shows_it(redis: Redis, poller: Poller) -> None:
+    """Its mark is renewed by each poll."""
+    poller.poll(NOW)
+    mark = f"youtube:shop:seen:youtube:{ANN}/{ANN}"
+    redis.expire(mark, 60)
+
+    assert poller.poll(NOW) == 0
+    assert redis.ttl(mark) > 60
+
+
+def test_a_reply_without_an_answer_is_no_event_until_its_id_is_known(
+    redis_url: str, redis: Redis, poller: Poller, channel: FakeChannel
+) -> None:
+    """The consumer died after the request: the next one finds the comment, which is ours."""
+    thread = f"youtube:{ANN}"
+    channel.pages |= {"/commentThreads": PAGES["message_of_the_team"], "/comments": {"items": []}}
+    with Redis.from_url(redis_url, protocol=2, decode_responses=True) as client:
+        marks = Marks(client, "youtube:shop")
+        marks.begin("shop/e1", thread)
+        poller.poll(NOW)
+        assert published(redis) == [("agent_message", f"{ANN}.9lee")]
+
+        marks.sent("shop/e1", f"{ANN}.9studio")
+        marks.end("shop/e1")
+        poller.poll(NOW)
+        assert len(published(redis)) == 1
+
+        marks.begin("shop/e2", thread)
+        marks.end("shop/e2")
+        redis.delete(f"youtube:shop:sent:{ANN}.9studio")
+        poller.poll(NOW)
+        assert published(redis)[1:] == [("agent_message", f"{ANN}.9studio")]
 
 
 def test_it_runs_as_it_stands(redis: Redis, redis_url: str, channel: FakeChannel) -> None:

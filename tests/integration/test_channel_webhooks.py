@@ -111,6 +111,15 @@ def test_what_the_channel_says_decides_whether_the_webhook_comes_again(
     assert len(receiver.channel.messages) == (1 if status == 503 else 0)
 
 
+def test_a_refused_note_does_not_refuse_the_reply_of_its_event(receiver: NodeReceiver) -> None:
+    """An escalation and its handoff text have the same event id."""
+    receiver.channel.failures.append((400, {}))
+    assert receiver.webhook(REPLY, "escalation.opened", event_id="e11", reason="r") == 204
+    assert receiver.webhook(REPLY, "reply.created", event_id="e11") == 204
+
+    assert receiver.channel.texts() == ["From nine to six."]
+
+
 def test_other_types_are_acknowledged(receiver: NodeReceiver) -> None:
     """Types of later releases and those that need no act; an escalation becomes a note."""
     assert [receiver.webhook(REPLY, kind) for kind in ("decision.made", "toString")] == [204, 204]

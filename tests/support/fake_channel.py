@@ -27,6 +27,7 @@ class FakeChannel(ThreadingHTTPServer):
         knows_keys: whether a repeated request is taken once.
         pages: answers to GET requests, by their path without the query.
         failures: status and body of the next answers; then all is well again.
+        away: paths that are answered 503.
         held: set while the request that brought the message number ``hold_at`` gets no answer.
     """
 
@@ -42,6 +43,7 @@ class FakeChannel(ThreadingHTTPServer):
         self.pages: dict[str, dict[str, Any]] = {}
         self.events: list[dict[str, Any]] = []
         self.failures: list[tuple[int, dict[str, Any]]] = []
+        self.away: set[str] = set()
         self.stamps = count(1)
         self.hold_at = 0
         self.held = threading.Event()
@@ -109,6 +111,8 @@ class FakeChannelHandler(BaseHTTPRequestHandler):
         self.server.calls.append((self.path, key))
         if self.server.failures:
             status, answer = self.server.failures.pop(0)
+        elif self.path in self.server.away:
+            status, answer = 503, {}
         else:
             status, answer = 200, self.server.take(self.path, key, body)
         if self.server.hold_at and len(self.server.messages) >= self.server.hold_at:

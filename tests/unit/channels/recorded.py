@@ -27,6 +27,8 @@ SETUPS: Final = {
 }
 SENT: Final = frozenset({"UgzRootCommentOfAnn4AaABAg.9sent"})
 """Comments that the consumer sent."""
+UNKNOWN: Final = frozenset({"youtube:UgzRootCommentOfEvaAaABAg"})
+"""Conversations with a reply whose outcome is not known."""
 
 
 def payloads(channel: str) -> dict[str, Json]:
@@ -44,7 +46,7 @@ def events(channel: str, body: Json) -> list[Json]:
     """The events that a recipe makes of a payload."""
     inbound = CHANNELS[channel].inbound
     if inbound is None:
-        return youtube.events(body, SETUPS[channel], sent=SENT, now=NOW)
+        return youtube.events(body, SETUPS[channel], sent=SENT, unknown=UNKNOWN, now=NOW)
     return inbound.events(body, SETUPS[channel])
 
 

@@ -197,6 +197,27 @@ def test_a_comment_of_our_channel_is_left_until_its_id_is_known() -> None:
     assert events("youtube", body) == []
 
 
+@pytest.mark.parametrize(
+    ("published", "thread", "kinds"),
+    [
+        ("2026-11-21T12:00:00Z", ANN, ["agent_message"]),
+        ("2026-10-22T12:11:00Z", ANN, ["agent_message"]),
+        ("2026-10-22T12:09:00Z", ANN, []),
+        ("2026-11-21T12:00:00Z", "UgzRootCommentOfEvaAaABAg", []),
+    ],
+    ids=["known", "thirty_days", "older", "unknown_outcome"],
+)
+def test_a_comment_of_our_channel_is_of_a_person_only_while_the_consumer_would_know_it(
+    published: str, thread: str, kinds: list[str]
+) -> None:
+    """Ids are known for thirty days; a reply without an answer may be any comment of its thread."""
+    body = payload("youtube", "message_of_the_team")
+    body["items"] = body["items"][:1]
+    body["items"][0]["snippet"] |= {"publishedAt": published, "updatedAt": published, "parentId": thread}
+
+    assert [each["type"] for each in events("youtube", body)] == kinds
+
+
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The path of every value inside a payload."""
     if path:

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -130,7 +130,7 @@ def test_a_retraction_removes_what_was_sent(channel: str, sent_id: str, expected
     recipe = CHANNELS[channel]
     request = recipe.retract(REPLIES[channel], SETUPS[channel], sent_id)
 
-    assert recipe.sent_id(payload(channel, "answer_sent")) == sent_id
+    assert recipe.sent_id(payload(channel, "answer_sent"), SETUPS[channel]) == sent_id
     assert f"{request.method} {request.path}" == expected
     assert request.body is None or sent_id in request.body.values()
 
@@ -143,6 +143,11 @@ def our_part(number: int, text: str, author: str = "991267999") -> Json:
 def our_comment(number: int, text: str, author: int = 8447388099999) -> Json:
     """A comment of a Zendesk ticket."""
     return {"id": number, "author_id": author, "plain_body": text}
+
+
+def our_message(text: str, *, author: str = "1100000000000000009", **fields: Any) -> Json:
+    """A message of a Discord channel."""
+    return {"id": "9", "author": {"id": author}, "content": text, **fields}
 
 
 def our_video_comment(number: str, text: str, author: str = "UCshop", minute: int = 9) -> Json:
@@ -159,9 +164,15 @@ OLDER: Final = our_video_comment("b", REPLIES["youtube"]["text"], minute=8)
 OTHER_KEY: Final = {"ts": "1.1", "metadata": {"event_payload": {"key": "shop/e0"}}}
 OUR_KEY: Final = {"ts": "2.2", "metadata": {"event_payload": {"key": "shop/e1"}}}
 TEXT: Final = REPLIES["youtube"]["text"]
+NONCE: Final = hashlib.sha256(b"shop/e1").hexdigest()[:25]
 LOOKUPS: Final[list[tuple[str, Json, str | None]]] = [
     ("slack", {"messages": [{"ts": "1.0"}, OTHER_KEY, OUR_KEY]}, "2.2"),
     ("slack", {"messages": [{"ts": "1.0"}, OTHER_KEY]}, None),
+    ("discord", {"items": [our_message("Other"), our_message(f"{TEXT} ")]}, "9"),
+    ("discord", {"items": [our_message("Other", nonce=NONCE)]}, "9"),
+    ("discord", {"items": [our_message(TEXT, nonce="0"), our_message(TEXT, author="1")]}, None),
+    ("discord", {"items": [our_message(TEXT, message_reference={"message_id": "1"})]}, None),
+    ("discord", {"items": []}, None),
     ("intercom", {"parts": [our_part(22900000001, "Hi", "1"), our_part(7, "1 &lt; 2<br>Bye")]}, "7"),
     ("intercom", {"parts": [our_part(7, "1 &lt; 2<br>Bye")]}, "7"),
     ("intercom", {"parts": [our_part(7, "1 &lt; 2<br>Bye"), our_part(22900000001, "Hi", "1")]}, None),
@@ -195,8 +206,29 @@ def test_a_reply_is_found_before_it_is_sent_again(channel: str, answer: Json, ex
     assert lookup.sent_id(answer, REPLIES[channel], SETUPS[channel], "shop/e1") == expected
 
 
-def test_only_a_channel_that_takes_a_key_needs_no_lookup() -> None:
-    """The requests show the conversation of the reply."""
+def test_discord_is_asked_for_the_messages_after_the_one_that_is_answered() -> None:
+    """A command is no message, but its id is one of the same row."""
+    lookup = CHANNELS["discord"].lookup
+    assert lookup is not None
+    paths = [lookup.request(REPLIES["discord"] | {"message_id": each}).path for each in ("7", "command-8")]
+
+    assert [path.partition("?")[2] for path in paths] == ["after=7&limit=100", "after=8&limit=100"]
+
+
+def test_the_message_of_intercom_that_a_retraction_redacts_is_ours() -> None:
+    """The customer, a note or a change of the assignee may follow our comment in the answer."""
+    answer = payload("intercom", "answer_sent")
+    answer["conversation_parts"]["conversation_parts"] += [
+        our_part(22900000004, "Thanks", "6762f0cd1bb69f9f2193bb83"),
+        our_part(22900000005, "A person must answer.") | {"part_type": "note"},
+        our_part(22900000006, "") | {"part_type": "assignment", "body": None},
+    ]
+
+    assert CHANNELS["intercom"].sent_id(answer, SETUPS["intercom"]) == "22900000003"
+
+
+def test_every_channel_shows_what_was_sent() -> None:
+    """The requests show the conversation of the reply; Discord's nonce is known for minutes only."""
     shown = {
         name: each.lookup.request(REPLIES[name]).path.partition("?")[0]
         for name, each in CHANNELS.items()
@@ -205,6 +237,7 @@ def test_only_a_channel_that_takes_a_key_needs_no_lookup() -> None:
 
     assert shown == {
         "slack": "/conversations.replies",
+        "discord": "/channels/1333000000000000001/messages",
         "intercom": "/conversations/215470000000017",
         "zendesk": "/tickets/5158/comments",
         "youtube": "/comments",
@@ -236,15 +269,20 @@ def test_a_conversation_of_another_form_leads_nowhere(channel: str, conversation
 def test_an_answer_without_an_id_is_an_error(channel: str, answer: Json) -> None:
     """What was sent cannot be taken back later, so it must not pass unnoticed."""
     with pytest.raises((PayloadError, SendRefused)):
-        CHANNELS[channel].sent_id(answer)
+        CHANNELS[channel].sent_id(answer, SETUPS[channel])
 
 
 @pytest.mark.parametrize(
     ("error", "raised"),
-    [("channel_not_found", SendRefused), ("message_not_found", Gone), ("invalid_auth", TryLater)],
+    [
+        ("channel_not_found", SendRefused),
+        ("message_not_found", Gone),
+        *((each, TryLater) for each in ("invalid_auth", "internal_error", "fatal_error", "ratelimited")),
+        *((each, TryLater) for each in ("rate_limited", "request_timeout", "service_unavailable")),
+    ],
 )
 def test_errors_of_slack_come_with_status_200(error: str, raised: type[Exception]) -> None:
-    """The body says what happened; a wrong token is corrected, and then the reply is sent."""
+    """The body says what happened; passing failures and a wrong token do not refuse the reply."""
     slack.check_answer({"ok": True})
     with pytest.raises(raised, match=error):
         slack.check_answer({"ok": False, "error": error})

@@ -1,0 +1,109 @@
+"""One request of the channel examples, against servers that answer badly or slowly."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+
+from examples.channels import client
+from examples.channels.recipe import PayloadError, Request, TryLater
+from tests.support.running import PATIENCE_S
+
+OK: Final = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+POST: Final = Request(method="POST", path="/messages", body={"text": "Hi"})
+
+
+@contextmanager
+def answering(*pieces: bytes, every_s: float = 0) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that answers one request in pieces; its address, and what it was sent."""
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(PATIENCE_S)
+                while not b"".join(received).endswith(b"}"):
+                    if not (data := connection.recv(65_536)):
+                        return
+                    received.append(data)
+                try:
+                    for piece in pieces:
+                        connection.sendall(piece)
+                        time.sleep(every_s)
+                except OSError:  # the client is gone
+                    return
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", received
+        thread.join(PATIENCE_S)
+
+
+def asked(url: str, request: Request = POST) -> object:
+    """The answer to a request."""
+    return client.call(url, request, authorization="Bearer t", key="shop/e1")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK + b'Content-Length: 100\r\n\r\n{"ok": ',
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/1.1 banana\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"",
+    ],
+    ids=["incomplete", "not_http", "bad_status", "bad_chunk", "nothing"],
+)
+def test_a_broken_answer_is_no_answer(answer: bytes) -> None:
+    """The outcome is unknown: the request is tried again, and the process goes on."""
+    with answering(answer) as (url, _), pytest.raises(TryLater, match="no answer"):
+        asked(url)
+
+
+def test_a_request_takes_no_longer_than_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even when each byte comes in time."""
+    monkeypatch.setattr(client, "TIMEOUT_S", 0.2)
+    pieces = (OK, b"Content-Length: 20\r\n\r\n", *[b" "] * 20)
+    with answering(*pieces, every_s=0.05) as (url, _), pytest.raises(TryLater, match="no answer"):
+        asked(url)
+
+
+def test_a_body_is_not_sent_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection came too late: the channel gets no complete request."""
+    monkeypatch.setattr(client, "TIMEOUT_S", 30.0)
+    monkeypatch.setattr(client, "_before", lambda _deadline, body: BEFORE(0.0, body))
+    with answering(OK) as (url, received), pytest.raises(TryLater, match="the deadline passed"):
+        asked(url)
+
+    assert b"Hi" not in b"".join(received)
+
+
+BEFORE: Final = client._before
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"), [(b'{"id": 1}', {"id": 1}), (b"[1]", {"items": [1]}), (b" ", {})]
+)
+def test_an_answer_is_an_object(body: bytes, expected: object) -> None:
+    """A list is its field `items`; the request has the body and its length."""
+    with answering(OK + b"\r\n" + body) as (url, received):
+        assert asked(url) == expected
+
+    sent = b"".join(received)
+    assert b"Content-Length: 14\r\n" in sent
+    assert sent.endswith(b'\r\n\r\n{"text": "Hi"}')
+
+
+def test_another_answer_is_an_error() -> None:
+    """Of a proxy, say."""
+    with answering(OK + b"\r\n<html>") as (url, _), pytest.raises(PayloadError, match="another text"):
+        asked(url)
