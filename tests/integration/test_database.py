@@ -432,6 +432,7 @@ def test_texts_go_with_the_months_of_the_audit(database_url: str, owner: Rows) -
         owner.execute(ANSWER, (at,))
         for state in ("sent", "settled", "cancelled"):
             owner.execute(REPLY, {"name": f"{at:%B} {state}", "state": state, "at": at})
+    owner.execute("UPDATE outbox SET id = id - 1000000 WHERE user_id = 'swept'")  # older than all others
     limits = upkeep.RetentionLimits(now=NOW, keys_before=None, decisions_before=date(2026, 4, 28))
     as_worker(database_url, lambda source: upkeep.sweep_expired(source, limits))
     answers = owner.execute("SELECT created_at FROM answers WHERE user_id = 'swept'").fetchall()
