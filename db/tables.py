@@ -355,6 +355,7 @@ outbox: Final = table(
     sa.CheckConstraint("origin IN ('ai', 'handoff', 'person')", name="origin_known"),
     sa.UniqueConstraint("user_id", "event_id"),
     index("ix_outbox_message", "user_id", "conversation_id", "message_id"),
+    index("ix_outbox_created_at", "created_at", postgresql_using="brin"),  # small: rows are in this order
     index("ix_outbox_waiting", "id", where="delivered_at IS NULL AND NOT cancel_settled"),
 )
 
