@@ -16,23 +16,25 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import emit, fail
 from cli.review.store import who, with_store
+from db import access_log
 from db.access_log import LogEntry, LoggedAction
 from db.pool import Pool
+from db.review_store import Store
 from db.webhooks import deliveries, endpoints
-from db.webhooks.deliveries import WebhookDelivery
+from db.webhooks.deliveries import WebhookDelivery, WholeWebhookDelivery
 from db.webhooks.endings import DeliveryState
 from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from worker.payload import is_account_name
 from worker.settings import WebhookSettings
 from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
-from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
+from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret, message_id
 from worker.webhooks.types import CANCEL_REASONS, DESCRIPTION_CHARS, MOST_ENDPOINTS, WebhookType
 
 Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
     help="Signed webhooks (Standard Webhooks 1.0.0): `add`, `list`, `show`, `test`, `rotate`, `disable`,"
-    " `enable` and `remove` endpoints; list their `deliveries`, `replay` one. See docs/webhooks.md.",
+    " `enable` and `remove` endpoints; list their `deliveries`, read one with `delivery`, send it again with `replay`. See docs/webhooks.md.",
 )
 COLUMNS: Final = ["id", "user_id", "url", "types", "state", "disabled_reason", "failures", "waiting"]
 DELIVERY_COLUMNS: Final = [
@@ -210,6 +212,22 @@ def list_deliveries(
     emit([asdict(each) for each in found], DELIVERY_COLUMNS)
 
 
+@app.command("delivery")
+def show_delivery(delivery: DeliveryArgument) -> None:
+    """Print one delivery with what is sent and the start of the last answer; the access log says who read it.
+
+    For example:
+
+        hushgate webhooks delivery 4711
+    """
+    found = _stored(delivery)
+    detail = {"what": "webhook delivery", "delivery": delivery}
+    entry = LogEntry(action=LoggedAction.WEBHOOK, person=who(), user_id=found.user_id, detail=detail)
+    with_store(lambda store: _log(store, entry))
+    row = {"webhook_id": message_id(found.user_id, found.type, found.key)} | asdict(found)
+    emit([row], list(row))
+
+
 @app.command()
 def replay(delivery: DeliveryArgument) -> None:
     """Send a delivery again, with the same webhook-id: a receiver that has it ignores it.
@@ -218,10 +236,7 @@ def replay(delivery: DeliveryArgument) -> None:
 
         hushgate webhooks replay 4711
     """
-    found = _run(lambda source: deliveries.get_delivery(source, delivery))
-    if found is None:
-        raise fail(f"delivery: expected a stored one, got {delivery}", code=ExitCode.NEGATIVE)
-    logged = _entry(found.user_id, "replayed", delivery=delivery)
+    logged = _entry(_stored(delivery).user_id, "replayed", delivery=delivery)
     refused = _run(lambda source: deliveries.replay_delivery(source, delivery, _now(), logged=logged))
     if refused == deliveries.UNDER_WAY:
         raise fail("delivery: expected no attempt of it under way, got one", code=ExitCode.NEGATIVE)
@@ -233,6 +248,18 @@ def replay(delivery: DeliveryArgument) -> None:
 
 def _run(work: Callable[[Pool], Awaitable[Value]]) -> Value:
     return with_store(lambda store: work(store.pool))
+
+
+def _stored(delivery: int) -> WholeWebhookDelivery:
+    found = _run(lambda source: deliveries.get_delivery(source, delivery))
+    if found is None:
+        raise fail(f"delivery: expected a stored one, got {delivery}", code=ExitCode.NEGATIVE)
+    return found
+
+
+async def _log(store: Store, entry: LogEntry) -> None:
+    async with store.writing() as connection:
+        await access_log.append_entry(connection, entry)
 
 
 def _now() -> datetime:

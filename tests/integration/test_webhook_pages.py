@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import orjson
 import psycopg
 import pytest
 from typer.testing import CliRunner
@@ -191,6 +192,11 @@ def test_commands_manage_endpoints(database_url: str, monkeypatch: pytest.Monkey
     assert shown
     assert all(each[0] == 0 and not SECRET.search(each[1]) for each in outputs)
     assert run("test", identifier, "--wait", "0")[0] == 1  # no worker runs
+    number = orjson.loads(run("deliveries", identifier)[1])["id"]
+    code, whole = run("delivery", str(number))
+    assert (code, orjson.loads(whole)["body"]["message"][:6]) == (0, "A test")
+    assert "webhook delivery" in logged(database_url)
+    assert run("delivery", "999999")[0] == 1
     assert SECRET.findall(run("rotate", identifier)[1]) != [shown]
     assert '"state":"disabled"' in run("disable", identifier)[1]
     assert run("test", identifier)[0] == 5
