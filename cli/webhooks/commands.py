@@ -34,7 +34,8 @@ Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
     help="Signed webhooks (Standard Webhooks 1.0.0): `add`, `list`, `show`, `test`, `rotate`, `disable`,"
-    " `enable` and `remove` endpoints; list their `deliveries`, read one with `delivery`, send it again with `replay`. See docs/webhooks.md.",
+    " `enable` and `remove` endpoints; list their `deliveries`, read one with `delivery`, send it again with"
+    " `replay`. See docs/webhooks.md.",
 )
 COLUMNS: Final = ["id", "user_id", "url", "types", "state", "disabled_reason", "failures", "waiting"]
 DELIVERY_COLUMNS: Final = [
