@@ -12,7 +12,7 @@ from tasks.webhooks.poller import PollerLimits, WebhookPoller
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender
 
-LEASE_S = 1.0
+LEASE_S = 2.0
 
 
 async def poll(url: str) -> None:

@@ -98,7 +98,7 @@ class Receiver:
 
     async def count(self, requests: int) -> None:
         """Wait for so many requests."""
-        async with asyncio.timeout(30), self.changed:
+        async with asyncio.timeout(90), self.changed:
             await self.changed.wait_for(lambda: len(self.requests) >= requests)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
