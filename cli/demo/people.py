@@ -24,7 +24,7 @@ from db.access_log import LogEntry, LoggedAction
 from db.people import api_tokens
 from db.people.api_tokens import TokenScope
 from db.review_store import Store
-from db.webhooks import endpoints
+from db.webhooks import deliveries, endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.auth.api_tokens import PREFIX, SHOWN_CHARS
 from tasks.publish import append
@@ -77,25 +77,39 @@ def story(
     """What people see and do after the events of a run; the review pages must answer."""
     pages = _Pages(running.review_url, asyncio.run(_token(running)))
     return (
-        _received(receiver, escalated, replies),
+        _received(running, receiver, escalated, replies),
         _taken_over(running, pages, receiver, run, stream),
         _approved(pages, receiver, run),
     )
 
 
-def _received(receiver: Receiver, escalated: int, replies: int) -> Step:
-    """Every escalation and every reply arrived by a signed webhook, each once."""
+def _received(running: Fleet, receiver: Receiver, escalated: int, replies: int) -> Step:
+    """Every escalation and every reply arrived, but for replies to conversations that people took first."""
 
-    def counts() -> tuple[int, int]:
-        return len(receiver.of_type("escalation.opened")), len(receiver.of_type("reply.created"))
+    def counts() -> tuple[int, int, int]:
+        forestalled = asyncio.run(_forestalled(running))
+        return len(receiver.of_type("escalation.opened")), len(receiver.of_type("reply.created")), forestalled
 
-    ok = _until(lambda: counts() == (escalated, replies)) and receiver.refused == 0
-    opened, sent = counts()
+    def all_ended() -> bool:
+        opened, sent, forestalled = counts()
+        return (opened, sent + forestalled) == (escalated, replies)
+
+    ok = _until(all_ended) and receiver.refused == 0
+    opened, sent, forestalled = counts()
     figures = (
         f"{opened} of {escalated} escalations and {sent} of {replies} replies reached a webhook receiver,"
+        f" {forestalled} not sent because people took over before,"
         f" {receiver.refused} requests with a wrong signature"
     )
     return Step(step="webhooks", ok=ok, figures=figures)
+
+
+async def _forestalled(running: Fleet) -> int:
+    """Replies that were not sent to the receiver, because people took their conversation."""
+    async with Store(running.stack.database_url, size=1) as store:
+        (endpoint,) = await endpoints.list_endpoints(store.pool, ("*",))
+        found = await deliveries.list_deliveries(store.pool, endpoint.id, limit=1000, state="cancelled")
+    return sum((each.type, each.cancel_reason) == ("reply.created", "taken_over") for each in found)
 
 
 def _taken_over(running: Fleet, pages: _Pages, receiver: Receiver, run: str, stream: str) -> Step:

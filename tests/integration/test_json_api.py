@@ -31,10 +31,16 @@ PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 def face(database_url: str) -> Iterator[tuple[World, TestClient, str]]:
     """A running site with something in it, and an API token of a person who may read everything."""
     with World(database_url, "acme") as world, site(database_url) as visitor:
-        yield world, visitor().client, key_for(world, *Role)
+        yield world, visitor().client, key_for(world, *Role, scopes=("answer", "read"))
 
 
-def key_for(world: World, *roles: Role, account: str = EVERY_ACCOUNT, days: float = 1) -> str:
+def key_for(
+    world: World,
+    *roles: Role,
+    account: str = EVERY_ACCOUNT,
+    days: float = 1,
+    scopes: tuple[str, ...] = ("read",),
+) -> str:
     """An API token of a new person."""
     person_id = world.person(*((account, role.value) for role in roles))
     key = f"hg_{person_id.hex}"
@@ -46,6 +52,7 @@ def key_for(world: World, *roles: Role, account: str = EVERY_ACCOUNT, days: floa
         name="k",
         token_hash=token_hash(key),
         prefix=key[:9],
+        scopes=list(scopes),
         expires_at=until,
     )
     return key
