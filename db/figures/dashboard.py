@@ -21,7 +21,7 @@ from worker.reasons import BLOCKED, FAILED
 
 FigureRow: TypeAlias = dict[str, Any]
 MOST_LINES: Final = 8
-"""Labels of a range that have a line; more could not be told apart."""
+"""Labels of a range that have a line; the colours of more would look alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
