@@ -49,7 +49,7 @@ class Shop:
     url: str
 
     async def escalated(self, notice: str | None = "A colleague will answer here.") -> Decision:
-        """A message that people must answer; its author is told so."""
+        """A message that people must answer; its author gets the text at a handoff."""
         number, now = next(NUMBERS), CLOCK.now()
         asked = event(
             event_id=f"deleted-{number}",

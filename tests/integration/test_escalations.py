@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
@@ -36,6 +35,7 @@ from tasks.escalations.relay import EscalationRelay
 from tasks.outgoing import ESCALATION_CLOSED, ESCALATION_OPENED
 from tasks.relay import Relay
 from tasks.stream import connect
+from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event, passage
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Escalation, EventType
@@ -68,10 +68,8 @@ def relay(source: Pool, redis: Redis, pages: str | None = PAGES) -> EscalationRe
 
 
 async def entries(redis: Redis, name: str = STREAM) -> list[dict[str, Any]]:
-    """The entries of a stream: fields as text, ``data`` parsed."""
-    found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(name))
-    rows = [{key.decode(): value.decode() for key, value in fields.items()} for _, fields in found]
-    return [row | {"data": json.loads(row["data"])} for row in rows]
+    """The entries of a stream."""
+    return await stream_entries(redis, name)
 
 
 def escalated(conversation: str = "", *, notice: str | None = None, **changes: Any) -> Decision:

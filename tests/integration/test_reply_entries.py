@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -24,6 +23,7 @@ from tasks.outgoing import REPLY, RETRACTION
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import connect
+from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event
 from worker.adapters.system_clock import SystemClock
 from worker.model import Decision, DecisionKind, Source
@@ -60,10 +60,8 @@ def relay(source: Pool, redis: Redis) -> Relay:
 
 
 async def entries(redis: Redis, name: str = "reply") -> list[dict[str, Any]]:
-    """The entries of a stream: fields as text, ``data`` parsed."""
-    found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(STREAMS[name]))
-    rows = [{key.decode(): value.decode() for key, value in fields.items()} for _, fields in found]
-    return [row | {"data": json.loads(row["data"])} for row in rows]
+    """The entries of a stream."""
+    return await stream_entries(redis, STREAMS[name])
 
 
 def reply(conversation: str = "", **changes: Any) -> Decision:

@@ -252,7 +252,7 @@ async def test_a_poller_that_was_stopped_sends_nothing_after_a_takeover(setting:
 
 
 async def test_a_claim_that_went_back_is_sent_at_once(setting: Setting) -> None:
-    """When nobody took the conversation."""
+    """When people did not take the conversation."""
     await setting.deliver()
     async with setting.poller() as poller:
         await poller.look()
@@ -298,7 +298,7 @@ async def test_a_retracted_reply_is_not_sent_and_nor_is_its_retraction(setting: 
 
 
 async def test_a_retraction_follows_its_reply(setting: Setting) -> None:
-    """The receiver that has the reply is told to delete it."""
+    """The receiver that has the reply gets its retraction."""
     made = await setting.deliver()
     await setting.send()
     setting.retract(made)

@@ -1,10 +1,12 @@
-"""Relays as failures leave them."""
+"""What relays put on streams, and relays as failures leave them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import Any, cast
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -12,6 +14,13 @@ from redis.asyncio import Redis
 from db import outbox
 from db.pool import Pool
 from tasks.once_stream import OnceStream, Outgoing
+
+
+async def stream_entries(redis: Redis, stream: str) -> list[dict[str, Any]]:
+    """The entries of a stream: fields as text, ``data`` parsed."""
+    found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(stream))
+    rows = [{key.decode(): value.decode() for key, value in fields.items()} for _, fields in found]
+    return [row | {"data": json.loads(row["data"])} for row in rows]
 
 
 class Killed(Exception):

@@ -255,7 +255,7 @@ async def test_one_unusable_result_is_the_failure_of_its_text() -> None:
 
 
 async def test_a_caller_that_leaves_takes_nothing_from_the_others() -> None:
-    """A text that no caller waits for is not sent, and a request for nobody is cancelled."""
+    """A text without a waiting caller is not sent, and a request without one is cancelled."""
     endpoint = Endpoint()
     checks = BatchedChecks(endpoint, reuse_s=60)
     leaving, staying = (asyncio.create_task(checks.scores("same")) for _ in range(2))
@@ -274,7 +274,7 @@ async def test_a_caller_that_leaves_takes_nothing_from_the_others() -> None:
 
 
 async def test_a_bug_reaches_every_caller() -> None:
-    """Nobody waits for a result that never comes."""
+    """No caller waits for a result that never comes."""
     bug = RuntimeError("bug")
     found = await results(BatchedChecks(answering(lambda _: bug)), TEXTS[:3])
 

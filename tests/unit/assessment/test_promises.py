@@ -146,5 +146,5 @@ async def test_a_certain_promise_is_not_judged() -> None:
     ],
 )
 def test_a_condition_or_a_way_to_do_it_is_no_promise(draft: str, promised: bool) -> None:
-    """Nobody says that it was done or is being done."""
+    """The draft does not say that it was done or is being done."""
     assert promises(draft) is promised
