@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "gateway": "cli.deployment.gateway:gateway",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
+    "audit-log": "cli.audit_log.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",

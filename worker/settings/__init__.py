@@ -13,6 +13,7 @@ from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
+from worker.settings.transparency import TransparencySettings
 from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
@@ -37,6 +38,7 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "TransparencySettings",
     "WebhookSettings",
     "classifier_key",
     "embedding_endpoint",
@@ -45,7 +47,12 @@ __all__ = [
 
 FIELDS: Final = dict(
     sorted(
-        (Settings.model_fields | GatewaySettings.model_fields | LoginSettings.model_fields).items(),
+        (
+            Settings.model_fields
+            | GatewaySettings.model_fields
+            | LoginSettings.model_fields
+            | TransparencySettings.model_fields
+        ).items(),
         key=lambda item: not item[1].is_required(),
     )
 )

@@ -1,0 +1,1 @@
+"""``hushgate audit-log``."""

@@ -1,0 +1,57 @@
+"""The tables of the transparency log."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from db.columns import NOW, Timestamp, index, key, required, table
+
+audit_log_leaves: Final = table(
+    "audit_log_leaves",
+    "leaves of the transparency log, in order; a hash is never changed",
+    key("position", sa.BigInteger, autoincrement=False, comment="0, 1, 2, ..."),
+    required("kind", sa.Text, comment="decision, review or removal"),
+    required("subject_id", sa.Uuid, comment="of the decision, review or removal"),
+    required("subject_at", Timestamp, comment="its created_at"),
+    sa.Column("salt", sa.LargeBinary, comment="null: erased with its row"),
+    required("hash", sa.LargeBinary, comment="RFC 6962 leaf hash"),
+    sa.CheckConstraint("kind IN ('decision', 'review', 'removal')", name="kind_known"),
+    index("ix_audit_log_leaves_subject", "kind", "subject_id", unique=True),
+    index("ix_audit_log_leaves_at", "kind", "subject_at", "position"),
+)
+
+audit_log_nodes: Final = table(
+    "audit_log_nodes",
+    "hashes of complete subtrees of 256, 65536, ... leaves",
+    key("height", sa.SmallInteger, autoincrement=False, comment="8, 16, ..."),
+    key("position", sa.BigInteger, autoincrement=False, comment="from the left, among those of its height"),
+    required("hash", sa.LargeBinary),
+)
+
+audit_log_checkpoints: Final = table(
+    "audit_log_checkpoints",
+    "signed roots of the transparency log",
+    key("size", sa.BigInteger, autoincrement=False, comment="leaves"),
+    required("signed", sa.Text, comment="C2SP checkpoint with its signature"),
+    required("verifier_key", sa.Text, comment="public key, as C2SP signed-note writes it"),
+    required("through", Timestamp, comment="rows older than this were looked for"),
+    required("created_at", Timestamp, server_default=NOW),
+)
+
+audit_log_removals: Final = table(
+    "audit_log_removals",
+    "rows that were deleted or emptied on purpose; each becomes a leaf itself",
+    key("id", sa.Uuid, comment="UUIDv7"),
+    required("kind", sa.Text, comment="decision or review"),
+    required("reason", sa.Text, comment="retention or erasure"),
+    sa.Column("before", Timestamp, comment="retention: rows created before this"),
+    sa.Column("subjects", JSONB, comment="erasure: their ids"),
+    required("created_at", Timestamp, server_default=NOW),
+    sa.CheckConstraint("kind IN ('decision', 'review')", name="kind_known"),
+    sa.CheckConstraint("reason IN ('retention', 'erasure')", name="reason_known"),
+    sa.CheckConstraint("num_nulls(before, subjects) = 1", name="rows_named_once"),
+    index("ix_audit_log_removals_created_at", "created_at"),
+)
