@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Coroutine, Iterable
+from typing import Any, Final, TypeVar
 
 CANCEL_AGAIN_S: Final = 1.0
 """Pause between two cancellations of the same task; an orderly ``finally`` takes less."""
+
+
+Value = TypeVar("Value")
+
+
+async def all_of(calls: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
+    """The results of calls that run at once; the first error ends the others before it is raised."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        await cancel_all(tasks)
 
 
 async def cancel_all(tasks: Iterable[asyncio.Future[Any]]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Final
 
 from worker import contract, held
 from worker.assessment import initial_search, recheck_search
+from worker.cancellation import all_of
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.escalation import decision_kind
 from worker.masking import account_masker
@@ -108,7 +108,7 @@ async def _drafted(run: Run, candidate: Candidate, history: tuple[Message, ...])
     if not (names := several.model_names(run)):
         return await _clean_draft(run, candidate, history)
     runs = [several.run_with(run, name) for name in names]
-    made = iter(await asyncio.gather(*(_clean_draft(each, candidate, history) for each in runs if each)))
+    made = iter(await all_of(_clean_draft(each, candidate, history) for each in runs if each))
     return several.chosen(run, names, [next(made) if each else None for each in runs])
 
 

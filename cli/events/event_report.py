@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from db.audit.event_outcomes import EventLetter, EventOutcome, EventReply, StoredExchange
+from db.audit.event_records import EventLetter, EventOutcome, EventReply, StoredExchange
 from tasks.entry_lookup import FoundEntry
 
 
@@ -106,6 +106,7 @@ class EventReport:
             "duplicates": outcome.duplicates if outcome else None,
             "dead_letters": [asdict(letter) for letter in self.letters],
             "reply": {"state": reply_state(reply), **asdict(reply)} if reply else None,
+            "answers": [asdict(answer) for answer in outcome.answers] if outcome else [],
             "retraction": asdict(retraction) if retraction else None,
             "conversation": asdict(outcome.conversation) if outcome and outcome.conversation else None,
             "exchange": {"state": exchange_state(outcome, exchange), **asdict(exchange)}

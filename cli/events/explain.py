@@ -19,7 +19,7 @@ from cli.exit_codes import ExitCode, code_of
 from cli.options import read_audit, stream_settings
 from cli.output import emit_json, printable, progress_bar, screen, stdout_is_terminal
 from db.audit import event_outcomes
-from db.audit.event_outcomes import EventOutcomes
+from db.audit.event_records import EventOutcomes
 from tasks.entry_lookup import FoundEntry, find_entries
 from worker.settings import StreamSettings
 

@@ -8,7 +8,14 @@ from typing import Final
 
 from cli.events.event_report import EventReport, ExchangeState, ReplyState, exchange_state, reply_state
 from db.audit.decision_context import RetractionRecord
-from db.audit.event_outcomes import EventConversation, EventOutcome, EventReply, StoredExchange
+from db.audit.event_records import (
+    EventAnswer,
+    EventConversation,
+    EventDecision,
+    EventOutcome,
+    EventReply,
+    StoredExchange,
+)
 from tasks.entry_lookup import EntryState, FoundEntry
 from worker.model import Owner
 
@@ -30,33 +37,39 @@ def report_lines(report: EventReport) -> Iterator[tuple[str, str]]:
 
 
 def _outcome_lines(outcome: EventOutcome) -> Iterator[tuple[str, str]]:
-    if (decision := outcome.decision) is not None:
-        yield "decision", f"{decision.decision} because {decision.reason_code}: {decision.reason}"
-        yield "", f"{_moment(decision.created_at)}, id {decision.id}"
-        yield (
-            "",
-            f"settings version {decision.settings_version}, assessment policy {decision.policy or 'none'}",
-        )
-        if decision.matched_rule is not None:
-            yield "", f"matched rule {decision.matched_rule}"
-        for each in decision.failed_calls:
-            yield (
-                "",
-                f"{each.stage}: {each.failed} failed attempts, the last {each.last},"
-                f" {each.duration_s:.0f} s in total",
-            )
+    if outcome.decision is not None:
+        yield from _decision_lines(outcome.decision)
     elif outcome.decision_id is not None:
         yield "decision", f"id {outcome.decision_id}, {_missing_text(outcome)}"
     if outcome.duplicates:
         yield "duplicates", f"{outcome.duplicates} further stream entries with the same event id"
     if outcome.reply is not None:
         yield "reply", _reply_text(outcome.reply)
+    for answer in outcome.answers:
+        yield "answer", _answer_text(answer)
     if outcome.retraction is not None:
         yield "retraction", _retraction_text(outcome.retraction)
     if outcome.conversation is not None:
         yield "conversation", _owner_text(outcome.conversation)
     if outcome.exchange is not None:
         yield "exchange", _exchange_text(outcome, outcome.exchange)
+
+
+def _decision_lines(decision: EventDecision) -> Iterator[tuple[str, str]]:
+    yield "decision", f"{decision.decision} because {decision.reason_code}: {decision.reason}"
+    yield "", f"{_moment(decision.created_at)}, id {decision.id}"
+    yield (
+        "",
+        f"settings version {decision.settings_version}, assessment policy {decision.policy or 'none'}",
+    )
+    if decision.matched_rule is not None:
+        yield "", f"matched rule {decision.matched_rule}"
+    for each in decision.failed_calls:
+        yield (
+            "",
+            f"{each.stage}: {each.failed} failed attempts, the last {each.last},"
+            f" {each.duration_s:.0f} s in total",
+        )
 
 
 def _missing_text(outcome: EventOutcome) -> str:
@@ -107,6 +120,17 @@ def _reply_text(reply: EventReply) -> str:
             return f"held back {_moment(reply.cancelled_at)}: too late, the limit was {limit}"
         case ReplyState.CANCELLED:
             return f"cancelled {_moment(reply.cancelled_at)} {CANCELLED_BECAUSE[reply.cancel_reason]}"
+
+
+def _answer_text(answer: EventAnswer) -> str:
+    done = f"{answer.outcome} by {answer.person} {_moment(answer.created_at)}"
+    if answer.outcome == "dismissed":
+        return f"{done}, nothing was sent"
+    if answer.delivered_at is not None:
+        return f"{done}, delivered {_moment(answer.delivered_at)}"
+    if answer.cancelled_at is not None:
+        return f"{done}, cancelled {_moment(answer.cancelled_at)}"
+    return f"{done}, waits in the outbox"
 
 
 def _retraction_text(retraction: RetractionRecord) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +14,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.decision_context import RetractionRecord
 from db.audit.erased import trace_of
+from db.audit.event_records import (
+    EventAnswer,
+    EventConversation,
+    EventDecision,
+    EventLetter,
+    EventOutcome,
+    EventOutcomes,
+    EventReply,
+    FailedCalls,
+    StoredExchange,
+)
 from db.audit.search import TooSlow, statement_limit
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows
@@ -76,6 +86,11 @@ REPLY: Final = sa.text("""
     SELECT created_at, send_before, delivered_at, cancelled_at, cancel_reason
     FROM outbox WHERE user_id = :user_id AND event_id = :event_id
 """)
+ANSWERS: Final = sa.text("""
+    SELECT a.created_at, a.outcome, a.person, o.delivered_at, o.cancelled_at
+    FROM answers a LEFT JOIN outbox o ON o.decision_id = a.id AND o.user_id = a.user_id
+    WHERE a.decision_id = :id ORDER BY a.created_at
+""")
 RETRACTION: Final = sa.text("""
     SELECT created_at, not_before, cancelled_at, delivered_at
     FROM retractions WHERE decision_id = :id ORDER BY retractions.id DESC LIMIT 1
@@ -86,136 +101,6 @@ EXCHANGE: Final = sa.text("""
            count(*) AS sealed, min(expires_at) AS sealed_until
     FROM quarantine WHERE decision_id = :id AND expires_at > :now
 """)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedCalls:
-    """Failed calls of one stage: those of a hold are of a moderation stage, retries of another.
-
-    Attributes:
-        failed: how many failed.
-        last: kind of the last failure.
-        duration_s: time of the whole stage, with its pauses.
-    """
-
-    stage: str
-    failed: int
-    last: str
-    duration_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDecision:
-    """The decision on an event, without its texts and stages.
-
-    Attributes:
-        failed_calls: one for each stage that called a model or moderation without success.
-        settings_version: the version of the account's settings that it used.
-        policy: the assessment policy with its version; None when no draft was assessed.
-        sealed_when_decided: the decision moved the exchange into quarantine.
-    """
-
-    id: UUID
-    created_at: datetime
-    decision: str
-    reason_code: str
-    reason: str
-    confidence: float
-    matched_rule: str | None
-    degraded: bool
-    conversation_id: str
-    settings_version: int | None
-    policy: str | None
-    prompt_hash: str | None
-    sealed_when_decided: bool
-    failed_calls: tuple[FailedCalls, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventConversation:
-    """Who owns the event's conversation now, ``ai`` or ``people``, and the last change of that."""
-
-    owner: str
-    people_until: datetime
-    cause: str
-    changed_by: str
-    changed_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventReply:
-    """The outbox row of an event."""
-
-    created_at: datetime
-    send_before: datetime | None
-    delivered_at: datetime | None
-    cancelled_at: datetime | None
-    cancel_reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredExchange:
-    """How many messages of the exchange are in the history, and how many are sealed until when."""
-
-    in_history: int
-    sealed: int
-    sealed_until: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLetter:
-    """A dead letter of the event, or one whose payload quotes the event id and is no JSON object.
-
-    Attributes:
-        user_id: the account that the payload names; None when it names none.
-    """
-
-    user_id: str | None
-    entry_id: str
-    created_at: datetime
-    reason_code: str
-    field: str
-    expected: str
-    got: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventOutcome:
-    """What became of an event of one account.
-
-    Attributes:
-        entry_id: the stream entry that was decided or became a dead letter.
-        decision_id: None when the entry is a dead letter.
-        decision: None for a dead letter, and for a decision that is no longer stored.
-        month_dropped: of a decision that is no longer stored: True when retention removed its month, False
-            when it was erased.
-        duplicates: further entries with the same event id; None when they could not be counted.
-        conversation: None when people never had it.
-    """
-
-    user_id: str
-    entry_id: str
-    decision_id: UUID | None
-    decision: EventDecision | None
-    month_dropped: bool | None
-    duplicates: int | None
-    reply: EventReply | None
-    retraction: RetractionRecord | None
-    exchange: StoredExchange | None
-    conversation: EventConversation | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventOutcomes:
-    """What Postgres knows of an event id, by account.
-
-    Attributes:
-        unknown: parts that could not be read, with the reason.
-    """
-
-    outcomes: tuple[EventOutcome, ...]
-    letters: tuple[EventLetter, ...]
-    unknown: Mapping[str, str]
 
 
 async def load_outcomes(
@@ -298,8 +183,10 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
     duplicates = await reader.row("duplicates", DUPLICATES, values)
     reply = await reader.row("reply", REPLY, values)
     decision = month_dropped = retraction = exchange = owner = None
+    answers: list[dict[str, Any]] = []
     if key["decision_id"] is not None:
         decision, month_dropped = await _decision(reader, key["decision_id"])
+        answers = await reader.rows("answers", ANSWERS, values)
         retraction = await reader.row("retraction", RETRACTION, values)
     if decision is not None:
         values["conversation_id"] = decision.conversation_id
@@ -313,6 +200,7 @@ async def _outcome(reader: _PartReader, event_id: str, key: Mapping[str, Any], n
         month_dropped=month_dropped,
         duplicates=duplicates["entries"] if duplicates else None,
         reply=EventReply(**reply) if reply else None,
+        answers=tuple(EventAnswer(**answer) for answer in answers),
         retraction=RetractionRecord(**retraction) if retraction else None,
         exchange=StoredExchange(**exchange) if exchange else None,
         conversation=EventConversation(**owner) if owner else None,

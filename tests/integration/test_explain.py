@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -380,6 +381,29 @@ def test_a_delivered_reply_that_a_reviewer_removed_is_retracted(shell: Shell, da
 
     assert (found["reply"]["state"], found["retraction"]["delivered_at"]) == ("delivered", None)
     assert found["retraction"]["not_before"] > found["retraction"]["created_at"]
+
+
+def test_the_answer_of_a_person_is_listed(shell: Shell, database_url: str) -> None:
+    """Who wrote it, and whether it was delivered."""
+    decided = ignored()
+    record(database_url, decided)
+    rows(
+        database_url,
+        "WITH answer AS (INSERT INTO answers (id, decision_id, user_id, conversation_id, message_id, scope,"
+        " outcome, text, person, released, rules_version, created_at)"
+        " VALUES (%s, %s, %s, 'c', 'm', 'chat', 'written', 'hello', 'kim', false, 1, now()) RETURNING *)"
+        " INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text,"
+        " created_at, delivered_at, origin) SELECT user_id, id::text, id, conversation_id, message_id, scope,"
+        " text, created_at, now(), 'person' FROM answer",
+        uuid4(),
+        decided.decision_id,
+        decided.event.user_id,
+    )
+
+    (found,) = explained(shell, decided.event.event_id)["answers"]
+
+    assert (found["outcome"], found["person"], found["cancelled_at"]) == ("written", "kim", None)
+    assert found["delivered_at"] is not None
 
 
 def test_a_sealed_exchange_can_be_restored(shell: Shell, database_url: str) -> None:

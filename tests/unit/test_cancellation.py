@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from worker import cancellation
-from worker.cancellation import cancel_all
+from worker.cancellation import all_of, cancel_all
 
 
 async def test_a_task_that_swallows_two_cancellations_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,3 +50,34 @@ async def test_ended_and_failing_tasks_are_no_trouble() -> None:
     await cancel_all([])
 
     assert isinstance(failing.exception(), ValueError)
+
+
+async def test_an_error_ends_the_other_calls_before_it_is_raised() -> None:
+    """No call goes on, and is paid for, after its result has no use."""
+    ended = []
+
+    async def long() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("long")
+
+    async def failing() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        await all_of([long(), failing()])
+
+    assert ended == ["long"]
+
+
+async def test_results_have_the_order_of_the_calls() -> None:
+    """Not the order in which they end."""
+
+    async def after(turns: int) -> int:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return turns
+
+    assert await all_of([after(3), after(1)]) == [3, 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from openai.types import ModerationMultiModalInputParam
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
 from worker.adapters.openai_http import ApiClient
+from worker.cancellation import all_of
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
 from worker.model import AttemptOutcome, ModerationScores
 
@@ -69,7 +69,7 @@ class OpenAIModerator:
         if not image_urls:
             return (await self._checks.scores(text),)
         inputs = [_with_image(text if number == 0 else None, url) for number, url in enumerate(image_urls)]
-        found = await asyncio.gather(*(self._of_input(each) for each in inputs))
+        found = await all_of(self._of_input(each) for each in inputs)
         self._log_change(answers=True)
         return found
 
