@@ -8,6 +8,7 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
+from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
@@ -55,9 +56,11 @@ def _configure_logging(**_signal: object) -> None:
 
 
 @beat_init.connect(weak=False)
-def _serve_beat_metrics(**_signal: object) -> None:
-    if app.hushgate_settings.metrics_port is not None:
-        serve_metrics(ProcessMetrics("beat").registry, app.hushgate_settings)
+def _start_beat(**_signal: object) -> None:
+    settings = app.hushgate_settings
+    sign_beat(settings.redis_url.get_secret_value(), settings.stream)
+    if settings.metrics_port is not None:
+        serve_metrics(ProcessMetrics("beat").registry, settings)
 
 
 @task_failure.connect(weak=False)
