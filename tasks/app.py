@@ -8,12 +8,13 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
+from tasks.alerts.watch import AlertWatch
 from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
 from worker import __version__
-from worker.settings import Settings, load
+from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
 
@@ -61,6 +62,8 @@ def _start_beat(**_signal: object) -> None:
     sign_beat(settings.redis_url.get_secret_value(), settings.stream)
     if settings.metrics_port is not None:
         serve_metrics(ProcessMetrics("beat").registry, settings)
+    if settings.alerts_every_s:
+        AlertWatch(load(FleetSettings)).start()
 
 
 @task_failure.connect(weak=False)

@@ -1,4 +1,4 @@
-"""Signs of life of beat, and of the workers that run its tasks: keys of Redis whose time to live is their age."""
+"""Signs of life of beat and of the workers that run its tasks: keys whose time to live is their age."""
 
 from __future__ import annotations
 

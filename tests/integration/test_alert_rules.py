@@ -14,9 +14,7 @@ from tasks.alerts.rules_file import rules_file
 from tests.support.promtool import promtool
 
 SERIES: Final = yaml.safe_load((Path(__file__).parents[1] / "fixtures" / "alert_series.yml").read_text())
-RULES: Final = {
-    each["alert"]: each for each in yaml.safe_load(rules_file(workers=2))["groups"][0]["rules"]
-}
+RULES: Final = {each["alert"]: each for each in yaml.safe_load(rules_file(workers=2))["groups"][0]["rules"]}
 JUDGED_EVERY: Final = {"1m": "1m", "5m": "6h"}
 """Step of a case -> how often promtool judges it; cases with the longer step last a week."""
 

@@ -24,9 +24,7 @@ from tasks.metrics.names import METRICS
 ROOT = Path(__file__).parents[2]
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALERT = {each.name: each for each in ALERTS}
-STREAM = StreamState(
-    accepted=100, entries=3, oldest_age_s=2.0, workers=2, beat_age_s=4.0, tasks_age_s=4.0
-)
+STREAM = StreamState(accepted=100, entries=3, oldest_age_s=2.0, workers=2, beat_age_s=4.0, tasks_age_s=4.0)
 STORED = StoredFigures(
     outbox_waiting=1,
     outbox_oldest=AT - timedelta(seconds=5),
