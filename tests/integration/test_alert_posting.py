@@ -20,11 +20,11 @@ from db.logins import LOGINS, Service
 from tasks import telemetry
 from tasks.alerts.known import alerts_key
 from tasks.alerts.watch import AlertWatch
+from tests.support.fleet_signs import STREAM, sign_fleet
 from tests.support.running import eventually
 from tests.support.terminal import Shell
 from worker.settings import FleetSettings
 
-STREAM: Final = "hushgate:events"
 MISSING: Final = "HushgateWorkersMissing"
 PATH: Final = "/services/hunter2-token"
 
@@ -98,13 +98,6 @@ def hour_ago(redis_url: str) -> None:
             redis.hset(alerts_key(STREAM), name, json.dumps(values))
 
 
-def live_worker(redis_url: str) -> None:
-    """The heartbeat of a worker."""
-    with Redis.from_url(redis_url) as redis:
-        redis.sadd(f"{{{STREAM}}}:workers", "here:1")
-        redis.set(f"{{{STREAM}}}:hb:here:1", 1)
-
-
 @pytest.mark.usefixtures("restored_logging")
 def test_an_alert_is_posted_when_it_began_and_when_it_ended(
     shell: Shell, redis_url: str, receiver: Receiver
@@ -117,7 +110,7 @@ def test_an_alert_is_posted_when_it_began_and_when_it_ended(
         counts.append(receiver.of(MISSING))
         said.append("alert_not_posted" in ended.err)
         hour_ago(redis_url)
-    live_worker(redis_url)
+    sign_fleet(redis_url)
     for _ in range(2):
         shell.run("alerts", "check", "--post")
 
@@ -143,7 +136,7 @@ def test_a_process_that_watches_posts_once(shell: Shell, receiver: Receiver, red
     watch = AlertWatch(settings)
     watch.start()
     eventually(lambda: receiver.of(MISSING), "the alert")
-    live_worker(redis_url)
+    sign_fleet(redis_url)
     eventually(lambda: "resolved" in receiver.of(MISSING), "its end")
     watch.stop()
 
