@@ -30,7 +30,8 @@ WRONG: Final = """
     INSERT INTO webhook_endpoints
         (id, user_id, url, types, secret, secret_hint, created_at, created_by, failing_since)
     VALUES
-        ('{endpoint}', 'shop', 'https://example.org', '{{reply.created}}', 'whsec_x', 'w', now(), 'kim', now());
+        ('{endpoint}', 'shop', 'https://example.org', '{{reply.created}}', 'whsec_x', 'w', now(), 'kim',
+         now());
     WITH event AS (
         INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)
         VALUES ('shop', 'c', 'reply.created', 'k', '{{}}', now()) RETURNING id
