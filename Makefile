@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+PROMETHEUS := $(VENV)/prometheus
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
@@ -46,7 +47,7 @@ up: $(READY) ## run servers, workers and review pages until Ctrl-C
 	@$(BIN)/hushgate up $(ARGS)
 
 .PHONY: test
-test: $(READY) chromium ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium prometheus ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -63,6 +64,17 @@ chromium:
 	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
 	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
 	    "to the path of a Chrome or Chromium" >&2; fi
+
+# Unpacked, not installed: the package would start a server on this machine. Where apt-get finds no package, the
+# tests of alerts and dashboards fail.
+.PHONY: prometheus
+prometheus: $(READY)
+	@command -v promtool prometheus >/dev/null || [ -x $(PROMETHEUS)/usr/bin/promtool ] || { \
+	  echo "unpacking the package prometheus for the tests of alerts (once; 19 MB) ..."; mkdir -p $(PROMETHEUS); \
+	  fetch() { (cd $(PROMETHEUS) && apt-get download -qq prometheus 2>/dev/null && dpkg -x prometheus_*.deb . \
+	    && rm prometheus_*.deb); }; \
+	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
+	  || echo "no package prometheus: install it, or the tests of alerts will fail" >&2; }
 
 .PHONY: unit
 unit: $(READY) ## run the unit tests, without servers (under a minute)

@@ -31,7 +31,7 @@ RIGHTS: Final = (
 
 
 class Service(StrEnum):
-    """A service with its own login to Postgres; beat uses the worker's."""
+    """A service with its own login to Postgres; beat uses that of the review pages."""
 
     WORKER = "worker"
     REVIEW = "review"

@@ -8,11 +8,13 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, task_failure
 
 from tasks import consumer, logs, telemetry
+from tasks.alerts.watch import AlertWatch
+from tasks.fleet.beats import sign_beat
 from tasks.maintenance import SCHEDULE
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.process import ProcessMetrics
 from worker import __version__
-from worker.settings import Settings, load
+from worker.settings import FleetSettings, Settings, load
 
 QUEUE: Final = "hushgate"
 
@@ -55,9 +57,13 @@ def _configure_logging(**_signal: object) -> None:
 
 
 @beat_init.connect(weak=False)
-def _serve_beat_metrics(**_signal: object) -> None:
-    if app.hushgate_settings.metrics_port is not None:
-        serve_metrics(ProcessMetrics("beat").registry, app.hushgate_settings)
+def _start_beat(**_signal: object) -> None:
+    settings = app.hushgate_settings
+    sign_beat(settings.redis_url.get_secret_value(), settings.stream)
+    if settings.metrics_port is not None:
+        serve_metrics(ProcessMetrics("beat").registry, settings)
+    if settings.alerts_every_s:
+        AlertWatch(load(FleetSettings)).start()
 
 
 @task_failure.connect(weak=False)

@@ -10,6 +10,7 @@ from celery import shared_task
 
 from db import upkeep
 from db.escalations.closing import close_due_escalations
+from tasks.fleet.beats import sign_tasks
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
@@ -34,7 +35,9 @@ def _runtime(task: Any) -> Runtime:
 @shared_task(name="hushgate.deliver", bind=True)
 def deliver(task: Any) -> None:
     """Look for replies whose nudge was lost."""
-    _runtime(task).nudge()
+    runtime = _runtime(task)
+    runtime.nudge()
+    runtime.call(sign_tasks(runtime.parts.redis, task.app.hushgate_settings.stream))
 
 
 @shared_task(name="hushgate.escalations", bind=True)

@@ -68,6 +68,17 @@ def report(error: BaseException) -> None:
     sentry_sdk.capture_exception(error)
 
 
+def report_alert(name: str, *, firing: bool) -> None:
+    """Send an alert that begins or ends, as an issue of its name; does nothing without a DSN."""
+    issue = name if firing else f"{name}Resolved"
+    sentry_sdk.capture_event(
+        {
+            "level": "error" if firing else "info",
+            "exception": {"values": [{"type": issue, "module": "hushgate.alerts"}]},
+        }
+    )
+
+
 def flush(timeout_s: float = 2.0) -> None:
     """Wait until all reports are sent; does nothing without a DSN."""
     sentry_sdk.flush(timeout=timeout_s)

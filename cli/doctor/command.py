@@ -16,9 +16,10 @@ from redis.exceptions import RedisError
 from cli.doctor.check import DoctorCheck, failed, passed
 from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
+from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
 from cli.doctor.rights import login_rights, unreadable_check
-from cli.doctor.servers import conservation_check, postgres_checks, redis_checks
+from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
@@ -27,6 +28,7 @@ from worker.errors import ConfigurationError, StorageUnavailable
 from worker.settings import Settings, load
 
 LEAST_PYTHON: Final = (3, 11)
+COLUMNS: Final = ("check", "state", "found", "fix")
 FIRST: Final = "fix redis, postgres and migrations first"
 
 
@@ -57,8 +59,11 @@ def doctor(
             " models.",
         ),
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, also on a terminal.")
+    ] = False,
 ) -> None:
-    """Check settings, Redis, Postgres, models and that no event is lost; say how to fix each finding.
+    """Check settings, servers, workers, beat, models and that no event is lost; say how to fix each finding.
 
     Without --live, each endpoint is asked for its list of models, which is free; a model that is not in the
     list is a warning. --live proves that key, URL and model work together.
@@ -73,7 +78,7 @@ def doctor(
         raise fail("--offline, --live: expected one of them, got both")
     groups = GROUPS if offline else (*GROUPS, *ENDPOINT_GROUPS, *(LIVE_GROUPS if live else ()))
     checks = list(_checks(groups))
-    emit([asdict(check) for check in checks], ["check", "state", "found", "fix"])
+    emit([asdict(check) for check in checks], COLUMNS, fields=COLUMNS if as_json else None)
     if any(check.state == "fail" for check in checks):
         raise typer.Exit(ExitCode.NEGATIVE)
 
@@ -103,6 +108,8 @@ GROUPS: Final = (
     CheckGroup(name="redis", fix="check REDIS_URL and that the server runs", checks=redis_checks),
     CheckGroup(name="postgres", fix="check DATABASE_URL and that the server runs", checks=postgres_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
+    CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks),
+    CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks),
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),

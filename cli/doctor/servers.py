@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -22,6 +23,7 @@ LEAST_POSTGRES: Final = 150000
 LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
+CLOCKS: Final = "redis to postgres clock"
 FREE_MEMORY: Final = "start workers, run hushgate streams trim, or raise maxmemory"
 EVERYSEC: Final = "a power failure may lose about a second of events"
 
@@ -41,7 +43,7 @@ def redis_checks(settings: Settings) -> Iterator[DoctorCheck]:
         yield failed("redis eviction", policy, fix, unless=policy == "noeviction")
         yield memory_check(info)
         yield from _fsync_check(redis)
-        yield _clock_check("redis clock", float(redis.time()[0]))
+        yield clock_check("redis clock", _redis_clock(redis) - time.time())
 
 
 def memory_check(info: Mapping[str, Any]) -> DoctorCheck:
@@ -59,7 +61,7 @@ def postgres_checks(settings: Settings) -> Iterator[DoctorCheck]:
     found = fitness(settings.database_url.get_secret_value(), datetime.now(UTC).date())
     recent = found.version_number >= LEAST_POSTGRES
     yield failed("postgres version", found.version, "use Postgres 15 or later", unless=recent)
-    yield _clock_check("postgres clock", found.now.timestamp())
+    yield clock_check("postgres clock", found.now.timestamp() - time.time())
     head = migrate.head()
     migrated = found.revision == head
     shown = f"{found.revision or 'none'} of {head}"
@@ -69,6 +71,16 @@ def postgres_checks(settings: Settings) -> Iterator[DoctorCheck]:
         yield failed("audit partition", found.partition, fix, unless=found.has_partition)
         fix = f"GRANT {WORKER_ROLE} TO the login of DATABASE_URL"
         yield failed("worker role", found.role or "none", fix, unless=found.role is not None)
+
+
+def clock_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether Redis and Postgres show the same time: entries have that of one, decisions that of workers."""
+    with _redis(settings) as redis:
+        redis_ahead_s = _redis_clock(redis) - time.time()
+    found = fitness(settings.database_url.get_secret_value(), datetime.now(UTC).date())
+    postgres_ahead_s = found.now.timestamp() - time.time()
+    ahead_s = redis_ahead_s - postgres_ahead_s
+    yield clock_check(CLOCKS, ahead_s, "the clock of Postgres")
 
 
 def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
@@ -118,11 +130,16 @@ def _fsync_check(redis: Redis) -> Iterator[DoctorCheck]:
     yield warned("redis fsync", fsync if always else f"{fsync}: {EVERYSEC}", fix, unless=always)
 
 
-def _clock_check(name: str, server_s: float) -> DoctorCheck:
-    skew_s = abs(server_s - datetime.now(UTC).timestamp())
+def clock_check(name: str, ahead_s: float, other: str = "the clock of this machine") -> DoctorCheck:
+    """Whether a clock shows the time of another; ``ahead_s`` is negative for one that is behind."""
     return warned(
         name,
-        f"{skew_s:.1f} s from the clock of this machine",
+        f"{abs(ahead_s):.1f} s {'ahead of' if ahead_s > 0 else 'behind'} {other}",
         "run NTP on both machines: ages of events are differences of their clocks",
-        unless=skew_s <= MOST_SKEW_S,
+        unless=abs(ahead_s) <= MOST_SKEW_S,
     )
+
+
+def _redis_clock(redis: Redis) -> float:
+    seconds, microseconds = redis.time()
+    return float(seconds) + float(microseconds) / 1e6

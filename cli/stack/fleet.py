@@ -32,6 +32,7 @@ START_S: Final = 300.0
 """A process that ends with an error code this soon after its start has failed to start; a start took 55 s
 on a machine that eight busy programs shared."""
 REVIEW: Final = "review"
+BEAT: Final = "beat"
 SERVERS: Final = ("DATABASE_URL", "REDIS_URL", "HUSHGATE_REVIEW_URL")
 
 
@@ -103,7 +104,7 @@ class Fleet:
     def start(self, name: str, *command: str) -> None:
         """Start a process of the fleet; its output goes to a file of its own."""
         self.commands[name], self.started[name] = command, time.monotonic()
-        service = Service.REVIEW if name == REVIEW else Service.WORKER
+        service = Service.REVIEW if name in (REVIEW, BEAT) else Service.WORKER
         url = self.service_urls.get(service, self.environment["DATABASE_URL"])
         with (self.logs / f"{name}.log").open("ab") as log:
             self.workers[name] = subprocess.Popen(  # noqa: S603  # our own module
@@ -121,7 +122,7 @@ class Fleet:
 
     def start_beat(self) -> None:
         """Start beat, for a fleet that is to stay."""
-        self.start("beat", "celery", "-A", "tasks.app", "beat", "--pidfile=")
+        self.start(BEAT, "celery", "-A", "tasks.app", "beat", "--pidfile=")
 
     def start_worker(self, name: str) -> None:
         """Start one worker process."""

@@ -14,7 +14,9 @@ from worker.reasons import Reason, ReasonFamily
 
 STALLED_S: Final = 300
 OUTBOX_LATE_S: Final = 60
+TASKS_LATE_S: Final = 120
 WEBHOOKS_LATE_S: Final = 900
+NO_RIGHT: Final = "InsufficientPrivilege"
 LEAST_PARTITIONS: Final = 2
 MOST_DEGRADED: Final = 0.05
 SLA_S: Final = 86_400
@@ -26,10 +28,13 @@ BLOCKED: Final = tuple(each for each in Reason if each.spec.family is ReasonFami
 
 def server_away(now: Situation) -> Iterator[str]:
     """Each server that did not answer."""
+    errors = now.fleet.errors
     if now.fleet.stream is None:
-        yield "Redis does not answer"
-    if now.fleet.stored is None:
-        yield "Postgres does not answer, or refuses what the check reads"
+        yield f"Redis does not answer: {errors['redis']}"
+    if now.fleet.stored is None and errors["postgres"] == NO_RIGHT:
+        yield "Postgres refuses the check: it needs the database login of the review pages"
+    elif now.fleet.stored is None:
+        yield f"Postgres does not answer: {errors['postgres']}"
 
 
 def nothing_decided(now: Situation) -> Iterator[str]:
@@ -53,6 +58,15 @@ def workers_missing(now: Situation) -> Iterator[str]:
     """Fewer workers than expected."""
     if now.fleet.stream and now.fleet.stream.workers < now.workers:
         yield f"{now.fleet.stream.workers} workers have a heartbeat, {now.workers} are expected"
+
+
+def tasks_not_run(now: Situation) -> Iterator[str]:
+    """Beat sends nothing, or no worker runs what it sends."""
+    stream = now.fleet.stream
+    if stream and stream.beat_age_s > TASKS_LATE_S:
+        yield f"beat has sent no task for {stream.beat_age_s:.0f} s"
+    elif stream and stream.tasks_age_s > TASKS_LATE_S:
+        yield f"beat sends tasks, but no worker has run one for {stream.tasks_age_s:.0f} s"
 
 
 def outbox_late(now: Situation) -> Iterator[str]:

@@ -43,9 +43,9 @@ ALERTS: Final = (
     Alert(
         name="HushgateServerAway",
         severity=AlertSeverity.PAGE,
-        summary="Redis or Postgres does not answer.",
+        summary="Redis or Postgres does not answer, or the exporter is away.",
         minutes=2,
-        expression="hushgate_server_up == 0",
+        expression="hushgate_server_up == 0 or absent(hushgate_server_up)",
         check=conditions.server_away,
     ),
     Alert(
@@ -71,6 +71,14 @@ ALERTS: Final = (
         minutes=5,
         expression="hushgate_workers_alive < {workers}",
         check=conditions.workers_missing,
+    ),
+    Alert(
+        name="HushgateTasksNotRun",
+        severity=AlertSeverity.TICKET,
+        summary="Beat sends no tasks, or no worker runs them.",
+        minutes=2,
+        expression=expressions.TASKS_NOT_RUN,
+        check=conditions.tasks_not_run,
     ),
     Alert(
         name="HushgateOutboxLate",

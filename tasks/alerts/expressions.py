@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Final
 
 from db.fleet.recent import AHEAD, PAST_DAYS, PAST_SPAN, RECENT
-from tasks.alerts.conditions import MODEL_FAILED, MOST_DEGRADED, SILENT, STALLED_S
+from tasks.alerts.conditions import MODEL_FAILED, MOST_DEGRADED, SILENT, STALLED_S, TASKS_LATE_S
 from tasks.alerts.unusual import FACTOR, MINIMUM, PRIOR_EVENTS, PRIOR_MATCHED
-from tasks.metrics.names import ACCOUNT_EVENTS_DECIDED, EVENTS_DECIDED
+from tasks.metrics.names import ACCOUNT_EVENTS_DECIDED, BEAT_AGE, EVENTS_DECIDED, TASKS_AGE
 from tasks.metrics.names import DEGRADED as DEGRADED_EVENTS
 
 WINDOW: Final = f"{RECENT.total_seconds():.0f}s"
@@ -48,6 +48,7 @@ NOTHING_DECIDED: Final = (
     f"hushgate_oldest_entry_age_seconds > {STALLED_S}"
     f" unless on() sum(increase({EVENTS_DECIDED.name}[{STALLED_S}s])) > 0"
 )
+TASKS_NOT_RUN: Final = f"{BEAT_AGE.name} > {TASKS_LATE_S} or {TASKS_AGE.name} > {TASKS_LATE_S}"
 DEGRADED: Final = (
     f"{_recent(DEGRADED_EVENTS.name, '')} >= {MINIMUM}"
     f" and {_recent(DEGRADED_EVENTS.name, '')} > {MOST_DEGRADED} * {_recent(EVENTS_DECIDED.name, '')}"

@@ -6,10 +6,15 @@ from typing import Any, Final
 
 import yaml
 
-from tasks.alerts.declared import ALERTS
+from tasks.alerts.declared import ALERTS, Alert
 
 RUNBOOK: Final = "docs/alerts.md"
 HEAD: Final = "# Made by `hushgate alerts rules` from tasks/alerts/declared.py: do not edit.\n"
+
+
+def runbook_section(alert: Alert) -> str:
+    """Where docs/alerts.md says what to do."""
+    return f"{RUNBOOK}#{alert.name.lower()}"
 
 
 def rules_file(*, workers: int) -> str:
@@ -20,7 +25,7 @@ def rules_file(*, workers: int) -> str:
             "expr": each.expression.replace("{workers}", str(workers)),
             "for": f"{each.minutes}m",
             "labels": {"severity": each.severity.value},
-            "annotations": {"summary": each.summary, "runbook": f"{RUNBOOK}#{each.name.lower()}"},
+            "annotations": {"summary": each.summary, "runbook": runbook_section(each)},
         }
         for each in ALERTS
     ]

@@ -25,9 +25,11 @@ class Situation:
     workers: int
 
 
-async def load_situation(settings: StreamSettings, url: str, *, workers: int) -> Situation:
-    """The situation now; ``url`` as of ``load_fleet``."""
-    fleet = await load_fleet(settings, url)
+async def load_situation(
+    settings: StreamSettings, url: str, *, workers: int, count_all: bool = True
+) -> Situation:
+    """The situation now; ``url`` and ``count_all`` as of ``load_fleet``."""
+    fleet = await load_fleet(settings, url, count_all=count_all)
     try:
         async with figures_connection(url) as connection:
             counts = await load_recent_counts(connection, fleet.at)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from db.conservation import Balance, load_balance
 from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
+from tasks.fleet.beats import load_ages
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
 
@@ -31,22 +32,31 @@ class StreamState:
         entries: entries that are not finished.
         oldest_age_s: age of the oldest of them; 0 without one.
         workers: workers with a heartbeat.
+        beat_age_s: since beat sent a task; a day when that is longer ago.
+        tasks_age_s: since a worker ran a task of beat; the same.
     """
 
     accepted: int
     entries: int
     oldest_age_s: float
     workers: int
+    beat_age_s: float
+    tasks_age_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
-    """What the servers said at ``at``; None for one that did not answer."""
+    """What the servers said at ``at``; None for one that did not answer.
+
+    Attributes:
+        errors: the type of error of each server that did not answer.
+    """
 
     at: datetime
     stream: StreamState | None
     stored: StoredFigures | None
     imbalance: int | None
+    errors: Mapping[str, str] = field(default_factory=dict)
 
 
 async def load_stream_state(redis: Redis, stream: str) -> StreamState:
@@ -66,11 +76,14 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
         age_s = max(0.0, now_s + microseconds / 1e6 - written_ms / 1000)
     names = [bytes(each).decode() async for each in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)]
     alive = await redis.exists(*(f"{{{stream}}}:hb:{name}" for name in names)) if names else 0
+    beat_age_s, tasks_age_s = await load_ages(redis, stream)
     return StreamState(
         accepted=int(info["entries-added"]),
         entries=int(info["length"]),
         oldest_age_s=age_s,
         workers=int(alive),
+        beat_age_s=beat_age_s,
+        tasks_age_s=tasks_age_s,
     )
 
 
@@ -87,8 +100,8 @@ async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = Tr
     ``url`` is that of Postgres, with a login that may read what the review pages show. ``count_all=False``
     leaves out the conservation check, which counts whole tables.
     """
-    at = datetime.now(UTC)
-    stream = await _answered("redis", lambda: _stream(settings))
+    at, errors = datetime.now(UTC), dict[str, str]()
+    stream = await _answered("redis", lambda: _stream(settings), errors)
 
     async def read() -> tuple[StoredFigures, int | None]:
         async with figures_connection(url) as connection:
@@ -98,9 +111,9 @@ async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = Tr
                 imbalance = imbalance_of(counted)
             return figures, imbalance
 
-    found = await _answered("postgres", read)
+    found = await _answered("postgres", read, errors)
     figures, imbalance = found or (None, None)
-    return FleetState(at=at, stream=stream, stored=figures, imbalance=imbalance)
+    return FleetState(at=at, stream=stream, stored=figures, imbalance=imbalance, errors=errors)
 
 
 async def _stream(settings: StreamSettings) -> StreamState:
@@ -109,10 +122,11 @@ async def _stream(settings: StreamSettings) -> StreamState:
         return await load_stream_state(redis, settings.stream)
 
 
-async def _answered(server: str, read: Callable[[], Awaitable[Any]]) -> Any:
-    """What was read; None, and a line in the log, when the server did not answer."""
+async def _answered(server: str, read: Callable[[], Awaitable[Any]], errors: dict[str, str]) -> Any:
+    """What was read; None, a line in the log and an entry of ``errors``, when the server did not answer."""
     try:
         return await read()
     except (RedisError, OSError, StorageUnavailable) as error:
-        log.warning("fleet_state_incomplete", server=server, error=type(error).__name__)
+        errors[server] = error.kind if isinstance(error, StorageUnavailable) else type(error).__name__
+        log.warning("fleet_state_incomplete", server=server, error=errors[server])
         return None

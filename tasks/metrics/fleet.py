@@ -89,6 +89,8 @@ def _stream_metrics(found: StreamState) -> Iterator[Metric]:
     yield _plain(names.STREAM_ENTRIES, found.entries)
     yield _plain(names.OLDEST_ENTRY_AGE, found.oldest_age_s)
     yield _plain(names.WORKERS_ALIVE, found.workers)
+    yield _plain(names.BEAT_AGE, found.beat_age_s)
+    yield _plain(names.TASKS_AGE, found.tasks_age_s)
 
 
 def _stored_metrics(found: StoredFigures, at: datetime) -> Iterator[Metric]:

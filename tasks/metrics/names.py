@@ -165,6 +165,12 @@ LONGEST_HOLD: Final = _fleet(
     "hushgate_longest_hold_seconds", "The greatest hold_max_s of any account: how old an entry may become."
 )
 WORKERS_ALIVE: Final = _fleet("hushgate_workers_alive", "Workers with a heartbeat.")
+BEAT_AGE: Final = _fleet(
+    "hushgate_beat_age_seconds", "Since beat sent a task; a day when that is longer ago."
+)
+TASKS_AGE: Final = _fleet(
+    "hushgate_tasks_age_seconds", "Since a worker ran a task of beat; a day when that is longer ago."
+)
 OUTBOX_WAITING: Final = _fleet("hushgate_outbox_waiting", "Replies that wait for the reply stream.")
 OUTBOX_OLDEST_AGE: Final = _fleet(
     "hushgate_outbox_oldest_age_seconds", "Age of the oldest reply that waits; 0 without one."

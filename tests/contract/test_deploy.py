@@ -283,7 +283,7 @@ def test_service_environment_is_made_of_settings(name: str) -> None:
     [
         ("migrate", "hushgate", "POSTGRES_PASSWORD"),
         ("worker", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
-        ("beat", LOGINS[Service.WORKER], "HUSHGATE_DB_WORKER_PASSWORD"),
+        ("beat", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
         ("review", LOGINS[Service.REVIEW], "HUSHGATE_DB_REVIEW_PASSWORD"),
     ],
 )

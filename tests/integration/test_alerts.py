@@ -67,4 +67,8 @@ def test_a_missing_worker_and_a_server_that_is_away_fire(shell: Shell) -> None:
     assert "HushgateWorkersMissing" in names(shell, "--workers", "1")
     assert "HushgateWorkersMissing" not in names(shell, "--workers", "0")
     away = shell.run("alerts", "check", env={"DATABASE_URL": "postgresql://u@127.0.0.1:1/x"})
-    assert {row["alert"] for row in away.rows} == {"HushgateServerAway", "HushgateWorkersMissing"}
+    assert {row["alert"] for row in away.rows} == {
+        "HushgateServerAway",
+        "HushgateWorkersMissing",
+        "HushgateTasksNotRun",
+    }

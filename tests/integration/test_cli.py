@@ -31,6 +31,7 @@ from db.pool import create_pool
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.auditing import assessed, reviewed, staged
+from tests.support.fleet_signs import sign_fleet
 from tests.support.running import OPEN, running
 from tests.support.samples import event
 from tests.support.seeding import seed_document
@@ -857,6 +858,7 @@ def test_every_command_explains_itself(shell: Shell, words: tuple[str, ...], say
 
 def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> None:
     """Everything is looked at; a warning is no failure."""
+    sign_fleet(shell.environment["REDIS_URL"])
     ended = shell.spawn("doctor", env={"DATABASE_URL": fresh_url})
     states = {row["check"]: row["state"] for row in ended.rows}
 
@@ -874,6 +876,13 @@ def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> N
         "migrations",
         "audit partition",
         "worker role",
+        "redis to postgres clock",
+        "workers",
+        "beat",
+        "event stream",
+        "outbox",
+        "webhooks",
+        "partitions",
         "conservation",
         "model endpoint",
         "moderation endpoint",
@@ -899,6 +908,7 @@ def test_a_redis_that_forgets_is_found(shell: Shell, tmp_path: Path) -> None:
 
 def test_a_database_without_tables_is_found(shell: Shell, stack: Stack) -> None:
     """The fix is the command to type."""
+    sign_fleet(shell.environment["REDIS_URL"])
     create_database(stack.database_url, "hushgate_bare")
     url = database_at(stack.database_url, "hushgate_bare")
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})

@@ -22,6 +22,7 @@ from db.rights import SessionLogin, session_login
 from sandbox.server import SandboxHandle
 from tests.conftest import create_database, database_at
 from tests.support.browser.serving import serving
+from tests.support.fleet_signs import sign_fleet
 from tests.support.running import eventually, running
 from tests.support.terminal import Shell
 from worker.errors import ConfigurationError
@@ -238,6 +239,7 @@ def test_the_doctor_checks_everything_with_the_login_of_the_review_pages(
     shell: Shell, stack: Stack, template: str
 ) -> None:
     """It may read the whole audit, so nothing is left unchecked."""
+    sign_fleet(shell.environment["REDIS_URL"])
     create_database(stack.database_url, "hushgate_doctor_of_pages", template)
     url = service_url(database_at(stack.database_url, "hushgate_doctor_of_pages"), Service.REVIEW)
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
@@ -251,6 +253,7 @@ def test_the_doctor_checks_everything_with_the_login_of_the_review_pages(
 
 def test_the_doctor_says_what_the_login_of_a_worker_cannot_check(shell: Shell, database_url: str) -> None:
     """A worker may not read the audit: that is a warning and no failure."""
+    sign_fleet(shell.environment["REDIS_URL"])
     url = service_url(database_url, Service.WORKER)
     ended = shell.run("doctor", "--offline", env={"DATABASE_URL": url})
     found = {row["check"]: row for row in ended.rows}

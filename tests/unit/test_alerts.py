@@ -24,7 +24,7 @@ from tasks.metrics.names import METRICS
 ROOT = Path(__file__).parents[2]
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALERT = {each.name: each for each in ALERTS}
-STREAM = StreamState(accepted=100, entries=3, oldest_age_s=2.0, workers=2)
+STREAM = StreamState(accepted=100, entries=3, oldest_age_s=2.0, workers=2, beat_age_s=4.0, tasks_age_s=4.0)
 STORED = StoredFigures(
     outbox_waiting=1,
     outbox_oldest=AT - timedelta(seconds=5),
@@ -70,12 +70,15 @@ QUIET = situation(
 )
 BEFORE, LONG_AGO = AT - timedelta(minutes=2), AT - timedelta(days=2)
 FIRES = {
-    "HushgateServerAway": replace(QUIET, fleet=replace(QUIET.fleet, stream=None)),
+    "HushgateServerAway": replace(
+        QUIET, fleet=replace(QUIET.fleet, stream=None, errors={"redis": "TimeoutError"})
+    ),
     "HushgateNothingDecided": situation(
         stream={"oldest_age_s": 400.0}, stored={"last_decision": AT - timedelta(seconds=400)}
     ),
     "HushgateEntryTooOld": situation(stream={"oldest_age_s": 3700.0}),
     "HushgateWorkersMissing": situation(stream={"workers": 1}),
+    "HushgateTasksNotRun": situation(stream={"tasks_age_s": 130.0}),
     "HushgateOutboxLate": situation(stored={"outbox_oldest": BEFORE}),
     "HushgateWebhooksLate": situation(stored={"webhooks_oldest": LONG_AGO}),
     "HushgateEventsLost": situation(imbalance=2),

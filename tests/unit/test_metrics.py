@@ -158,7 +158,7 @@ def test_requests_of_pages_are_counted_by_class_of_status() -> None:
     assert b"0193" not in generate_latest(registry)
 
 
-STREAM = StreamState(accepted=10, entries=3, oldest_age_s=12.5, workers=2)
+STREAM = StreamState(accepted=10, entries=3, oldest_age_s=12.5, beat_age_s=4.0, tasks_age_s=4.0, workers=2)
 STORED = StoredFigures(
     outbox_waiting=4,
     outbox_oldest=AT - timedelta(seconds=90),

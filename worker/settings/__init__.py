@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from worker.settings.alerts import AlertSettings
 from worker.settings.classifiers import ClassifierSettings
 from worker.settings.documents import DocumentSettings, EmbeddingSettings
 from worker.settings.environment import Environment, load, secret_variables
@@ -21,6 +22,7 @@ __all__ = [
     "ALIASES",
     "FIELDS",
     "SECRETS",
+    "AlertSettings",
     "ClassifierSettings",
     "DatabaseSettings",
     "DocumentSettings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from worker.settings.alerts import AlertSettings
 from worker.settings.environment import Environment
 from worker.settings.servers import DatabaseSettings, StreamSettings
 
@@ -37,5 +38,5 @@ class MetricsSettings(Environment):
     )
 
 
-class FleetSettings(StreamSettings, DatabaseSettings, MetricsSettings):
+class FleetSettings(StreamSettings, DatabaseSettings, MetricsSettings, AlertSettings):
     """Settings of ``hushgate metrics`` and ``hushgate alerts``."""

@@ -1,0 +1,186 @@
+"""``hushgate doctor``: do workers and beat live, and does anything wait too long? As the alerts judge it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from cli.doctor.check import CheckState, DoctorCheck, passed, warned
+from db.fleet.figures import StoredFigures
+from tasks.alerts.conditions import NO_RIGHT
+from tasks.alerts.situation import Situation, load_situation
+from tasks.alerts.watch import found_alerts
+from tasks.fleet.state import StreamState
+from tasks.metrics.fleet import age_s
+from worker.settings import Settings
+
+NOT_CHECKED: Final = "outbox and the following lines"
+FIRST_CAUSES: Final = (
+    "look for storage_unavailable, moderation_unavailable and endpoint_misconfigured in the logs of workers;"
+    " hushgate doctor --live calls the models; hushgate explain with an event's id says what it waits for"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetLine:
+    """One line of the doctor about the fleet.
+
+    Attributes:
+        alerts: the alerts whose conditions it judges.
+        state: the state when one of them holds.
+        shown: what is there; None when its server did not answer.
+    """
+
+    check: str
+    alerts: tuple[str, ...]
+    state: CheckState
+    shown: Callable[[Situation], str | None]
+    fix: str
+
+
+def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """One check of each line; what needs a server that is away is left out, its own check says so."""
+    url, workers = settings.database_url.get_secret_value(), settings.alerts_workers
+    now = asyncio.run(load_situation(settings, url, workers=workers, count_all=False))
+    found = found_alerts(now)
+    for line in LINES:
+        if (shown := line.shown(now)) is not None:
+            yield _checked(line, shown, [each for name in line.alerts for each in found.get(name, ())])
+    if now.fleet.errors.get("postgres") == NO_RIGHT:
+        fix = "run hushgate doctor with the login of the review pages"
+        yield warned(NOT_CHECKED, "not checked: the login may not read them", fix)
+    if now.fleet.stored and now.fleet.stored.endpoints_failing:
+        count = now.fleet.stored.endpoints_failing
+        yield warned(
+            "webhook endpoints",
+            f"{count} failed at the last attempt, or were disabled for that",
+            "hushgate webhooks list shows them and hushgate webhooks deliveries their errors;"
+            " hushgate webhooks enable sends what waits",
+        )
+
+
+def _checked(line: FleetLine, shown: str, found: list[str]) -> DoctorCheck:
+    if not found:
+        return passed(line.check, shown)
+    return DoctorCheck(
+        check=line.check,
+        state=line.state,
+        found=f"{shown}: {'; '.join(found)}",
+        fix=f"{line.fix} (docs/alerts.md, {', '.join(line.alerts)})",
+    )
+
+
+def _of_stream(shown: Callable[[StreamState, Situation], str]) -> Callable[[Situation], str | None]:
+    return lambda now: None if now.fleet.stream is None else shown(now.fleet.stream, now)
+
+
+def _of_stored(shown: Callable[[StoredFigures, Situation], str]) -> Callable[[Situation], str | None]:
+    return lambda now: None if now.fleet.stored is None else shown(now.fleet.stored, now)
+
+
+def _workers(stream: StreamState, now: Situation) -> str:
+    return f"{stream.workers} alive, {now.workers} expected"
+
+
+def _beat(stream: StreamState, _now: Situation) -> str:
+    return f"sent a task {stream.beat_age_s:.0f} s ago, a worker ran one {stream.tasks_age_s:.0f} s ago"
+
+
+def _stream(stream: StreamState, _now: Situation) -> str:
+    return f"{stream.entries} entries, the oldest {stream.oldest_age_s:.0f} s old"
+
+
+def _outbox(stored: StoredFigures, now: Situation) -> str:
+    return f"{stored.outbox_waiting} replies wait, the oldest for {_age(stored.outbox_oldest, now)}"
+
+
+def _webhooks(stored: StoredFigures, now: Situation) -> str:
+    return f"{stored.webhooks_waiting} wait, the oldest for {_age(stored.webhooks_oldest, now)}"
+
+
+def _partitions(stored: StoredFigures, _now: Situation) -> str:
+    return f"for {stored.partitions_ahead} further months"
+
+
+def _decisions(_stored: StoredFigures, now: Situation) -> str:
+    return f"{sum(each.events for each in now.counts if each.recent)} in the last 15 minutes"
+
+
+def _reviews(stored: StoredFigures, now: Situation) -> str:
+    return f"the oldest waits for {_age(min(stored.queue_oldest.values(), default=None), now)}"
+
+
+def _age(oldest: datetime | None, now: Situation) -> str:
+    return f"{age_s(oldest, now.fleet.at):.0f} s"
+
+
+LINES: Final = (
+    FleetLine(
+        check="workers",
+        alerts=("HushgateWorkersMissing",),
+        state="fail",
+        shown=_of_stream(_workers),
+        fix="start hushgate worker; HUSHGATE_ALERTS_WORKERS says how many are expected",
+    ),
+    FleetLine(
+        check="beat",
+        alerts=("HushgateTasksNotRun",),
+        state="fail",
+        shown=_of_stream(_beat),
+        fix="start hushgate beat, exactly one, and a worker that runs its tasks",
+    ),
+    FleetLine(
+        check="event stream",
+        alerts=("HushgateNothingDecided", "HushgateEntryTooOld"),
+        state="fail",
+        shown=_of_stream(_stream),
+        fix=FIRST_CAUSES,
+    ),
+    FleetLine(
+        check="outbox",
+        alerts=("HushgateOutboxLate",),
+        state="fail",
+        shown=_of_stored(_outbox),
+        fix="workers deliver replies: look for delivery_postponed and job_failed in their logs, and at"
+        " redis memory above",
+    ),
+    FleetLine(
+        check="webhooks",
+        alerts=("HushgateWebhooksLate",),
+        state="fail",
+        shown=_of_stored(_webhooks),
+        fix="hushgate webhooks deliveries shows the errors of each endpoint",
+    ),
+    FleetLine(
+        check="partitions",
+        alerts=("HushgatePartitionsShort",),
+        state="fail",
+        shown=_of_stored(_partitions),
+        fix="beat creates them every hour: see the line beat; until then each worker creates the current one",
+    ),
+    FleetLine(
+        check="model calls",
+        alerts=("HushgateModelErrors",),
+        state="fail",
+        shown=_of_stored(_decisions),
+        fix="hushgate doctor --live makes one call and shows the error",
+    ),
+    FleetLine(
+        check="recent decisions",
+        alerts=("HushgateDegraded", "HushgateSilentFailures", "HushgateFrequentBlocks"),
+        state="warn",
+        shown=_of_stored(_decisions),
+        fix="hushgate decisions list --since 15m shows their reasons",
+    ),
+    FleetLine(
+        check="review queues",
+        alerts=("HushgateReviewLate",),
+        state="warn",
+        shown=_of_stored(_reviews),
+        fix="ask the queue's reviewers",
+    ),
+)
+"""Every alert is in one line, but those of servers that are away and of lost events: they have own checks."""

@@ -1,0 +1,85 @@
+"""Judges all alerts and posts what changed: once for a command, or again and again inside beat."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from tasks import telemetry
+from tasks.alerts.changes import AlertState, checked_alerts
+from tasks.alerts.declared import ALERTS
+from tasks.alerts.known import keep_known, load_known
+from tasks.alerts.posting import post_alert
+from tasks.alerts.situation import Situation, load_situation
+from worker.settings import FleetSettings
+
+log = structlog.get_logger(__name__)
+
+LAST_CHECK_S: Final = 5.0
+
+
+def found_alerts(now: Situation) -> dict[str, tuple[str, ...]]:
+    """Alert -> its sentences, of those whose condition holds."""
+    found = {each.name: tuple(each.check(now)) for each in ALERTS}
+    return {name: sentences for name, sentences in found.items() if sentences}
+
+
+class AlertWatch:
+    """Checks again and again; it remembers what Redis, when away, cannot."""
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self._settings = settings
+        self._remembered: Mapping[str, AlertState] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+
+    def start(self) -> None:
+        """Check every ``alerts_every_s`` on a thread, until ``stop``."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; a check that runs may finish."""
+        self._ended.set()
+        self._thread.join(timeout=LAST_CHECK_S)
+
+    def check(self) -> Situation:
+        """Judge all alerts once and post what changed; the situation that was judged."""
+        settings = self._settings
+        url = settings.database_url.get_secret_value()
+        now = asyncio.run(load_situation(settings, url, workers=settings.alerts_workers))
+        known = self._known()
+        whole = now.fleet.stream is not None and now.fleet.stored is not None
+        checked = checked_alerts(known, found_alerts(now), now.fleet.at, whole=whole)
+        failed = frozenset(
+            each.alert.name for each in checked.changes if not post_alert(each, settings, now.fleet.at)
+        )
+        self._keep(checked.after(failed, known or {}))
+        return now
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._settings.alerts_every_s):
+            try:
+                self.check()
+            except Exception as error:  # a bug in one condition must not end the others' checks
+                log.exception("alerts_not_judged", exc_info=error)
+                telemetry.report(error)
+
+    def _known(self) -> Mapping[str, AlertState] | None:
+        redis_url = self._settings.redis_url.get_secret_value()
+        try:
+            return asyncio.run(load_known(redis_url, self._settings.stream))
+        except RedisError:
+            return self._remembered
+
+    def _keep(self, states: Mapping[str, AlertState]) -> None:
+        self._remembered = states
+        redis_url = self._settings.redis_url.get_secret_value()
+        try:
+            asyncio.run(keep_known(redis_url, self._settings.stream, states))
+        except RedisError as error:
+            log.warning("alerts_not_kept", error=type(error).__name__)

@@ -1,0 +1,60 @@
+"""Signs of life of beat and of the workers that run its tasks: keys whose time to live is their age."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import structlog
+from celery.signals import after_task_publish
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+
+KEPT_S: Final = 86_400
+"""The longest age that is known; a missing key is as old."""
+LATE_S: Final = 60.0
+"""Beat sends a task every 10 s."""
+REACH_S: Final = 5.0
+
+
+def beat_key(stream: str) -> str:
+    """Written when beat sends a task."""
+    return f"{{{stream}}}:beat"
+
+
+def tasks_key(stream: str) -> str:
+    """Written when a worker runs a task of beat."""
+    return f"{{{stream}}}:tasks"
+
+
+def sign_beat(url: str, stream: str) -> None:
+    """Sign whenever this process sends a task; called once, in the process of beat."""
+    redis = Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S)
+
+    def sign(**_signal: Any) -> None:
+        try:
+            redis.set(beat_key(stream), 1, ex=KEPT_S)
+        except RedisError as error:  # the next task is sent within 10 s
+            log.warning("beat_not_signed", error=type(error).__name__)
+
+    after_task_publish.connect(sign, weak=False)
+
+
+async def sign_tasks(redis: AsyncRedis, stream: str) -> None:
+    """Sign that a worker ran a task of beat; a Redis that does not answer is ignored."""
+    try:
+        await redis.set(tasks_key(stream), 1, ex=KEPT_S)
+    except RedisError as error:
+        log.warning("tasks_not_signed", error=type(error).__name__)
+
+
+async def load_ages(redis: AsyncRedis, stream: str) -> tuple[float, float]:
+    """Seconds since beat sent a task, and since a worker ran one; ``KEPT_S`` when it is longer ago."""
+    sent, ran = [await redis.pttl(key) for key in (beat_key(stream), tasks_key(stream))]
+    return _age_s(sent), _age_s(ran)
+
+
+def _age_s(left_ms: int) -> float:
+    return KEPT_S - max(0, left_ms) / 1000

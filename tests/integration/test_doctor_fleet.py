@@ -1,0 +1,151 @@
+"""``hushgate doctor`` on a fleet: each line is ok on a healthy one, and each can be made to fail."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import psycopg
+import pytest
+from redis import Redis
+
+from cli.doctor.fleet import LINES
+from cli.doctor.servers import clock_check
+from cli.stack import Stack
+from tasks.alerts.declared import ALERTS
+from tests.conftest import create_database, database_at
+from tests.integration.test_alerts import decide
+from tests.support.fleet_signs import STREAM, sign_fleet
+from tests.support.terminal import Ended, Shell
+
+WRONG: Final = """
+    INSERT INTO outbox (user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at)
+    VALUES ('shop', 'e', gen_random_uuid(), 'c', 'm', 'chat', 'Hello', now() - interval '5 minutes');
+    INSERT INTO queues (id, name, kind) VALUES ('{queue}', 'Broken', 'escalations');
+    INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id)
+    VALUES ('{queue}', gen_random_uuid(), now() - interval '2 days', 'shop');
+    INSERT INTO webhook_endpoints
+        (id, user_id, url, types, secret, secret_hint, created_at, created_by, failing_since)
+    VALUES
+        ('{endpoint}', 'shop', 'https://example.org', '{{reply.created}}', 'whsec_x', 'w', now(), 'kim',
+         now());
+    WITH event AS (
+        INSERT INTO outgoing_events (user_id, conversation_id, type, key, body, created_at)
+        VALUES ('shop', 'c', 'reply.created', 'k', '{{}}', now()) RETURNING id
+    )
+    INSERT INTO webhook_deliveries
+        (endpoint_id, event_row, user_id, conversation_id, next_attempt_at, created_at)
+    SELECT '{endpoint}', id, 'shop', 'c', now(), now() - interval '1 hour' FROM event;
+"""
+
+
+@pytest.fixture
+def url(stack: Stack, template: str, tmp_path: Path) -> str:
+    """A migrated, empty database of one test's own."""
+    name = f"hushgate_{tmp_path.name}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+def shell(url: str, redis_url: str, tmp_path: Path) -> Shell:
+    """A shell whose servers run."""
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "DATABASE_URL": url,
+        "REDIS_URL": redis_url,
+        "OPENAI_API_KEY": "sandbox",
+        "OPENROUTER_API_KEY": "sandbox",
+    }
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def states(ended: Ended) -> dict[str, str]:
+    return {row["check"]: row["state"] for row in ended.rows}
+
+
+def break_everything(url: str, redis_url: str) -> None:
+    """No worker, no beat, old entries, late replies, webhooks and reviews, no partitions, a failing model."""
+    with Redis.from_url(redis_url) as redis:
+        redis.flushall()
+        redis.xadd(STREAM, {"data": b"{}"}, id="1-1")
+    now = datetime.now(UTC)
+    decide(url, now, "LLM_ERROR", 60)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(WRONG.format(queue=uuid4(), endpoint=uuid4()))
+        later = connection.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'ai_decisions'::regclass"
+            " AND inhrelid::regclass::text > %s",
+            (f"ai_decisions_{now:%Y_%m}",),
+        ).fetchall()
+        for (partition,) in later:
+            connection.execute(f"DROP TABLE {partition}")
+
+
+def test_every_alert_is_in_one_line() -> None:
+    """Servers that are away and lost events have checks of their own."""
+    judged = sorted(name for line in LINES for name in line.alerts)
+
+    assert judged == sorted({each.name for each in ALERTS} - {"HushgateServerAway", "HushgateEventsLost"})
+
+
+def test_each_line_is_ok_on_a_healthy_fleet_and_fails_on_a_broken_one(
+    shell: Shell, url: str, redis_url: str
+) -> None:
+    """The same lines; the exit code says whether one failed."""
+    sign_fleet(redis_url)
+    healthy = shell.run("doctor", "--offline")
+    break_everything(url, redis_url)
+    broken = shell.run("doctor", "--offline")
+
+    assert healthy.code == 0, healthy.out
+    assert broken.code == 1
+    for line in LINES:
+        assert states(healthy)[line.check] == "ok", line
+        assert states(broken)[line.check] == line.state, line
+    assert states(broken)["webhook endpoints"] == "warn"
+    found = {row["check"]: row for row in broken.rows}
+    assert found["workers"]["found"].startswith("0 alive, 1 expected")
+    assert "5 minutes" not in found["outbox"]["found"]
+    assert found["outbox"]["found"].startswith("1 replies wait, the oldest for 30")
+    assert found["beat"]["fix"].endswith("(docs/alerts.md, HushgateTasksNotRun)")
+
+
+def test_a_beat_whose_tasks_no_worker_runs_is_found(shell: Shell, redis_url: str) -> None:
+    """Beat lives, and is not to be started again."""
+    sign_fleet(redis_url)
+    with Redis.from_url(redis_url) as redis:
+        redis.delete(f"{{{STREAM}}}:tasks")
+    (beat,) = (row for row in shell.run("doctor", "--offline").rows if row["check"] == "beat")
+
+    assert beat["state"] == "fail"
+    assert "beat sends tasks, but no worker has run one" in beat["found"]
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "state", "found"),
+    [
+        (0.4, "ok", "0.4 s ahead of the clock of Postgres"),
+        (-1.9, "ok", "1.9 s behind the clock of Postgres"),
+        (2.1, "warn", "2.1 s ahead of the clock of Postgres"),
+        (-90, "warn", "90.0 s behind the clock of Postgres"),
+    ],
+)
+def test_a_clock_that_differs_is_found(ahead_s: float, state: str, found: str) -> None:
+    """From two seconds on; ages of events are differences of clocks."""
+    check = clock_check("redis to postgres clock", ahead_s, "the clock of Postgres")
+
+    assert (check.state, check.found) == (state, found)
+
+
+def test_json_is_printed_on_a_terminal_too(shell: Shell) -> None:
+    """One object a line, with the keys of a pipe."""
+    ended = shell.on_terminal("doctor", "--offline", "--json", columns=400)
+
+    rows = [json.loads(line) for line in ended.out.splitlines() if line.startswith("{")]
+    assert {"python", "workers", "beat", "outbox"} <= {row["check"] for row in rows}
+    assert all(set(row) == {"check", "state", "found", "fix"} for row in rows)
