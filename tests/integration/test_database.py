@@ -30,6 +30,7 @@ from db.columns import metadata
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
 from db.figures import tables  # noqa: F401
+from db.governance import tables as governance_tables  # noqa: F401
 from db.pool import Pool, create_pool
 from tests.conftest import create_database, database_at
 from tests.support.samples import account, event
