@@ -11,6 +11,7 @@ from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.metrics import FleetSettings, MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.retention import ErasureSettings, RetentionSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
 from worker.settings.webhooks import WebhookSettings
@@ -25,6 +26,7 @@ __all__ = [
     "DocumentSettings",
     "EmbeddingSettings",
     "Environment",
+    "ErasureSettings",
     "FleetSettings",
     "GatewaySettings",
     "IngestSettings",
@@ -33,6 +35,7 @@ __all__ = [
     "ModerationSettings",
     "OutgoingStreamSettings",
     "RedisPresence",
+    "RetentionSettings",
     "ReviewSettings",
     "Settings",
     "SiteSettings",

@@ -101,12 +101,12 @@ SWEEP_ROWS = """
                 WHERE t.tableoid = l.part AND t.ctid = l.place AND l.at < $1 AND (%7$s) AND NOT (%8$s)
                 RETURNING 1
             )
-            SELECT (SELECT count(*) FROM gone), count(*), max(position::text::%5$s)::text,
+            SELECT (SELECT count(*) FROM gone), count(*), max(position%9$s)::text,
                    count(*) FILTER (WHERE at < $1)
             FROM looked
         $sql$, spec.ordering, clock, target, CASE WHEN ordered THEN '>=' ELSE '>' END,
-            CASE WHEN spec.kind = 'uuid' THEN 'text' ELSE spec.kind END,
-            CASE WHEN ordered THEN format('t.%I < $1', spec.ordering) ELSE 'true' END, spec.ended, held)
+            spec.kind, CASE WHEN ordered THEN format('t.%I < $1', spec.ordering) ELSE 'true' END, spec.ended, held,
+            CASE WHEN spec.kind = 'uuid' THEN '::text' ELSE '' END)
         INTO deleted, seen, last, old USING before, after, most;
         finished := seen < most OR (NOT ordered AND spec.kind = 'bigint' AND old = 0);
         IF deleted > 0 AND target IN ('event_keys', 'duplicates', 'dead_letters', 'ai_decisions') THEN
