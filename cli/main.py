@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "worker": "cli.deployment.serve:worker",
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
+    "retention": "cli.governance.retention:app",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
     "audit-log": "cli.audit_log.commands:app",

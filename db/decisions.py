@@ -339,7 +339,7 @@ def _values(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.decision_id,
         "created_at": decision.decided_at,
-        "expires_at": decision.decided_at + QUARANTINE,
+        "expires_at": decision.sealed_until or decision.decided_at + QUARANTINE,
         "user_id": event.user_id,
         "event_id": event.event_id,
         "entry_id": event.entry_id,

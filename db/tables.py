@@ -116,6 +116,13 @@ ai_rules: Final = table(
         server_default=sa.text("30"),
         comment="how long drafts that were not sent are kept",
     ),
+    required(
+        "keep_quarantine_days",
+        DOUBLE_PRECISION,
+        server_default=sa.text("30"),
+        comment="how long flagged exchanges are kept sealed",
+    ),
+    sa.CheckConstraint("keep_quarantine_days BETWEEN 30 AND 366", name="keep_quarantine_days_bounded"),
     sa.CheckConstraint("reply_mode IN ('auto', 'suggest')", name="reply_mode_known"),
     sa.CheckConstraint("auto_from_confidence BETWEEN 0 AND 1", name="auto_from_confidence_is_share"),
     sa.CheckConstraint("keep_drafts_days BETWEEN 1 AND 365", name="keep_drafts_days_bounded"),
@@ -257,6 +264,7 @@ duplicates: Final = table(
     key("entry_id", sa.Text, comment="a further stream entry of an event already decided"),
     *required_texts("user_id", "event_id"),
     required("created_at", Timestamp),
+    index("ix_duplicates_created_at", "created_at"),
 )
 
 dead_letters: Final = table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
@@ -11,6 +11,8 @@ from celery import shared_task
 from db import upkeep
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
+from tasks.governance import sweep as retention
+from tasks.governance.sweep import SweepPace
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
 
@@ -58,15 +60,10 @@ def partitions(task: Any) -> None:
 
 @shared_task(name="hushgate.sweep", bind=True)
 def sweep(task: Any) -> None:
-    """Delete expired rows: sealed exchanges, old keys and, if configured, old audit months."""
+    """Delete rows that are older than the settings keep them, in small steps."""
     runtime, settings = _runtime(task), task.app.hushgate_settings
-    now, months = datetime.now(UTC), settings.keep_decisions_months
-    limits = upkeep.RetentionLimits(
-        now=now,
-        keys_before=now - timedelta(days=settings.keep_keys_days) if settings.keep_keys_days else None,
-        decisions_before=(now - timedelta(days=31 * months)).date() if months else None,
-    )
-    deleted = runtime.call(upkeep.sweep_expired(runtime.parts.pool, limits))
+    pace = SweepPace(deleted=runtime.retention_deleted)
+    deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, datetime.now(UTC), pace=pace))
     log.info("swept", **deleted)
 
 

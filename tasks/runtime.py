@@ -116,6 +116,11 @@ class Runtime:
             self._engine_run.add_done_callback(self._engine_ended)
             log.info("engine_started", worker=name, stream=self._settings.stream)
 
+    def retention_deleted(self, table: str, rows: int) -> None:
+        """Count rows that retention deleted."""
+        if self._metrics is not None:
+            self._metrics.retention_deleted(table, rows)
+
     def _job_failed(self, job: str) -> None:
         if self._metrics is not None:
             self._metrics.job_failed(job)

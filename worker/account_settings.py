@@ -398,6 +398,16 @@ class AccountSettings(BaseModel):
             help="Reviewers can read and use them so long; then they are deleted.",
         ),
     ]
+    keep_quarantine_days: Annotated[
+        float,
+        Field(ge=30, le=366, allow_inf_nan=False),
+        Setting(
+            title="Flagged exchanges are kept, days",
+            section=Section.PRIVACY,
+            help="Flagged messages and drafts are sealed so long, for reviews and appeals; then they are"
+            " deleted. Appeals may need six months.",
+        ),
+    ]
     handoff_texts: Annotated[
         dict[Language, AuthorText],
         Setting(

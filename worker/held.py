@@ -75,6 +75,11 @@ def held_until(account: Account, now: datetime) -> datetime:
     return now + timedelta(days=account.keep_drafts_days)
 
 
+def sealed_until(account: Account, now: datetime) -> datetime:
+    """When an exchange that is flagged now is deleted from the quarantine."""
+    return now + timedelta(days=account.keep_quarantine_days)
+
+
 def _held(kind: HeldKind, text: str, draft: Candidate | None, rests_on: Candidate) -> HeldDraft:
     return HeldDraft(
         kind=kind,

@@ -178,6 +178,7 @@ class EventTrace:
             retract_reply=self.account.retract_deleted,
             held=held.held_drafts(ending),
             held_until=held.held_until(self.account, now),
+            sealed_until=held.sealed_until(self.account, now),
             people_until=contract.people_until(self.event, self.account, kind, now),
             escalation=escalation_for(self.event, self.account, kind, ending, now),
             masked=masked or {},

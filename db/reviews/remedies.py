@@ -10,7 +10,6 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.decisions import QUARANTINE
 from db.outbox import LOCK_AND_WAIT
 from db.reviews.exchanges import (
     MESSAGE_DELETED,
@@ -41,7 +40,9 @@ SEAL: Final = sa.text(f"""
         RETURNING id, {LINE}
     )
     INSERT INTO quarantine ({LINE}, expires_at)
-    SELECT {LINE}, :expires_at
+    SELECT {LINE}, coalesce(CAST(:expires_at AS timestamptz), CAST(:now AS timestamptz) + coalesce((
+        SELECT keep_quarantine_days FROM ai_rules WHERE ai_rules.user_id = :user_id
+        ORDER BY version DESC LIMIT 1), 30) * interval '1 day')
     FROM moved ORDER BY id
 """)
 BLOCK_RELAYS: Final = sa.text(LOCK_AND_WAIT)
@@ -160,8 +161,8 @@ async def undo_remedy(
     """
     match review.effect:
         case Effect.RESTORED:
-            until = review.sealed_until or now + QUARANTINE
-            moved = await connection.execute(SEAL, {**subject.keys(), "expires_at": until})
+            values = {**subject.keys(), "expires_at": review.sealed_until, "now": now}
+            moved = await connection.execute(SEAL, values)
             return Effect.REMOVED if moved.rowcount else Effect.NONE
         case Effect.REMOVED:
             return await _undo_removal(connection, subject, review, now)
@@ -186,7 +187,7 @@ async def _remove(
     connection: AsyncConnection, subject: ReviewSubject, review_id: UUID, now: datetime
 ) -> None:
     keys = subject.keys()
-    moved = await connection.execute(SEAL, {**keys, "expires_at": now + QUARANTINE})
+    moved = await connection.execute(SEAL, {**keys, "expires_at": None, "now": now})
     await connection.execute(BLOCK_RELAYS)
     request = {
         **keys,

@@ -140,6 +140,9 @@ REPLIES_DELIVERED: Final = _counter("hushgate_replies_delivered_total", "Replies
 JOB_FAILURES: Final = _counter(
     "hushgate_job_failures_total", "Background jobs of a worker that a bug ended; they start again.", "job"
 )
+RETENTION_DELETED: Final = _counter(
+    "hushgate_retention_deleted_total", "Rows that the sweep deleted, while it runs.", "table"
+)
 HTTP_REQUESTS: Final = _counter(
     "hushgate_http_requests_total",
     "Requests answered, by class of status, such as 2xx.",

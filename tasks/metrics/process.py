@@ -83,6 +83,7 @@ class WorkerMetrics:
         self._webhooks = counter(names.WEBHOOK_ATTEMPTS, registry)
         self._delivered = counter(names.REPLIES_DELIVERED, registry)
         self._jobs = counter(names.JOB_FAILURES, registry)
+        self._retention = counter(names.RETENTION_DELETED, registry)
 
     def decided(self, decision: Decision) -> None:
         """Count a decision, after its commit."""
@@ -124,6 +125,10 @@ class WorkerMetrics:
     def job_failed(self, job: str) -> None:
         """Count a background job that a bug ended."""
         self._jobs.labels(job).inc()
+
+    def retention_deleted(self, table: str, rows: int) -> None:
+        """Count rows that retention deleted."""
+        self._retention.labels(table).inc(rows)
 
     def show(self, spec: MetricSpec, value: Callable[[], float]) -> None:
         """Serve a gauge whose value is read at each scrape."""

@@ -15,14 +15,16 @@ import pytest
 from psycopg.rows import dict_row
 
 from cli.stack import Stack
-from db import conservation, dead_letters, decisions, upkeep
+from db import conservation, dead_letters, decisions
 from db.audit.decision_list import read_connection
 from db.dead_letters import DeadLetter
 from db.decisions import Recorded
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle
+from tasks.governance.sweep import sweep
 from tasks.stream import EntryGrant
 from tests.conftest import create_database, database_at
+from tests.support.retention import keeping
 from tests.support.running import Running, eventually, running
 from tests.support.samples import event as sample
 from worker.errors import PayloadRejected
@@ -246,8 +248,7 @@ async def test_retention_keeps_the_balance_of_buried_events(source: Pool, owner:
     await dead_letters.bury_event(source, letter(young), young)
     owner.execute("SELECT hushgate_sweep_before('dead_letters', now() - interval '1 day')")
     between = await holds(url, accepted=5)
-    limits = upkeep.RetentionLimits(now=NOW, keys_before=NOW - timedelta(days=1), decisions_before=None)
-    gone = await upkeep.sweep_expired(source, limits)
+    gone = await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DEAD_LETTERS_DAYS=1), NOW)
 
     assert between
     assert gone["event_keys"] == 4

@@ -30,8 +30,12 @@ from db.columns import metadata
 from db.conversations import PostgresConversations
 from db.decisions import Recorded
 from db.figures import tables  # noqa: F401
+from db.governance import tables as governance_tables  # noqa: F401
+from db.governance.declared import RETENTION
 from db.pool import Pool, create_pool
+from tasks.governance.sweep import sweep
 from tests.conftest import create_database, database_at
+from tests.support.retention import keeping
 from tests.support.samples import account, event
 from worker.errors import ConfigurationError
 from worker.model import (
@@ -266,9 +270,7 @@ def test_the_worker_s_role_can_do_its_work(database_url: str, owner: Rows) -> No
         assert await decisions.record_decision(source, told) is Recorded.NEW
         assert await decisions.record_decision(source, sealed) is Recorded.NEW
         await upkeep.ensure_partitions(source, NOW.date())
-        await upkeep.sweep_expired(
-            source, upkeep.RetentionLimits(now=NOW, keys_before=None, decisions_before=None)
-        )
+        await sweep(source, keeping(), NOW)
         await accounts.current_account(source, "acme")
         await accounts.current_versions(source, ["acme"])
         return await PostgresConversations(source).history("acme", "c1", 10)
@@ -387,12 +389,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     async def work(source: Pool) -> dict[str, int]:
         for each in made:
             await decisions.record_decision(source, each)
-        return await upkeep.sweep_expired(
-            source,
-            upkeep.RetentionLimits(
-                now=NOW, keys_before=NOW - timedelta(days=1), decisions_before=date(2026, 4, 1)
-            ),
-        )
+        return await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DECISIONS_MONTHS=5), NOW)
 
     async def balance() -> conservation.Balance:
         async with read_connection(url) as connection:
@@ -401,11 +398,12 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     gone = as_worker(url, work)
     after = asyncio.run(balance())
 
-    swept = {"quarantine": 1, "held_drafts": 1, "outgoing_events": 0, "escalations": 0} | {
-        "answers": 0,
-        "outbox": 0,
+    assert {table: rows for table, rows in gone.items() if rows} == {
+        "quarantine": 1,
+        "held_drafts": 1,
+        "event_keys": 3,
+        "ai_decisions_months": 3,
     }
-    assert gone == swept | {"event_keys": 3, "duplicates": 0, "dead_letters": 0, "ai_decisions": 1}
     assert (after.decided, after.audited, after.purged, after.purged_audit) == (2, 2, 3, 3)
     assert after.holds
 
@@ -427,14 +425,16 @@ REPLY = """
 
 def test_texts_go_with_the_months_of_the_audit(database_url: str, owner: Rows) -> None:
     """Answers and ended replies of whole months; a reply that has not ended stays."""
-    march, april = datetime(2026, 3, 31, 23, tzinfo=UTC), datetime(2026, 4, 1, 1, tzinfo=UTC)
-    for at in (march, april):
+    settings = keeping(HUSHGATE_KEEP_DECISIONS_MONTHS=5)
+    (month,) = [each.limit(settings, NOW) for each in RETENTION if each.table == "answers"]
+    assert month is not None
+    former, kept = month - timedelta(hours=1), month + timedelta(hours=1)
+    for name, at in (("former", former), ("kept", kept)):
         owner.execute(ANSWER, (at,))
         for state in ("sent", "settled", "cancelled"):
-            owner.execute(REPLY, {"name": f"{at:%B} {state}", "state": state, "at": at})
+            owner.execute(REPLY, {"name": f"{name} {state}", "state": state, "at": at})
     owner.execute("UPDATE outbox SET id = id - 1000000 WHERE user_id = 'swept'")  # older than all others
-    limits = upkeep.RetentionLimits(now=NOW, keys_before=None, decisions_before=date(2026, 4, 28))
-    as_worker(database_url, lambda source: upkeep.sweep_expired(source, limits))
+    as_worker(database_url, lambda source: sweep(source, settings, NOW, only=("answers", "outbox")))
     answers = owner.execute("SELECT created_at FROM answers WHERE user_id = 'swept'").fetchall()
     replies = owner.execute("SELECT event_id FROM outbox WHERE user_id = 'swept' ORDER BY id").fetchall()
     with owner.transaction():
@@ -442,9 +442,9 @@ def test_texts_go_with_the_months_of_the_audit(database_url: str, owner: Rows) -
         owner.execute("DELETE FROM answers WHERE user_id = 'swept'")
         owner.execute("DELETE FROM outbox WHERE user_id = 'swept'")
 
-    assert answers == [{"created_at": april}]
+    assert answers == [{"created_at": kept}]
     assert [row["event_id"] for row in replies] == [
-        "March cancelled", "April sent", "April settled", "April cancelled",
+        "former cancelled", "kept sent", "kept settled", "kept cancelled",
     ]  # fmt: skip
 
 

@@ -15,11 +15,12 @@ from aiohttp import ClientConnectorError
 from standardwebhooks import Webhook
 
 from db.pool import WORKER_ROLE, Pool, checkout, create_pool
-from db.upkeep import OUTGOING_KEPT, RetentionLimits, sweep_expired
 from db.webhooks import deliveries, endpoints
 from db.webhooks.deliveries import WebhookDelivery
 from db.webhooks.queue import QueueLimits
+from tasks.governance.sweep import sweep
 from tasks.webhooks.poller import PollerLimits, WebhookPoller
+from tests.support.retention import keeping
 from tests.support.webhooks import (
     LOGGED,
     SECRET,
@@ -423,13 +424,12 @@ async def test_a_conversation_goes_on_after_its_waiting_event_was_deleted(
     endpoint = await add_endpoint(people, account, receiver.url)
     keys = await add_events(source, account, "a", "b", "a", "b", "a")
     await drain(source, clock)
-    old, erased = clock.now() - OUTGOING_KEPT - timedelta(days=1), keys[1]
+    old, erased = clock.now() - timedelta(days=31), keys[1]
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute("UPDATE outgoing_events SET created_at = %s WHERE key = %s", (old, keys[0]))
         owner.execute("DELETE FROM outgoing_events WHERE key = %s", (erased,))
-    limits = RetentionLimits(now=clock.now(), keys_before=None, decisions_before=None)
-    await sweep_expired(source, limits)
-    await sweep_expired(source, limits)
+    await sweep(source, keeping(), clock.now())
+    await sweep(source, keeping(), clock.now())
     due = [
         each.key
         for each in await deliveries.list_deliveries(people, endpoint, limit=9)

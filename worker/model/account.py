@@ -90,6 +90,7 @@ class Account:
         auto_from_confidence: 0..1 from which a measured reply of the model is sent at once; None: no such
             limit.
         keep_drafts_days: how long drafts that were not sent are kept, days.
+        keep_quarantine_days: how long flagged exchanges are kept sealed, days.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
         handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
@@ -133,6 +134,7 @@ class Account:
     auto_reasons: tuple[str, ...] = ()
     auto_from_confidence: float | None = None
     keep_drafts_days: float = 30.0
+    keep_quarantine_days: float = 30.0
     handoff_texts: Mapping[str, str] = field(default_factory=dict)
     handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
     escalation_actions: Mapping[str, str] = field(default_factory=dict)

@@ -54,6 +54,7 @@ class Decision:
             only while the AI owns the conversation and this number stands.
         people_until: when the conversation returns to the AI, if this decision hands it to people.
         held: texts that were not sent; sealed until ``held_until``.
+        sealed_until: when a flagged exchange is deleted from the quarantine; None: after 30 days.
         escalation: its handoff, when people must answer; of a message while people own the conversation it is
             stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
@@ -98,6 +99,7 @@ class Decision:
     retract_reply: bool = False
     held: tuple[HeldDraft, ...] = ()
     held_until: datetime | None = None
+    sealed_until: datetime | None = None
 
     @property
     def rejection_reason(self) -> str | None:

@@ -12,6 +12,7 @@ from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.metrics import FleetSettings, MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.retention import ErasureSettings, RetentionSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
 from worker.settings.transparency import TransparencySettings
@@ -28,6 +29,7 @@ __all__ = [
     "DocumentSettings",
     "EmbeddingSettings",
     "Environment",
+    "ErasureSettings",
     "FleetSettings",
     "GatewaySettings",
     "IngestSettings",
@@ -36,6 +38,7 @@ __all__ = [
     "ModerationSettings",
     "OutgoingStreamSettings",
     "RedisPresence",
+    "RetentionSettings",
     "ReviewSettings",
     "Settings",
     "SiteSettings",

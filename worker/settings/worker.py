@@ -19,6 +19,7 @@ from worker.settings.metrics import MetricsSettings
 from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.retention import ErasureSettings
 from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
@@ -27,6 +28,7 @@ OPENROUTER: Final = "https://openrouter.ai/api/v1"
 class Settings(
     OutgoingStreamSettings,
     EmbeddingSettings,
+    ErasureSettings,
     ModerationSettings,
     WebhookSettings,
     MetricsSettings,
@@ -182,18 +184,6 @@ class Settings(
         default="celerybeat-schedule",
         alias="HUSHGATE_BEAT_FILE",
         description="File with the schedule of beat.",
-    )
-    keep_keys_days: int = Field(
-        default=0,
-        ge=0,
-        alias="HUSHGATE_KEEP_KEYS_DAYS",
-        description="Days that idempotency keys are kept; 0 for ever.",
-    )
-    keep_decisions_months: int = Field(
-        default=0,
-        ge=0,
-        alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
-        description="Months that the audit, people's answers and ended replies are kept; 0 for ever.",
     )
 
     @field_validator("openai_api_key")

@@ -1,0 +1,1 @@
+"""Commands of retention, legal holds and erasure."""

@@ -1,0 +1,1 @@
+"""Retention, legal holds and erasure."""

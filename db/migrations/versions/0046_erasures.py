@@ -1,0 +1,638 @@
+"""Erasure of authors, conversations and accounts, in steps, with a tombstone for each decision.
+
+Law: as 0001. Only a worker of this release calls the functions, and each works for a confirmed request only.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+revision: str = "0046"
+down_revision: str | Sequence[str] | None = "0045"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+TIME = sa.DateTime(timezone=True)
+PATH = "SET search_path = pg_catalog, {schema}, pg_temp"
+DEFINER = "SECURITY DEFINER {path} SET hushgate.erasing = 'on' SET hushgate.sweeping = 'on'"
+
+TOMBSTONE = """
+    CREATE FUNCTION {schema}.hushgate_tombstone(snapshot jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE STRICT {path} AS $$
+        SELECT (SELECT coalesce(jsonb_object_agg(part.key, part.value), '{{}}') FROM jsonb_each(snapshot) AS part
+                WHERE part.key IN ('entry_id', 'received_at', 'created_at', 'language', 'type', 'rules_version',
+                    'error_class', 'tokens', 'models', 'tokens_by_model', 'rechecked', 'quarantined'))
+            || jsonb_build_object('erased', true, 'stages', (
+                SELECT coalesce(jsonb_agg(jsonb_build_object('stage', one -> 'stage',
+                    'outcome', one -> 'outcome', 'duration_ms', one -> 'duration_ms') ORDER BY place), '[]')
+                FROM jsonb_path_query(snapshot, '$.stages[*]') WITH ORDINALITY AS s (one, place)))
+            || jsonb_build_object('attempts', (
+                SELECT coalesce(jsonb_agg(jsonb_build_object('number', one -> 'number', 'stage', one -> 'stage',
+                    'outcome', one -> 'outcome', 'duration_ms', one -> 'duration_ms',
+                    'waited_s', one -> 'waited_s') ORDER BY place), '[]')
+                FROM jsonb_path_query(snapshot, '$.attempts[*]') WITH ORDINALITY AS a (one, place)))
+            || CASE jsonb_typeof(snapshot -> 'assessment') WHEN 'object' THEN jsonb_build_object('assessment', (
+                SELECT jsonb_object_agg(part.key, part.value) FROM jsonb_each(snapshot -> 'assessment') AS part
+                WHERE part.key IN ('policy', 'confidence', 'tier', 'action', 'support', 'relevance', 'measured',
+                    'intended_action'))) ELSE '{{}}' END
+    $$
+"""
+# A later migration replaces it to do its own part for erased decisions, in the same transaction.
+HOOK = """
+    CREATE FUNCTION {schema}.hushgate_on_erased(decisions uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    BEGIN
+    END $$
+"""
+URL_DECODED = """
+    CREATE FUNCTION {schema}.hushgate_url_decoded(encoded text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT {path} AS $$
+    BEGIN
+        RETURN convert_from(coalesce((
+            SELECT string_agg(CASE WHEN part[1] ~ '^%[0-9a-fA-F]{{2}}$' THEN decode(substr(part[1], 2), 'hex')
+                ELSE convert_to(part[1], 'UTF8') END, ''::bytea ORDER BY place)
+            FROM regexp_matches(replace(encoded, '+', ' '), '(%[0-9a-fA-F]{{2}}|[^%]+|%)', 'g')
+                WITH ORDINALITY AS found (part, place)), ''), 'UTF8');
+    EXCEPTION WHEN character_not_in_repertoire THEN
+        RETURN encoded;
+    END $$
+"""
+# True of the query of a list, export or saved view that names one of the subjects, or searches one of the texts.
+QUERY_NAMES = """
+    CREATE FUNCTION {schema}.hushgate_query_names(query text, subjects text[], texts text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT coalesce(bool_or(
+            value = ANY(subjects)
+            OR name = 'text' AND length(value) > 2 AND EXISTS (
+                SELECT FROM unnest(texts) AS one WHERE position(lower(value) in lower(one)) > 0)
+        ), false)
+        FROM (SELECT split_part(pair, '=', 1) AS name, hushgate_url_decoded(split_part(pair, '=', 2)) AS value
+              FROM regexp_split_to_table(coalesce(query, ''), '&') AS pair) AS pairs
+    $$
+"""
+DETAIL_NAMES = """
+    CREATE FUNCTION {schema}.hushgate_detail_names(detail jsonb, subjects text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT hushgate_query_names(detail ->> 'query', subjects, NULL)
+            OR EXISTS (SELECT FROM jsonb_path_query(detail, 'strict $.**') AS leaf
+                       WHERE leaf #>> '{{}}' = ANY(subjects))
+            OR EXISTS (SELECT FROM unnest(subjects) AS one
+                       WHERE length(one) > 7 AND position(one in detail::text) > 0)
+    $$
+"""
+# True of a dead letter of the account whose field has the value; a payload that is no JSON names it in quotes.
+PAYLOAD_NAMES = """
+    CREATE FUNCTION {schema}.hushgate_payload_names(payload bytea, account text, field text, subject text)
+    RETURNS boolean LANGUAGE plpgsql IMMUTABLE {path} AS $$
+    DECLARE
+        body jsonb;
+    BEGIN
+        BEGIN
+            body := convert_from(payload, 'UTF8')::jsonb;
+            IF jsonb_typeof(body -> 'data') = 'object' AND body ? 'specversion' THEN
+                body := body -> 'data';
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            body := NULL;
+        END;
+        IF jsonb_typeof(body -> 'user_id') = 'string' AND body ->> 'user_id' <> account THEN
+            RETURN false;
+        END IF;
+        IF field IS NULL THEN
+            RETURN coalesce(body ->> 'user_id' = account, hushgate_in_payload(payload, account));
+        END IF;
+        IF jsonb_typeof(body -> field) = 'string' THEN
+            RETURN body ->> field = subject;
+        END IF;
+        RETURN hushgate_in_payload(payload, subject)
+            AND (jsonb_typeof(body -> 'user_id') = 'string' OR body IS NOT NULL
+                 OR hushgate_in_payload(payload, account));
+    END $$
+"""
+ADDED = """
+    CREATE FUNCTION {schema}.hushgate_added(before jsonb, more jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT coalesce(jsonb_object_agg(key, total), '{{}}') FROM (
+            SELECT key, sum(value::bigint) AS total
+            FROM (SELECT * FROM jsonb_each_text(before) UNION ALL SELECT * FROM jsonb_each_text(more)) AS each
+            GROUP BY key HAVING sum(value::bigint) > 0) AS summed
+    $$
+"""
+# The decisions that an erasure is about, without those already erased; with their conversations, and whether
+# a conversation has no other customer, so that all of it goes.
+SCOPE = """
+    CREATE FUNCTION {schema}.hushgate_erasure_scope(erasure uuid)
+    RETURNS TABLE (decision_id uuid, conversation_id text, whole boolean, held boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER {path} AS $$
+        WITH e AS (SELECT * FROM erasures WHERE id = erasure AND finished_at IS NULL),
+        own AS MATERIALIZED (
+            SELECT d.id, d.conversation_id FROM e JOIN ai_decisions d ON d.user_id = e.user_id
+                AND CASE e.kind WHEN 'author' THEN d.author_id = e.subject
+                    WHEN 'conversation' THEN d.conversation_id = e.subject ELSE true END
+            WHERE NOT d.snapshot_json ? 'erased'
+        ), sole AS MATERIALIZED (
+            SELECT DISTINCT own.conversation_id FROM e, own
+            WHERE e.kind <> 'author' OR hushgate_sole_customer(e.user_id, own.conversation_id, e.subject)
+        )
+        SELECT d.id, d.conversation_id, sole.conversation_id IS NOT NULL,
+               hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id)
+        FROM e JOIN ai_decisions d ON d.user_id = e.user_id AND NOT d.snapshot_json ? 'erased'
+        LEFT JOIN sole ON sole.conversation_id = d.conversation_id
+        WHERE sole.conversation_id IS NOT NULL OR d.id IN (SELECT id FROM own)
+    $$
+"""
+SOLE_CUSTOMER = """
+    CREATE FUNCTION {schema}.hushgate_sole_customer(account text, conversation text, author text)
+    RETURNS boolean LANGUAGE sql STABLE {path} AS $$
+        SELECT conversation <> '' AND NOT EXISTS (
+            SELECT FROM ai_decisions d WHERE d.user_id = account AND d.conversation_id = conversation
+                AND d.author_id NOT IN (author, '') AND d.reason_code <> 'AGENT_MESSAGE')
+    $$
+"""
+PREVIEW = """
+    CREATE FUNCTION {schema}.hushgate_preview_erasure(erasure uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER {path} AS $$
+    DECLARE
+        e erasures%ROWTYPE;
+        ids uuid[];
+        held_decisions bigint;
+        conversations text[];
+        counts jsonb;
+        name text;
+        found bigint;
+    BEGIN
+        SELECT * INTO STRICT e FROM erasures WHERE id = erasure AND finished_at IS NULL;
+        SELECT coalesce(array_agg(decision_id) FILTER (WHERE NOT held), '{{}}'), count(*) FILTER (WHERE held),
+               coalesce(array_agg(DISTINCT s.conversation_id) FILTER (WHERE whole AND NOT held), '{{}}')
+            INTO ids, held_decisions, conversations FROM hushgate_erasure_scope(erasure) s;
+        counts := jsonb_build_object('ai_decisions', cardinality(ids), 'held', held_decisions);
+        ids := ids || ARRAY(SELECT a.id FROM answers a WHERE a.decision_id = ANY(ids));
+        FOREACH name IN ARRAY ARRAY['messages', 'quarantine', 'held_drafts', 'outbox', 'escalations', 'answers',
+                                    'retractions', 'decision_reviews', 'golden_items'] LOOP
+            EXECUTE format('SELECT count(*) FROM %I t WHERE t.user_id = $1 AND t.decision_id = ANY($2)', name)
+                INTO found USING e.user_id, ids;
+            counts := counts || jsonb_build_object(name, found);
+        END LOOP;
+        SELECT counts || jsonb_build_object('outgoing_events', count(*)) INTO counts FROM outgoing_events o
+        WHERE o.user_id = e.user_id AND (o.conversation_id = ANY(conversations)
+            OR o.key = ANY(ids::text[]) OR o.body ->> 'decision_id' = ANY(ids::text[]));
+        SELECT counts || jsonb_build_object('conversations', count(*)) INTO counts FROM conversations c
+        WHERE c.user_id = e.user_id AND c.conversation_id = ANY(conversations);
+        SELECT counts || jsonb_build_object('dead_letters', count(*)) INTO counts FROM dead_letters l
+        WHERE l.raw <> '' AND hushgate_payload_names(l.raw, e.user_id, hushgate_erasure_field(e.kind), e.subject);
+        SELECT counts || jsonb_build_object('access_log', count(*)) INTO counts FROM access_log l
+        WHERE (l.user_id = e.user_id OR l.user_id IS NULL) AND CASE e.kind WHEN 'account'
+            THEN l.user_id = e.user_id AND l.detail ? 'query'
+            ELSE hushgate_detail_names(l.detail, conversations || e.subject) END;
+        SELECT counts || jsonb_build_object('saved_views', count(*)) INTO counts FROM saved_views v
+        WHERE hushgate_query_names(v.query, conversations || coalesce(e.subject, e.user_id), NULL);
+        IF e.kind = 'account' THEN
+            SELECT counts || jsonb_build_object('documents', count(*)) INTO counts FROM documents t
+            WHERE t.user_id = e.user_id;
+            SELECT counts || jsonb_build_object('webhook_endpoints', count(*)) INTO counts
+            FROM webhook_endpoints t WHERE t.user_id = e.user_id;
+        END IF;
+        RETURN counts;
+    END $$
+"""
+FIELD = """
+    CREATE FUNCTION {schema}.hushgate_erasure_field(kind text) RETURNS text LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT CASE kind WHEN 'author' THEN 'author_id' WHEN 'conversation' THEN 'conversation_id' END
+    $$
+"""
+BEGIN = """
+    CREATE FUNCTION {schema}.hushgate_begin_erasure(erasure uuid, newest_entry text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    BEGIN
+        UPDATE erasures SET phase = 'decisions', started_at = clock_timestamp(), until_entry = newest_entry,
+            alive_at = now()
+        WHERE id = erasure AND confirmed_at IS NOT NULL AND phase = 'previewed';
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that is confirmed and not begun', erasure;
+        END IF;
+        INSERT INTO erasure_items (erasure_id, kind, value)
+        SELECT id, 'conversation', subject FROM erasures WHERE id = erasure AND kind = 'conversation';
+    END $$
+"""
+# Entry ids are pairs of numbers; one that is none counts by its decision's time alone.
+ENTRY_UNTIL = """
+    CREATE FUNCTION {schema}.hushgate_entry_until(entry text, newest text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT CASE WHEN entry ~ '^[0-9]+-[0-9]+$' AND newest ~ '^[0-9]+-[0-9]+$'
+            THEN string_to_array(entry, '-')::numeric[] <= string_to_array(newest, '-')::numeric[]
+            ELSE false END
+    $$
+"""
+# Everything beside the decision's own row that belongs to these decisions and answers. Safe to repeat.
+COPIES = """
+    CREATE FUNCTION {schema}.hushgate_erase_copies(account text, decisions uuid[], conversations text[])
+    RETURNS jsonb LANGUAGE plpgsql {path} AS $$
+    DECLARE
+        counts jsonb := '{{}}';
+        ids uuid[];
+        places text[];
+        gone bigint;
+    BEGIN
+        SELECT decisions || coalesce(array_agg(a.id), '{{}}'), conversations || coalesce(
+            array_agg(DISTINCT a.conversation_id) FILTER (WHERE a.conversation_id <> ''), '{{}}')
+            INTO ids, places FROM answers a WHERE a.decision_id = ANY(decisions);
+        -- no relay sends meanwhile, and what one has sent is on its stream
+        PERFORM pg_advisory_xact_lock(hashtextextended('hushgate outbox', 0)),
+                pg_advisory_xact_lock(hashtextextended('hushgate outgoing events', 0));
+        DELETE FROM outbox t
+        WHERE t.user_id = account AND t.conversation_id = ANY(places) AND t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('outbox', gone);
+        DELETE FROM messages t
+        WHERE t.user_id = account AND t.conversation_id = ANY(places) AND t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('messages', gone);
+        DELETE FROM quarantine t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('quarantine', gone);
+        DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('held_drafts', gone);
+        UPDATE answers t SET conversation_id = '', message_id = '', draft = NULL, checks = '{{}}',
+            text = CASE WHEN t.text IS NOT NULL THEN '' END
+        WHERE t.decision_id = ANY(ids) AND (t.conversation_id <> '' OR t.text <> '' OR t.draft IS NOT NULL);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('answers', gone);
+        UPDATE escalations t SET conversation_id = '', message_id = '', author_id = '',
+            closed_at = coalesce(t.closed_at, now()), closed_by = coalesce(t.closed_by, ''),
+            cause = coalesce(t.cause, 'message_deleted')
+        WHERE t.decision_id = ANY(ids) AND t.author_id || t.conversation_id <> '';
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('escalations', gone);
+        UPDATE retractions t SET conversation_id = '', message_id = '',
+            cancelled_at = CASE WHEN t.delivered_at IS NULL THEN coalesce(t.cancelled_at, now())
+                           ELSE t.cancelled_at END
+        WHERE t.decision_id = ANY(ids) AND t.conversation_id <> '';
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('retractions', gone);
+        UPDATE decision_reviews t SET note = '' WHERE t.decision_id = ANY(ids) AND t.note <> '';
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('decision_reviews', gone);
+        DELETE FROM golden_items t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('golden_items', gone);
+        UPDATE queue_items t SET done_at = now() WHERE t.decision_id = ANY(ids) AND t.done_at IS NULL;
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        RETURN counts || jsonb_build_object('queue_items', gone);
+    END $$
+"""
+# One step: the next decisions become tombstones, and their copies go. A held decision stays as it is.
+ERASE_DECISIONS = """
+    CREATE FUNCTION {schema}.hushgate_erase_decisions(
+        erasure uuid, most integer, OUT counts jsonb, OUT finished boolean)
+    LANGUAGE plpgsql {definer} AS $$
+    DECLARE
+        e erasures%ROWTYPE;
+        which text;
+        seen bigint;
+        ids uuid[];
+        places text[];
+        texts text[];
+        oldest timestamptz;
+        last_at timestamptz;
+        last_id uuid;
+        gone bigint;
+    BEGIN
+        SELECT * INTO e FROM erasures WHERE id = erasure AND confirmed_at IS NOT NULL AND phase IN
+            ('decisions', 'conversations', 'decisions_again', 'conversations_again') FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that erases decisions now', erasure;
+        END IF;
+        which := CASE
+            WHEN e.kind = 'conversation' OR starts_with(e.phase, 'conversations') THEN
+                'd.conversation_id IN (SELECT i.value FROM erasure_items i
+                    WHERE i.erasure_id = $1 AND i.kind = ''conversation'') AND $3 IS NOT NULL'
+            WHEN e.kind = 'author' THEN 'd.author_id = $3'
+            ELSE '$3 IS NOT NULL' END;
+        EXECUTE format($sql$
+            WITH looked AS MATERIALIZED (
+                SELECT d.created_at, d.id, d.conversation_id, d.message_text,
+                    NOT d.snapshot_json ? 'erased'
+                    AND NOT hushgate_is_held(d.user_id, d.id, d.conversation_id, d.author_id)
+                    AND (d.created_at <= $4 OR EXISTS (
+                        SELECT FROM event_keys k WHERE k.user_id = d.user_id AND k.event_id = d.event_id
+                            AND hushgate_entry_until(k.entry_id, $8))) AS due
+                FROM ai_decisions d
+                WHERE d.user_id = $2 AND %s AND (d.created_at, d.id) > ($5, $6)
+                ORDER BY d.created_at, d.id LIMIT $7
+            )
+            SELECT count(*), coalesce(array_agg(id) FILTER (WHERE due), '{{}}'),
+                coalesce(array_agg(DISTINCT conversation_id) FILTER (WHERE due), '{{}}'),
+                coalesce(array_agg(message_text) FILTER (WHERE due), '{{}}'), min(created_at) FILTER (WHERE due),
+                max(created_at), (array_agg(id ORDER BY created_at DESC, id DESC))[1]
+            FROM looked $sql$, which)
+        INTO seen, ids, places, texts, oldest, last_at, last_id
+        USING erasure, e.user_id, e.subject, e.started_at, coalesce(e.position_at, '-infinity'),
+            coalesce(e.position_id, '00000000-0000-0000-0000-000000000000'), most, e.until_entry;
+        finished := seen < most;
+        counts := '{{}}';
+        IF cardinality(ids) > 0 THEN
+            INSERT INTO erasure_items SELECT erasure, 'decision', unnest(ids)::text ON CONFLICT DO NOTHING;
+            INSERT INTO erasure_items SELECT erasure, 'answer', a.id::text FROM answers a
+                WHERE a.decision_id = ANY(ids) ON CONFLICT DO NOTHING;
+            IF e.kind = 'author' THEN
+                INSERT INTO erasure_items SELECT erasure, 'conversation', place FROM unnest(places) AS place
+                    WHERE hushgate_sole_customer(e.user_id, place, e.subject)
+                        AND NOT hushgate_is_held(e.user_id, NULL, place, NULL)
+                    ON CONFLICT DO NOTHING;
+            END IF;
+            -- an export that starts meanwhile would read rows not yet erased, and would not be found here
+            LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE;
+            UPDATE jobs j SET state = 'failed', finished_at = coalesce(j.finished_at, now()),
+                error = 'A decision that this export may contain was erased. Request the export again.'
+            WHERE j.kind = 'export' AND j.state IN ('running', 'done') AND j.created_at >= oldest;
+            DELETE FROM job_parts p USING jobs j
+            WHERE j.id = p.job_id AND j.kind = 'export' AND j.created_at >= oldest;
+            GET DIAGNOSTICS gone = ROW_COUNT;
+            counts := hushgate_erase_copies(e.user_id, ids, places) || jsonb_build_object('job_parts', gone);
+            counts := hushgate_added(counts, hushgate_erase_queries(e.user_id, '{{}}', texts));
+            UPDATE ai_decisions d SET message_id = '', conversation_id = '', author_id = '', message_text = '',
+                reason = 'Erased on request.', snapshot_json = hushgate_tombstone(d.snapshot_json)
+            WHERE d.id = ANY(ids) AND d.created_at BETWEEN oldest AND last_at;
+            GET DIAGNOSTICS gone = ROW_COUNT;
+            counts := counts || jsonb_build_object('ai_decisions', gone);
+            PERFORM hushgate_on_erased(ids);
+        END IF;
+        UPDATE erasures SET position_at = coalesce(last_at, position_at), alive_at = now(),
+            position_id = coalesce(last_id, position_id), erased = hushgate_added(erased, counts)
+        WHERE id = erasure;
+    END $$
+"""
+# Filters of lists that people used: in the access log, in jobs and in saved views.
+ERASE_QUERIES = """
+    CREATE FUNCTION {schema}.hushgate_erase_queries(account text, subjects text[], texts text[]) RETURNS jsonb
+    LANGUAGE plpgsql {path} AS $$
+    DECLARE
+        counts jsonb;
+        gone bigint;
+    BEGIN
+        UPDATE access_log l SET detail = '{{"erased": true}}'
+        WHERE (l.user_id = account OR l.user_id IS NULL) AND NOT l.detail ? 'erased' AND (
+            hushgate_query_names(l.detail ->> 'query', '{{}}', texts)
+            OR subjects <> '{{}}' AND hushgate_detail_names(l.detail, subjects));
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := jsonb_build_object('access_log', gone);
+        UPDATE jobs j SET params = j.params || '{{"query": ""}}' || CASE WHEN j.params ? 'note'
+                THEN '{{"note": ""}}'::jsonb ELSE '{{}}' END,
+            error = CASE WHEN j.finished_at IS NULL THEN 'What it was about was erased.' ELSE j.error END,
+            state = CASE WHEN j.finished_at IS NULL THEN 'failed' ELSE j.state END,
+            finished_at = coalesce(j.finished_at, now())
+        WHERE hushgate_query_names(j.params ->> 'query', subjects, texts)
+            AND hushgate_query_reaches(j.params ->> 'query', account);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('jobs', gone);
+        DELETE FROM saved_views v WHERE hushgate_query_names(v.query, subjects, texts)
+            AND hushgate_query_reaches(v.query, account);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        RETURN counts || jsonb_build_object('saved_views', gone);
+    END $$
+"""
+QUERY_REACHES = """
+    CREATE FUNCTION {schema}.hushgate_query_reaches(query text, account text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE {path} AS $$
+        SELECT query !~ '(^|&)account=' OR hushgate_query_names(query, ARRAY[account], NULL)
+    $$
+"""
+# The copies of decisions that are tombstones already: a person may have answered one meanwhile.
+ERASE_AGAIN = """
+    CREATE FUNCTION {schema}.hushgate_erase_again(
+        erasure uuid, most integer, OUT counts jsonb, OUT finished boolean)
+    LANGUAGE plpgsql {definer} AS $$
+    DECLARE
+        e erasures%ROWTYPE;
+        ids uuid[];
+    BEGIN
+        SELECT * INTO e FROM erasures
+        WHERE id = erasure AND confirmed_at IS NOT NULL AND phase = 'copies_again' FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that erases copies again', erasure;
+        END IF;
+        SELECT coalesce(array_agg(value::uuid ORDER BY value), '{{}}') INTO ids FROM (
+            SELECT i.value FROM erasure_items i WHERE i.erasure_id = erasure AND i.kind = 'decision'
+                AND i.value > coalesce(e.position_id::text, '') ORDER BY i.value LIMIT most) AS next;
+        INSERT INTO erasure_items SELECT erasure, 'answer', a.id::text FROM answers a
+            WHERE a.decision_id = ANY(ids) ON CONFLICT DO NOTHING;
+        counts := hushgate_erase_copies(e.user_id, ids, '{{}}');
+        finished := cardinality(ids) < most;
+        UPDATE erasures SET position_id = coalesce(ids[cardinality(ids)], position_id), alive_at = now(),
+            erased = hushgate_added(erased, counts) WHERE id = erasure;
+    END $$
+"""
+ERASE_ROWS = """
+    CREATE FUNCTION {schema}.hushgate_erase_rows(erasure uuid) RETURNS jsonb LANGUAGE plpgsql {definer} AS $$
+    DECLARE
+        e erasures%ROWTYPE;
+        ids text[];
+        places text[];
+        left_over uuid[];
+        counts jsonb := '{{}}';
+        gone bigint;
+    BEGIN
+        SELECT * INTO e FROM erasures WHERE id = erasure AND confirmed_at IS NOT NULL
+            AND phase IN ('rows', 'rows_again') FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that erases rows now', erasure;
+        END IF;
+        SELECT coalesce(array_agg(value) FILTER (WHERE kind <> 'conversation'), '{{}}'),
+               coalesce(array_agg(value) FILTER (WHERE kind = 'conversation'), '{{}}')
+            INTO ids, places FROM erasure_items WHERE erasure_id = erasure;
+        -- rows whose decision retention has deleted
+        SELECT coalesce(array_agg(DISTINCT r.decision_id), '{{}}') INTO left_over FROM (
+            SELECT user_id, decision_id, conversation_id, created_at, NULL AS author_id FROM messages
+            UNION ALL SELECT user_id, decision_id, conversation_id, created_at, NULL FROM quarantine
+            UNION ALL SELECT user_id, decision_id, conversation_id, created_at, NULL FROM held_drafts
+            UNION ALL SELECT user_id, decision_id, conversation_id, created_at, NULL FROM outbox
+            UNION ALL SELECT user_id, decision_id, conversation_id, created_at, NULL FROM answers
+            UNION ALL SELECT user_id, decision_id, conversation_id, created_at, NULL FROM retractions
+            UNION ALL SELECT user_id, decision_id, conversation_id, opened_at, author_id FROM escalations
+        ) AS r
+        WHERE r.user_id = e.user_id AND r.created_at <= e.started_at AND (e.kind = 'account'
+                OR r.conversation_id = ANY(places) OR e.kind = 'author' AND r.author_id = e.subject)
+            AND r.conversation_id <> ''
+            AND NOT hushgate_is_held(r.user_id, r.decision_id, r.conversation_id, r.author_id);
+        counts := hushgate_erase_copies(e.user_id, left_over, ARRAY(
+            SELECT DISTINCT m.conversation_id FROM messages m
+            WHERE m.user_id = e.user_id AND m.decision_id = ANY(left_over)
+            UNION SELECT o.conversation_id FROM outbox o
+            WHERE o.user_id = e.user_id AND o.decision_id = ANY(left_over)));
+        DELETE FROM outgoing_events o
+        WHERE o.user_id = e.user_id AND NOT hushgate_event_is_held(o.user_id, o.conversation_id, o.body) AND (
+            o.created_at <= e.started_at AND (e.kind = 'account' OR o.conversation_id = ANY(places))
+            OR o.key = ANY(ids) OR o.body ->> 'decision_id' = ANY(ids));
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('outgoing_events', gone);
+        DELETE FROM conversations c
+        WHERE c.user_id = e.user_id AND c.changed_at <= e.started_at
+            AND (e.kind = 'account' OR c.conversation_id = ANY(places))
+            AND NOT hushgate_is_held(c.user_id, NULL, c.conversation_id, NULL);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('conversations', gone);
+        UPDATE dead_letters l SET raw = '', got = ''
+        WHERE l.raw <> '' AND (l.created_at <= e.started_at OR hushgate_entry_until(l.entry_id, e.until_entry))
+            AND (hushgate_payload_names(l.raw, e.user_id, hushgate_erasure_field(e.kind), e.subject)
+                OR EXISTS (SELECT FROM unnest(places) AS place
+                           WHERE hushgate_payload_names(l.raw, e.user_id, 'conversation_id', place)))
+            AND NOT hushgate_payload_is_held(l.raw);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('dead_letters', gone);
+        counts := hushgate_added(counts, hushgate_erase_queries(e.user_id, places || e.subject, '{{}}'));
+        UPDATE legal_holds h SET subject = ''
+        WHERE h.user_id = e.user_id AND (h.released_at IS NOT NULL OR h.until <= now()) AND h.subject <> ''
+            AND (e.kind = 'account' OR h.kind = 'author' AND e.kind = 'author' AND h.subject = e.subject
+                OR h.kind = 'conversation' AND h.subject = ANY(places));
+        IF e.kind = 'account' THEN
+            counts := hushgate_added(counts, hushgate_erase_account(e.user_id));
+        END IF;
+        UPDATE erasures SET erased = hushgate_added(erased, counts), alive_at = now() WHERE id = erasure;
+        RETURN counts;
+    END $$
+"""
+ERASE_ACCOUNT = """
+    CREATE FUNCTION {schema}.hushgate_erase_account(account text) RETURNS jsonb LANGUAGE plpgsql {path} AS $$
+    DECLARE
+        counts jsonb;
+        gone bigint;
+    BEGIN
+        DELETE FROM documents d WHERE d.user_id = account;
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := jsonb_build_object('documents', gone);
+        DELETE FROM webhook_endpoints w WHERE w.user_id = account;
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('webhook_endpoints', gone);
+        UPDATE access_log l SET detail = '{{"erased": true}}'
+        WHERE l.user_id = account AND (l.detail ? 'query' OR l.detail ? 'conversation');
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        RETURN counts || jsonb_build_object('access_log', gone);
+    END $$
+"""
+FINISH = """
+    CREATE FUNCTION {schema}.hushgate_finish_erasure(erasure uuid, receipt jsonb, signature text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    BEGIN
+        UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL,
+            reason = CASE e.kind WHEN 'account' THEN e.reason ELSE replace(e.reason, e.subject, '...') END,
+            receipt = hushgate_finish_erasure.receipt, signature = hushgate_finish_erasure.signature
+        WHERE e.id = erasure AND e.phase = 'streams_again';
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that has only to be finished', erasure;
+        END IF;
+        DELETE FROM erasure_items WHERE erasure_id = erasure;
+    END $$
+"""
+FUNCTIONS = (
+    TOMBSTONE, HOOK, URL_DECODED, QUERY_NAMES, QUERY_REACHES, DETAIL_NAMES, PAYLOAD_NAMES, ADDED, FIELD,
+    SOLE_CUSTOMER, SCOPE, PREVIEW, BEGIN, ENTRY_UNTIL, COPIES, ERASE_QUERIES, ERASE_DECISIONS, ERASE_AGAIN,
+    ERASE_ACCOUNT, ERASE_ROWS, FINISH,
+)  # fmt: skip
+CALLED_BY_WORKERS = (
+    "hushgate_erasure_scope",
+    "hushgate_preview_erasure",
+    "hushgate_begin_erasure",
+    "hushgate_erase_decisions",
+    "hushgate_erase_again",
+    "hushgate_erase_rows",
+    "hushgate_finish_erasure",
+)
+PHASES = (
+    "requested", "previewed", "decisions", "conversations", "rows", "streams", "waiting", "decisions_again",
+    "conversations_again", "copies_again", "rows_again", "streams_again", "finished", "cancelled",
+)  # fmt: skip
+PROGRESS = "phase, position_at, position_id, erased, preview, alive_at, signature"
+GRANTS = (
+    "GRANT SELECT ON erasures, erasure_items TO hushgate_worker",
+    f"GRANT UPDATE ({PROGRESS}) ON erasures TO hushgate_worker",
+    "GRANT SELECT, INSERT, UPDATE (confirmed_at, confirmed_by, phase, finished_at, subject)"
+    " ON erasures TO hushgate_reviewer",
+)
+
+
+def upgrade() -> None:
+    """Add the tables and the functions."""
+    _create_erasures()
+    op.create_table(
+        "erasure_items",
+        sa.Column("erasure_id", sa.Uuid(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False, comment="decision, answer or conversation"),
+        sa.Column("value", sa.Text(), nullable=False, comment="its id"),
+        sa.ForeignKeyConstraint(
+            ["erasure_id"], ["erasures.id"], name=op.f("fk_erasure_items_erasure_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("erasure_id", "kind", "value", name=op.f("pk_erasure_items")),
+        comment="ids that a running erasure found; deleted at its end",
+    )
+    schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
+    path = PATH.format(schema=schema)
+    for function in FUNCTIONS:
+        op.execute(function.format(schema=schema, path=path, definer=DEFINER.format(path=path)))
+    for function in FUNCTIONS:
+        name = function.partition("{schema}.")[2].partition("(")[0]
+        op.execute(f"REVOKE ALL ON FUNCTION {name} FROM PUBLIC")
+    for name in CALLED_BY_WORKERS:
+        op.execute(f"GRANT EXECUTE ON FUNCTION {name} TO hushgate_worker")
+    for statement in GRANTS:
+        op.execute(statement)
+
+
+def downgrade() -> None:
+    """Drop them; tombstones stay."""
+    for function in reversed(FUNCTIONS):
+        op.execute(f"DROP FUNCTION {function.partition('{schema}.')[2].partition('(')[0]}")
+    op.drop_table("erasure_items")
+    op.drop_table("erasures")
+
+
+def _create_erasures() -> None:
+    text, known = sa.Text(), ", ".join(f"'{each}'" for each in PHASES)
+    op.create_table(
+        "erasures",
+        sa.Column("id", sa.Uuid(), nullable=False, comment="UUIDv7"),
+        sa.Column("user_id", text, nullable=False, comment="the account"),
+        sa.Column("kind", text, nullable=False, comment="author, conversation or account"),
+        sa.Column("subject", text, comment="the id; null once the job has ended"),
+        sa.Column("salt", sa.LargeBinary(), nullable=False, comment="of subject_hash"),
+        sa.Column("subject_hash", text, nullable=False, comment="SHA-256 of salt and subject, hex"),
+        sa.Column("reason", text, nullable=False, comment="why, in the words of the person"),
+        sa.Column("requested_by", text, nullable=False, comment="login, or command line"),
+        sa.Column("requested_at", TIME, server_default=sa.func.now(), nullable=False),
+        sa.Column("preview", JSONB(), comment="rows per table and stream, and decisions under a hold"),
+        sa.Column("confirmed_at", TIME, comment="null: nothing is erased yet"),
+        sa.Column("confirmed_by", text),
+        sa.Column("started_at", TIME, comment="messages of this time and before are erased"),
+        sa.Column("until_entry", text, comment="newest entry of the event stream when the job started"),
+        sa.Column(
+            "phase", text, server_default="requested", nullable=False, comment="a member of ErasurePhase"
+        ),
+        sa.Column("position_at", TIME, comment="created_at of the last decision looked at in this phase"),
+        sa.Column("position_id", sa.Uuid(), comment="its id"),
+        sa.Column(
+            "erased",
+            JSONB(),
+            server_default=sa.text("'{}'::jsonb"),
+            nullable=False,
+            comment="rows per table and stream so far",
+        ),
+        sa.Column("alive_at", TIME, comment="heartbeat of the process that runs it"),
+        sa.Column("finished_at", TIME),
+        sa.Column("receipt", JSONB(), comment="what was erased, as it is signed"),
+        sa.Column("signature", text, comment="Ed25519 of the receipt, base64; null: no key was configured"),
+        sa.CheckConstraint(
+            "kind IN ('author', 'conversation', 'account')", name=op.f("ck_erasures_kind_known")
+        ),
+        sa.CheckConstraint(f"phase IN ({known})", name=op.f("ck_erasures_phase_known")),
+        sa.CheckConstraint(
+            "num_nulls(confirmed_at, confirmed_by) IN (0, 2)", name=op.f("ck_erasures_confirmed_by_person")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
+        comment="requests to erase an author, a conversation or an account, with their receipts",
+    )
+    op.create_index("ix_erasures_account", "erasures", ["user_id", "requested_at"])
+    op.create_index(
+        "ix_erasures_open", "erasures", ["requested_at"], postgresql_where=sa.text("finished_at IS NULL")
+    )

@@ -1,0 +1,1 @@
+"""Retention and erasure: sweeps in steps, and jobs that erase."""
