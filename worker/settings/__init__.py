@@ -13,6 +13,7 @@ from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
+from worker.settings.tracing import TraceContent, TraceSettings
 from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
 
@@ -37,6 +38,8 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "TraceContent",
+    "TraceSettings",
     "WebhookSettings",
     "classifier_key",
     "embedding_endpoint",

@@ -18,13 +18,19 @@ from worker.settings.metrics import MetricsSettings
 from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
 class Settings(
-    OutgoingStreamSettings, EmbeddingSettings, ModerationSettings, WebhookSettings, MetricsSettings
+    OutgoingStreamSettings,
+    EmbeddingSettings,
+    ModerationSettings,
+    WebhookSettings,
+    MetricsSettings,
+    TraceSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
