@@ -124,8 +124,9 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files
-	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	@$(COMPILE) pyproject.toml --extra traces --group dev -o requirements.lock
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
+	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 

@@ -20,12 +20,22 @@ from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
 from worker.assessment.policies.reply_metadata import reply_metadata
-from worker.model import ConversationState, Decision, Event, EventType, MessageRole, Owner
+from worker.model import (
+    TRACE_FIELDS,
+    ConversationState,
+    Decision,
+    Event,
+    EventType,
+    Json,
+    MessageRole,
+    Owner,
+)
 from worker.reasons import Reason
 from worker.snapshot import snapshot_json
 
 MESSAGE_TEXT_CHARS: Final = 500  # Silent Guardrails: the first 500 characters
 QUARANTINE: Final = timedelta(days=30)
+NO_TRACE: Final[dict[str, Json]] = dict.fromkeys(TRACE_FIELDS)
 
 FREE: Final = """
     (%(reply)s::text IS NULL OR NOT EXISTS (
@@ -364,6 +374,7 @@ def _values(decision: Decision) -> dict[str, Any]:
         "draft": decision.draft,
         "sources": orjson.dumps([source.shape() for source in decision.sources]).decode(),
         "metadata": orjson.dumps(reply_metadata(decision)).decode(),
+        "trace": orjson.dumps(NO_TRACE | (decision.trace.fields() if decision.trace else {})).decode(),
         "disclosure": decision.disclosure,
         "send_before": decision.send_before,
         "changes": decision.changes,

@@ -31,6 +31,11 @@ ATTRIBUTES: Final = {
     "ce_time": "RFC 3339.",
     "ce_datacontenttype": "Media type of `data`.",
 }
+TRACE_ATTRIBUTES: Final = {
+    "ce_traceparent": "W3C Trace Context (CloudEvents extension Distributed Tracing).",
+    "ce_tracestate": "`tracestate` that belongs to it.",
+}
+"""Of replies and opened escalations, where there is a trace."""
 
 
 def event_schema() -> dict[str, Any]:
@@ -120,12 +125,13 @@ def _message(name: str, payload: dict[str, Any], headers: dict[str, Any]) -> dic
 
 def _headers(each: OutgoingType) -> dict[str, Any]:
     """The fields of an entry beside ``data``."""
+    traced = TRACE_ATTRIBUTES if "traceparent" in each.body.model_fields else {}
     attributes: dict[str, Any] = {
-        name: {"type": "string", "description": about} for name, about in ATTRIBUTES.items()
+        name: {"type": "string", "description": about} for name, about in (ATTRIBUTES | traced).items()
     }
     attributes["ce_type"]["const"] = each.event_type
     return {
         "type": "object",
-        "required": ["key", *attributes],
+        "required": ["key", *ATTRIBUTES],
         "properties": {"key": KEY, **attributes},
     }

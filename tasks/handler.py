@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import structlog
@@ -18,6 +18,7 @@ from tasks.events import lines
 from tasks.gate import Gate
 from tasks.metrics.process import WorkerMetrics
 from tasks.stream import EntryGrant
+from tasks.tracing.start import Traces
 from worker import contract
 from worker.errors import PayloadRejected, StorageUnavailable
 from worker.model import Decision, Event
@@ -58,6 +59,7 @@ class EntryHandler:
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
         metrics: counts outcomes; None where no metrics are served.
+        traces: is told of new decisions; None where no traces are sent.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class EntryHandler:
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
         metrics: WorkerMetrics | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self._pool = pool
         self._rulebooks = rulebooks
@@ -82,6 +85,7 @@ class EntryHandler:
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
         self._metrics = metrics
+        self._traces = traces
 
     async def __call__(self, grant: EntryGrant) -> None:
         """Decide one entry, or store it as poison when only this entry cannot be decided."""
@@ -151,7 +155,8 @@ class EntryHandler:
     async def _decide(self, case: EventCase) -> Decision:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
-        return await decide(case, self._ports)
+        decision = await decide(case, self._ports)
+        return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:
         arrival = arrival_of(grant.entry_id, grant.size_bytes, self._ports.clock.now())
@@ -213,6 +218,8 @@ class EntryHandler:
     def _decided(self, decision: Decision, recorded: Recorded, starts: int) -> None:
         if self._metrics is not None and recorded is Recorded.NEW:
             self._metrics.decided(decision)
+        if self._traces is not None and recorded is Recorded.NEW:
+            self._traces.decided(decision)
         lines.log_decision(decision, recorded, starts)
 
     def _buried(self, letter: DeadLetter) -> None:

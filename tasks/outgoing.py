@@ -10,10 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from db.escalations.closing import ClosingCause
 from tasks.once_stream import Outgoing
-from worker.model import Scope, Tier
+from worker.model import Scope, Tier, trace_headers
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+TRACEPARENT: Final[Any] = Field(
+    default=None,
+    description="W3C Trace Context: the decision where traces are sent, else as the event had it; null"
+    " without one.",
+)
+TRACESTATE: Final[Any] = Field(default=None, description="W3C `tracestate` that belongs to it, or null.")
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 
@@ -88,6 +94,8 @@ class ReplyEntry(Body):
         description="True for the account's text at a handoff, which announces that people will answer.",
     )
     created_at: Time = Field(description="When the decision was made.")
+    traceparent: str | None = TRACEPARENT
+    tracestate: str | None = TRACESTATE
 
 
 class RetractionEntry(Body):
@@ -133,6 +141,8 @@ class EscalationOpenedEntry(EscalationBody):
         description="The account's text that announces the handoff to the author; null: none. It leaves on"
         " the reply stream."
     )
+    traceparent: str | None = TRACEPARENT
+    tracestate: str | None = TRACESTATE
 
 
 class EscalationClosedEntry(EscalationBody):
@@ -171,7 +181,7 @@ class OutgoingType:
         return Outgoing(
             mark=mark,
             key=key or f"{entry.user_id}/{entry.event_id}",
-            body=entry.model_dump(mode="json"),
+            body=(body := entry.model_dump(mode="json")),
             attributes={
                 "ce_specversion": "1.0",
                 "ce_id": mark,
@@ -179,6 +189,7 @@ class OutgoingType:
                 "ce_source": f"/hushgate/{quote(entry.user_id, safe='')}",
                 "ce_time": at,
                 "ce_datacontenttype": "application/json",
+                **{f"ce_{name}": value for name, value in trace_headers(body).items()},
             },
         )
 

@@ -16,6 +16,7 @@ from db.rights import session_login
 from tasks import telemetry
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
+from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -46,6 +47,7 @@ class Runtime:
         self._engine_run: asyncio.Task[None] | None = None
         self._metrics: WorkerMetrics | None = None
         self._endpoint: MetricsEndpoint | None = None
+        self._traces = start_traces(settings)
         if settings.metrics_port is not None:
             self._metrics = WorkerMetrics(ProcessMetrics("worker"), accounts=settings.metrics_accounts)
 
@@ -89,6 +91,8 @@ class Runtime:
         self._thread.join(timeout=5)
         if self._endpoint is not None:
             self._endpoint.close()
+        if self._traces is not None:
+            self._traces.close()
 
     @property
     def metrics_port(self) -> int | None:
@@ -97,7 +101,7 @@ class Runtime:
 
     async def _start(self) -> None:
         name = worker_id()
-        self._parts = await build_worker(self._settings, name, self._metrics)
+        self._parts = await build_worker(self._settings, name, self._metrics, self._traces)
         if self._metrics is not None:
             self._endpoint = serve_metrics(self._metrics.registry, self._settings)
         jobs = (

@@ -32,6 +32,7 @@ from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
+from tasks.tracing.start import Traces
 from tasks.webhooks.poller import WebhookPoller
 from worker.adapters import openai_client
 from worker.adapters.chat_classifier import ChatClassifier
@@ -173,7 +174,9 @@ def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
     return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
 
 
-async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics | None = None) -> WorkerParts:
+async def build_worker(
+    settings: Settings, worker: str, metrics: WorkerMetrics | None = None, traces: Traces | None = None
+) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
     await asyncio.to_thread(find_injection, "")  # its patterns take 0.3 s to compile: not at the first event
@@ -215,6 +218,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
         metrics=metrics,
+        traces=traces,
     )
     engine = Engine(
         lanes,

@@ -18,17 +18,20 @@ from worker.model import (
     Account,
     Attempt,
     AttemptOutcome,
+    CallPurpose,
     Completion,
     ConversationState,
     Decision,
     Event,
     Finding,
     Json,
+    ModelCall,
     ScreenedPassage,
     Stage,
     StageOutcome,
     StageRecord,
     Tokens,
+    TraceContext,
 )
 from worker.ports import Clock
 from worker.reasons import Reason
@@ -40,6 +43,9 @@ LOGGED_AT_ONCE: Final = frozenset({Stage.GENERATION, Stage.JUDGE})
 
 MOST_ATTEMPTS: Final = 50
 """Cap on stored attempts per stage; long holds drop the middle ones."""
+NO_TOKENS: Final = Tokens()
+MOST_CALLS: Final = 100
+"""Cap on the calls that a trace shows."""
 
 
 @dataclass(slots=True)
@@ -68,6 +74,11 @@ class EventTrace:
     degraded: bool = False
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
+    began_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began_s = self.clock.monotonic()
 
     @contextmanager
     def stage(self, name: Stage) -> Iterator[StageNote]:
@@ -82,7 +93,13 @@ class EventTrace:
         finally:
             duration_ms = round((self.clock.monotonic() - started) * 1000, 3)
             self.stages.append(
-                StageRecord(stage=name, outcome=note.outcome, duration_ms=duration_ms, detail=note.detail)
+                StageRecord(
+                    stage=name,
+                    outcome=note.outcome,
+                    duration_ms=duration_ms,
+                    detail=note.detail,
+                    started_s=started,
+                )
             )
 
     def attempt(self, stage: Stage, number: int, outcome: AttemptOutcome, **rest: float | str) -> None:
@@ -122,6 +139,31 @@ class EventTrace:
     def found(self, *findings: Finding) -> None:
         """Keep findings for the audit."""
         self.findings.extend(findings)
+
+    def called(
+        self,
+        purpose: CallPurpose,
+        stage: Stage,
+        started_s: float,
+        answer: Completion | None = None,
+        *,
+        outcome: str = AttemptOutcome.COMPLETED,
+        model: str = "",
+        tokens: Tokens = NO_TOKENS,
+    ) -> None:
+        """Record a call of a model server that ends now; those of a long hold are left out."""
+        if len(self.calls) < MOST_CALLS:
+            call = ModelCall(
+                purpose=purpose,
+                stage=stage,
+                started_s=started_s,
+                duration_s=self.clock.monotonic() - started_s,
+                model=answer.model if answer else model,
+                tokens=answer.tokens if answer else tokens,
+                finish_reason=answer.finish_reason if answer else "",
+                error="" if outcome == AttemptOutcome.COMPLETED else str(outcome),
+            )
+            self.calls.append(call)
 
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
@@ -183,4 +225,8 @@ class EventTrace:
             escalation=escalation_for(self.event, self.account, kind, ending, now),
             masked=masked or {},
             screened=tuple(self.screened),
+            calls=tuple(self.calls),
+            trace=TraceContext.of(self.event.metadata),
+            began_s=self.began_s,
+            ended_s=self.clock.monotonic(),
         )

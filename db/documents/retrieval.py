@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,7 +17,7 @@ from worker.calibration import percentile
 from worker.documents.cleaning import clean_text
 from worker.documents.words import search_words
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
-from worker.model import FoundBy, Passage, Retrieved
+from worker.model import CallPurpose, FoundBy, ModelCall, Passage, Retrieved, Stage
 from worker.ports import Embedder
 
 QUERY_CHARS: Final = 2000
@@ -103,13 +104,16 @@ class PostgresRetriever:
             if self._embedder is None or state.embedder is None:
                 rows = await _rows(connection, state.by_words(), values, labelled=bool(labels))
                 return Retrieved(passages=tuple(_passage(row, None) for row in rows))
+        started_s = time.monotonic()
         vector, degraded = await self._vector(_cleaned(embedded or query), state)  # without a connection
+        call = _call(started_s, state.embedder, degraded)
         values["vector"] = vector
         if vector is None:
             state = state.by_words()
         async with checkout(self._source) as connection:
             rows = await _rows(connection, state, values, labelled=bool(labels))
-        return Retrieved(passages=tuple(_passage(row, state.embedder) for row in rows), degraded=degraded)
+        passages = tuple(_passage(row, state.embedder) for row in rows)
+        return Retrieved(passages=passages, degraded=degraded, embedding=call)
 
     async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
         """The query's vector as pgvector reads it, or None with the kind of the embedder's failure."""
@@ -125,6 +129,18 @@ class PostgresRetriever:
         except EmbeddingRejected:
             return None, "rejected"
         return (vector_text(vector), "") if len(vector) == stored.dimensions else (None, "dimensions")
+
+
+def _call(started_s: float, embedder: StoredEmbedder, error: str) -> ModelCall:
+    """The call for the query's vector, which ends now."""
+    return ModelCall(
+        purpose=CallPurpose.EMBEDDING,
+        stage=Stage.RETRIEVAL,
+        started_s=started_s,
+        duration_s=time.monotonic() - started_s,
+        model=embedder.model,
+        error=error,
+    )
 
 
 def _cleaned(query: str) -> str:

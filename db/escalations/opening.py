@@ -123,4 +123,5 @@ def opened_body(decision: Decision) -> dict[str, Any]:
         "in_hours": escalation.in_hours,
         "handoff_text": escalation.handoff_text,
         "opened_at": decision.decided_at.isoformat(),
+        **(decision.trace.fields() if decision.trace else {}),
     }

@@ -15,9 +15,9 @@ DECISION_BODY: Final = """
         'scope', %(scope)s::text, 'decision', %(decision)s::text, 'reason_code', %(reason_code)s::text,
         'reason', %(reason)s::text, 'matched_rule', %(matched_rule)s::text,
         'confidence', %(confidence)s::double precision, 'degraded', %(degraded)s::boolean,
-        'created_at', %(created_at)s::timestamptz)
+        'created_at', %(created_at)s::timestamptz) || %(trace)s::jsonb
 """
-"""The fields of ``tasks.webhooks.bodies.DecisionEntry``."""
+"""The fields of ``tasks.webhooks.bodies.DecisionEntry``; ``trace`` has the last two."""
 WANTED: Final = SUBSCRIBED.format(account="key.user_id", type=WebhookType.DECISION_MADE.value)
 MADE: Final = f""", count(CASE WHEN {WANTED}
     THEN hushgate_store_event(

@@ -11,7 +11,17 @@ from db.conversation_owners import OwnerCause
 from db.outgoing.events import OutgoingEvent
 from db.webhooks.queue import ClaimedDelivery
 from tasks.escalations.entries import closed_entry, opened_entry
-from tasks.outgoing import DRAFT, ESCALATION_CLOSED, ESCALATION_OPENED, REPLY, RETRACTION, Body, Time
+from tasks.outgoing import (
+    DRAFT,
+    ESCALATION_CLOSED,
+    ESCALATION_OPENED,
+    REPLY,
+    RETRACTION,
+    TRACEPARENT,
+    TRACESTATE,
+    Body,
+    Time,
+)
 from worker.model import DecisionKind, Owner
 from worker.webhooks.types import TEST_TYPE, WebhookType
 
@@ -26,6 +36,8 @@ class DecisionEntry(Body):
     confidence: float = Field(ge=0, le=1, description="As in the audit.")
     degraded: bool = Field(description="True when a service that should have been asked was not.")
     created_at: Time = Field(description="When the decision was made.")
+    traceparent: str | None = TRACEPARENT
+    tracestate: str | None = TRACESTATE
 
 
 class OwnerEntry(BaseModel):

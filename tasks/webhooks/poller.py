@@ -21,6 +21,7 @@ from worker.adapters.boot_clock import seconds_since_boot
 from worker.adapters.webhook_sender import WebhookSender
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
+from worker.model import trace_headers
 from worker.webhooks.schedule import AttemptResult, next_attempt
 from worker.webhooks.signing import message_id, signed_headers
 
@@ -137,6 +138,7 @@ class WebhookPoller:
         secrets = [claimed.secret, *([claimed.old_secret] if claimed.old_secret else [])]
         identifier = message_id(claimed.user_id, claimed.type, claimed.key)
         headers = signed_headers(body, identifier=identifier, secrets=secrets, now=self._now())
+        headers |= trace_headers(claimed.body)
         if self._seconds() > begin_by:
             await self._give_back(claimed)
             return

@@ -441,7 +441,7 @@ def test_image_holds_every_package_of_the_wheel() -> None:
     assert all(f"COPY {package} {package}\n" in DOCKERFILE.read_text() for package in packages)
 
 
-@pytest.mark.parametrize("name", ["runtime.lock", "build.lock"])
+@pytest.mark.parametrize("name", ["runtime.lock", "build.lock", "traces.lock"])
 def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
     """The image runs the very versions and files that the tests ran."""
     whole, part = pinned(ROOT / "requirements.lock"), pinned(ROOT / "deploy" / name)
@@ -462,6 +462,20 @@ def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
     assert names & (tools - asked) == set()
 
 
+def test_lock_with_traces_is_the_runtime_lock_and_the_extra() -> None:
+    """One build argument adds it; the image without it has nothing of OpenTelemetry."""
+    plain, traced = (
+        {entry.split("==")[0] for entry in pinned(ROOT / "deploy" / name)}
+        for name in ("runtime.lock", "traces.lock")
+    )
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["traces"]
+    wanted = {re.split(r"[\[>=;]", line)[0] for line in extra}
+
+    assert plain < traced
+    assert wanted <= traced - plain
+    assert "ARG LOCK=runtime.lock\n" in DOCKERFILE.read_text()
+
+
 def test_runtime_lock_has_all_that_the_image_runs() -> None:
     """All imports of command line, worker, beat and sandbox belong to a locked distribution or to Hushgate.
 
@@ -469,10 +483,11 @@ def test_runtime_lock_has_all_that_the_image_runs() -> None:
     """
     script = (
         "import sys, importlib, importlib.metadata as metadata\n"
+        "sys.modules['opentelemetry'] = None\n"  # redis-py imports it where it is installed
         "for name in sys.argv[1:]: importlib.import_module(name)\n"
         "sys.modules['cli.main'].command_line()\n"
         "owners = metadata.packages_distributions()\n"
-        "tops = {name.partition('.')[0] for name in sys.modules}\n"
+        "tops = {name.partition('.')[0] for name, module in sys.modules.items() if module}\n"
         "print(*{owner for top in tops for owner in owners.get(top, ())})\n"
     )
     modules = (

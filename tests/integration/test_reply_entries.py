@@ -26,10 +26,11 @@ from tasks.stream import connect
 from tests.support.relays import stream_entries
 from tests.support.samples import assessment, event
 from worker.adapters.system_clock import SystemClock
-from worker.model import Decision, DecisionKind, Source
+from worker.model import Decision, DecisionKind, Source, TraceContext
 
 CLOCK = SystemClock()
 NUMBERS = count(1)
+TRACE = TraceContext(trace_id="4b" * 16, span_id="7c" * 8, flags=1, state="v=1")
 NOTICE = "An AI answers here."
 STREAMS = {"reply": "test:replies", "retraction": "test:retractions"}
 RETRACT = """
@@ -106,7 +107,7 @@ async def test_entries_match_their_schemas_and_have_cloudevents_attributes(
     source: Pool, redis: Redis, database_url: str
 ) -> None:
     """A delivered reply and its retraction are valid, with the headers of the AsyncAPI document."""
-    made, review = reply(), UUID(int=7)
+    made, review = reply(trace=TRACE), UUID(int=7)
     await store(source, made)
     await relay(source, redis).deliver_batch()
     with psycopg.connect(database_url, autocommit=True) as owner:

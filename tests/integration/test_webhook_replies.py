@@ -37,7 +37,7 @@ from tests.support.samples import assessment, event
 from tests.support.webhooks import LOGGED, Clock, Receiver, add_endpoint, hang, new_account, receiving
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender, look_up
-from worker.model import Decision, DecisionKind, Escalation, EventType
+from worker.model import Decision, DecisionKind, Escalation, EventType, TraceContext
 from worker.reasons import Reason
 from worker.webhooks.types import WebhookType
 
@@ -192,6 +192,34 @@ async def test_the_body_is_that_of_the_stream(setting: Setting) -> None:
 
     Draft202012Validator(webhook_schema()).validate(request.json)
     assert request.json["data"] == json.loads(fields[b"data"])
+
+
+async def test_webhooks_carry_the_trace_of_their_decision(setting: Setting, database_url: str) -> None:
+    """As W3C headers and in the body, of every type that a decision causes; none without a trace."""
+    context = TraceContext(trace_id="4b" * 16, span_id="7c" * 8, flags=1, state="v=1")
+    async with create_pool(database_url, size=1, application="test", role="hushgate_reviewer") as people:
+        types = (WebhookType.DECISION_MADE, WebhookType.ESCALATION_OPENED)
+        await add_endpoint(people, setting.account, setting.receiver.url, *types)
+    await setting.deliver(trace=context)
+    escalated = {"kind": DecisionKind.ESCALATE, "reason_code": Reason.MODEL_ESCALATED, "reply": None}
+    until = setting.clock.now() + timedelta(hours=1)
+    await setting.deliver(trace=context, **escalated, escalation=Escalation(), people_until=until)
+    await setting.send()
+    traced = list(setting.receiver.requests)
+    await setting.deliver()
+    await setting.send()
+    plain = setting.receiver.requests[len(traced) :]
+    bodies = [each.json["data"] for each in setting.receiver.requests]
+    wanted = {"traceparent": f"00-{'4b' * 16}-{'7c' * 8}-01", "tracestate": "v=1"}
+
+    assert {each.json["type"] for each in traced} == {*types, WebhookType.REPLY_CREATED}
+    assert [{name: each.headers[name] for name in wanted} for each in traced] == [wanted] * 4
+    assert [{name: each[name] for name in wanted} for each in bodies[:4]] == [wanted] * 4
+    assert len(plain) == 2
+    assert not any(name in each.headers for each in plain for name in wanted)
+    assert [each["traceparent"] for each in bodies[4:]] == [None, None]
+    for each in setting.receiver.requests:
+        Draft202012Validator(webhook_schema()).validate(each.json)
 
 
 async def test_a_reply_that_people_forestalled_is_not_sent(setting: Setting) -> None:

@@ -211,8 +211,8 @@ def test_every_field_of_a_decision_is_stored_and_read() -> None:
     ],
 )
 def test_every_field_of_the_model_is_declared_for_storage(kind: type, stored_as: type) -> None:
-    """A new field of the model is stored, or this test is changed on purpose."""
-    assert {each.name for each in fields(kind)} == {each.name for each in fields(stored_as)}
+    """A new field of the model is stored, or named here on purpose."""
+    assert {each.name for each in fields(kind)} - {"started_s"} == {each.name for each in fields(stored_as)}
 
 
 def test_a_row_of_an_older_release_has_defaults_for_what_it_lacks() -> None:

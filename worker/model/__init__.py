@@ -10,17 +10,29 @@ from worker.model.findings import Finding, ModerationScores, Severity, Span
 from worker.model.generation import Completion, Prompt, Tokens, Tool, ToolCall, ToolResult, ToolRound
 from worker.model.held import HeldDraft, HeldKind, ReplyMode
 from worker.model.passages import FoundBy, Passage, Retrieved, ScreenedPassage, Source
-from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOutcome, StageRecord
+from worker.model.stages import (
+    STAGES,
+    Attempt,
+    AttemptOutcome,
+    CallPurpose,
+    ModelCall,
+    Stage,
+    StageOutcome,
+    StageRecord,
+)
+from worker.model.trace_context import TRACE_FIELDS, TraceContext, trace_headers
 
 __all__ = [
     "AI_ONLY",
     "OPENAI_MODERATION",
     "STAGES",
+    "TRACE_FIELDS",
     "Account",
     "Action",
     "Assessment",
     "Attempt",
     "AttemptOutcome",
+    "CallPurpose",
     "Combination",
     "Completion",
     "ConversationState",
@@ -38,6 +50,7 @@ __all__ = [
     "Json",
     "Message",
     "MessageRole",
+    "ModelCall",
     "ModerationScores",
     "ModeratorChoice",
     "NewerEvent",
@@ -61,5 +74,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolRound",
+    "TraceContext",
     "Weekday",
+    "trace_headers",
 ]

@@ -15,7 +15,8 @@ from worker.model.findings import Finding
 from worker.model.generation import Tokens
 from worker.model.held import HeldDraft
 from worker.model.passages import Passage, ScreenedPassage, Source
-from worker.model.stages import Attempt, StageRecord
+from worker.model.stages import Attempt, ModelCall, StageRecord
+from worker.model.trace_context import TraceContext
 
 
 class DecisionKind(StrEnum):
@@ -58,6 +59,10 @@ class Decision:
         escalation: its handoff, when people must answer; of a message while people own the conversation it is
             stored only where nothing else waits for them.
         retract_reply: a deletion's: whether the delivered reply to the message is retracted.
+        calls: of model servers, in the order of their ends; for traces, not stored.
+        trace: the publisher's position in a trace, ours where traces are sent; passed on with the reply.
+        began_s: the begin of the pipeline by the monotonic clock; for traces, not stored.
+        ended_s: ``decided_at`` by the monotonic clock.
     """
 
     decision_id: UUID
@@ -100,6 +105,10 @@ class Decision:
     held: tuple[HeldDraft, ...] = ()
     held_until: datetime | None = None
     sealed_until: datetime | None = None
+    calls: tuple[ModelCall, ...] = ()
+    trace: TraceContext | None = None
+    began_s: float = 0.0
+    ended_s: float = 0.0
 
     @property
     def rejection_reason(self) -> str | None:

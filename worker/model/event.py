@@ -48,7 +48,8 @@ class Event:
         received_at: when the entry reached Redis, UTC; a hold counts from here.
         language: BCP 47 tag as the publisher gave it, or None.
         attachments: image URLs, at most 16.
-        metadata: the publisher's JSON object; only ``labels`` in it is interpreted, see retrieval.
+        metadata: the publisher's JSON object; only ``labels``, see retrieval, and the trace context in it are
+            interpreted.
         parent_id: the message or comment that this one answers, or None.
     """
 

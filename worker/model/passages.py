@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from worker.model.stages import ModelCall
+
 
 class FoundBy(StrEnum):
     """Which of the two searches found a passage."""
@@ -89,10 +91,12 @@ class Retrieved:
         passages: best first.
         degraded: why the search was incomplete, as the kind of the embedder's failure
             (``timeout``, ``rate_limited``, ``rejected`` ...); empty when it was complete.
+        embedding: the call for the query's vector; None: no embedder was asked.
     """
 
     passages: tuple[Passage, ...] = ()
     degraded: str = ""
+    embedding: ModelCall | None = None
 
     def __iter__(self) -> Iterator[Passage]:
         return iter(self.passages)

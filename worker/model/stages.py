@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.model.event import Json
+from worker.model.generation import Tokens
 
 
 class Stage(StrEnum):
@@ -41,12 +42,17 @@ class StageOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """One stage of the trace: outcome, duration and details."""
+    """One stage of the trace: outcome, duration and details.
+
+    Attributes:
+        started_s: by the monotonic clock; for traces, not stored.
+    """
 
     stage: Stage
     outcome: StageOutcome
     duration_ms: float
     detail: Mapping[str, Json] = field(default_factory=dict)
+    started_s: float = field(default=0.0, compare=False)
 
 
 class AttemptOutcome(StrEnum):
@@ -81,3 +87,32 @@ class Attempt:
     waited_s: float = 0.0
     detail: str = ""
     moderator: str = ""
+
+
+class CallPurpose(StrEnum):
+    """What a model server was asked for."""
+
+    COMPLETION = "completion"
+    JUDGE = "judge"
+    MODERATION = "moderation"
+    EMBEDDING = "embedding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One call of a model server, for traces; not stored.
+
+    Attributes:
+        started_s: by the monotonic clock.
+        error: kind of the failure, empty for an answer.
+        model: as the server named it; empty without an answer.
+    """
+
+    purpose: CallPurpose
+    stage: Stage
+    started_s: float
+    duration_s: float
+    model: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    finish_reason: str = ""
+    error: str = ""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from worker.model import Event, EventType
+from worker.model import TRACE_FIELDS, Event, EventType
 from worker.payload.json_object import check_storable, json_kind, json_object, rejected, shown
 from worker.payload.schema import ID_CHARS, EventPayload
 
@@ -79,7 +79,17 @@ def _unwrapped(envelope: dict[str, Any]) -> dict[str, Any]:
         raise rejected("invalid", "a JSON object", json_kind(inner), field="data.data")
     ours = {name: value for name, value in inner.items() if value is not None}
     defaults = {"event_id": _cloud_id(envelope["source"], envelope["id"]), "created_at": envelope.get("time")}
-    return {name: value for name, value in defaults.items() if value is not None} | ours
+    known = {name: value for name, value in defaults.items() if value is not None} | ours
+    return known | _with_trace(envelope, known)
+
+
+def _with_trace(envelope: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The metadata with the attributes of the extension Distributed Tracing, unless it has a context."""
+    found = {name: envelope[name] for name in TRACE_FIELDS if isinstance(envelope.get(name), str)}
+    metadata = known.get("metadata", {})
+    if "traceparent" not in found or not isinstance(metadata, dict) or "traceparent" in metadata:
+        return {}
+    return {"metadata": metadata | found}
 
 
 def _cloud_id(source: str, event_id: str) -> str:

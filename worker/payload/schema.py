@@ -116,5 +116,6 @@ class EventPayload(BaseModel):
     metadata: dict[str, JsonValue] = Field(
         default_factory=dict,
         description="The publisher's own object, kept with the decision. Texts in its `labels` restrict which"
-        " documents may answer; nothing else is interpreted.",
+        " documents may answer. `traceparent` and `tracestate` (W3C Trace Context) are passed on with the"
+        " reply; nothing else is interpreted.",
     )

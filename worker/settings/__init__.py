@@ -15,6 +15,7 @@ from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.retention import ErasureSettings, RetentionSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
+from worker.settings.tracing import TraceContent, TraceSettings
 from worker.settings.transparency import TransparencySettings
 from worker.settings.webhooks import WebhookSettings
 from worker.settings.worker import Settings, classifier_key, embedding_endpoint
@@ -43,6 +44,8 @@ __all__ = [
     "Settings",
     "SiteSettings",
     "StreamSettings",
+    "TraceContent",
+    "TraceSettings",
     "TransparencySettings",
     "WebhookSettings",
     "classifier_key",

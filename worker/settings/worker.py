@@ -20,6 +20,7 @@ from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
 from worker.settings.retention import ErasureSettings
+from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
@@ -33,6 +34,7 @@ class Settings(
     WebhookSettings,
     MetricsSettings,
     AlertSettings,
+    TraceSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 

@@ -62,6 +62,8 @@ async def _searched(run: Run, query: str, candidate: Candidate, labels: Mapping[
             note.detail["error"] = error.kind
             run.trace.degraded = True
             return replace(candidate, search_failure=error.kind)
+        if found.embedding is not None:
+            run.trace.calls.append(found.embedding)
         if found.degraded:
             note.detail["degraded"] = found.degraded
             run.trace.degraded = True

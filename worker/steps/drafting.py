@@ -12,6 +12,7 @@ from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
 from worker.model import (
     AttemptOutcome,
+    CallPurpose,
     Completion,
     Message,
     Prompt,
@@ -115,9 +116,9 @@ def _wait_s(run: Run, state: RetryCallState) -> float | None:
 
 async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Completion:
     number, started = state.attempt_number, run.ports.clock.monotonic()
-    outcome, detail, wait_s = AttemptOutcome.COMPLETED, "", 0.0
+    outcome, detail, wait_s, completion = AttemptOutcome.COMPLETED, "", 0.0, None
     try:
-        return await run.ports.model.complete(prompt, run.ports.limits.timeout_s)
+        completion = await run.ports.model.complete(prompt, run.ports.limits.timeout_s)
     except (ModelUnavailable, ModelRejected) as error:
         outcome, detail = AttemptOutcome(error.kind), str(error)
         if isinstance(error, ModelUnavailable):
@@ -134,3 +135,5 @@ async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Compl
             detail=detail,
             total=run.ports.retry.attempts,
         )
+        run.trace.called(CallPurpose.COMPLETION, Stage.GENERATION, started, completion, outcome=outcome)
+    return completion

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from worker import moderation
 from worker.cancellation import cancel_all
@@ -15,6 +15,7 @@ from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationU
 from worker.model import (
     OPENAI_MODERATION,
     AttemptOutcome,
+    CallPurpose,
     Combination,
     FailurePolicy,
     MessageRole,
@@ -129,6 +130,7 @@ class ModeratorCall:
             scores = await self._scores()
         except NO_RESULT as error:
             self.error, wait_s = error, self._wait_s(error)
+            self._called(started, outcome=getattr(error, "kind", AttemptOutcome.REJECTED))
             if not isinstance(error, ModerationRejected):
                 self._note(AttemptOutcome(error.kind), started, wait_s=wait_s or 0.0, detail=str(error))
             if wait_s is None:
@@ -150,6 +152,7 @@ class ModeratorCall:
 
     def _answered(self, scores: ModerationScores, started: float) -> None:
         trace, name = self.run.trace, self.choice.name
+        self._called(started, model=scores.model, tokens=scores.tokens)
         if self.choice.endpoint == OPENAI_MODERATION:
             trace.models["moderation"] = scores.model
         else:
@@ -213,6 +216,9 @@ class ModeratorCall:
 
     def _elapsed_ms(self, since: float) -> float:
         return (self.run.ports.clock.monotonic() - since) * 1000
+
+    def _called(self, started: float, **answer: Any) -> None:
+        self.run.trace.called(CallPurpose.MODERATION, self.subject.moderation_stage, started, **answer)
 
     def _note(
         self, outcome: AttemptOutcome, started: float, *, wait_s: float = 0.0, detail: str = ""

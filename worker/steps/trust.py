@@ -36,6 +36,7 @@ from worker.model import (
     Action,
     Assessment,
     AttemptOutcome,
+    CallPurpose,
     Completion,
     Json,
     Message,
@@ -230,16 +231,19 @@ class _TracedJudge:
             ModelRejected: the request was refused.
         """
         clock, outcome, detail = self.run.ports.clock, AttemptOutcome.COMPLETED, ""
+        answer: Completion | None = None
         self.asked += 1
         number, started = self.asked, clock.monotonic()
         try:
             raw = await self.asks.judge(_masked(self.run.masker, question))
+            answer = raw if isinstance(raw, Completion) else None
         except (ModelUnavailable, ModelRejected) as error:
             outcome, detail = AttemptOutcome(error.kind), str(error)
             raise
         finally:
             elapsed_ms = (clock.monotonic() - started) * 1000
             self.run.trace.attempt(Stage.JUDGE, number, outcome, duration_ms=elapsed_ms, detail=detail)
-        if isinstance(raw, Completion):
-            self.run.trace.completed("judge", raw)
+            self.run.trace.called(CallPurpose.JUDGE, Stage.JUDGE, started, answer, outcome=outcome)
+        if answer is not None:
+            self.run.trace.completed("judge", answer)
         return raw

@@ -22,13 +22,14 @@ GUARDRAIL_METADATA: Final = (
 
 
 def reply_metadata(decision: Decision) -> dict[str, Json]:
-    """The fields of a reply that come from its assessment.
+    """The fields of a reply that come from its assessment, and its trace context where there is one.
 
     ``model`` is null when no model wrote the text. ``confidence`` and ``tier`` are null when nothing was
     measured; for a fallback they are those of the draft that it replaces.
     """
     model = decision.models.get("completion") if decision.draft is not None else None
-    return text_metadata(decision.assessment, model)
+    trace = decision.trace.fields() if decision.trace else {}
+    return text_metadata(decision.assessment, model) | trace
 
 
 def text_metadata(found: Assessment | None, model: str | None) -> dict[str, Json]:

@@ -1,0 +1,1 @@
+"""Traces of decisions, where the deployment asks for them."""

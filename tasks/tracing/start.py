@@ -1,0 +1,45 @@
+"""The traces of a worker: what the engine needs of them, and where they begin."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Protocol, cast
+
+from worker.errors import ConfigurationError
+from worker.model import Decision, TraceContext
+from worker.settings import Settings
+
+IMPLEMENTATION = "tasks.tracing.otlp"
+
+
+class Traces(Protocol):
+    """What is told of every decision."""
+
+    def context(self, decision: Decision) -> TraceContext:
+        """The decision's own position in its trace, before its commit: the reply carries it."""
+        ...
+
+    def decided(self, decision: Decision) -> None:
+        """Send the spans of a decision, after its commit; never waits for the receiver."""
+        ...
+
+    def close(self) -> None:
+        """Send what waits, for at most a few seconds."""
+        ...
+
+
+def start_traces(settings: Settings) -> Traces | None:
+    """The traces that the settings ask for; None without a receiver.
+
+    Raises:
+        ConfigurationError: the extra ``traces`` is not installed.
+    """
+    if settings.traces_url is None:
+        return None
+    try:
+        implementation = importlib.import_module(IMPLEMENTATION)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"HUSHGATE_TRACES_URL: expected the extra hushgate[traces], got no module {error.name}"
+        ) from error
+    return cast("Traces", implementation.OtlpTraces(settings))
