@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from worker.settings.calls import CallSettings
 from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
@@ -24,7 +25,12 @@ OPENROUTER: Final = "https://openrouter.ai/api/v1"
 
 
 class Settings(
-    OutgoingStreamSettings, EmbeddingSettings, ModerationSettings, WebhookSettings, MetricsSettings
+    OutgoingStreamSettings,
+    EmbeddingSettings,
+    ModerationSettings,
+    WebhookSettings,
+    MetricsSettings,
+    CallSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
