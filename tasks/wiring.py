@@ -26,6 +26,8 @@ from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
+from tasks.limits.board import Board
+from tasks.limits.guards import Guards, connections
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from tasks.relay import Relay
@@ -49,6 +51,7 @@ from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
+from worker.settings.calls import UpstreamKind
 
 SPARE_CONNECTIONS: Final = 50
 JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
@@ -70,6 +73,7 @@ class WorkerParts:
     escalation_relay: EscalationRelay
     rulebooks: Rulebooks
     gate: Gate
+    board: Board
     pool: Pool
     redis: Redis
     endpoints: Endpoints
@@ -100,7 +104,7 @@ def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> 
             if metrics is not None:
                 metrics.requested(upstream, outcome, duration_s)
 
-        secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, settings.in_flight
+        secret, most = key.get_secret_value() if isinstance(key, SecretStr) else key, connections(settings)
         return openai_client.client(url, secret, connections=most + SPARE_CONNECTIONS, observe=observe)
 
     moderated, embedded = settings.openai_moderation_enabled, bool(settings.embedding_model)
@@ -117,9 +121,10 @@ def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> 
     )
 
 
-def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clock) -> Ports:
-    """The configured adapters."""
+def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clock, guards: Guards) -> Ports:
+    """The configured adapters, each with its guard."""
     moderator = embedder = None
+    guarded = guards.guard
     if endpoints.moderation is not None:
         moderator = OpenAIModerator(
             endpoints.moderation,
@@ -128,14 +133,20 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             watch=Watch("moderation", telemetry.report),
             most_texts=settings.moderation_batch,
             reuse_s=settings.moderation_reuse_s,
+            guard=guarded(UpstreamKind.MODERATION, "moderation", settings.moderation_model),
         )
     if endpoints.embedding is not None:
         watch = Watch("embedding", telemetry.report)
-        embedder = OpenAIEmbedder(endpoints.embedding, timeout_s=settings.embedding_timeout_s, watch=watch)
+        guard = guarded(UpstreamKind.EMBEDDING, "embedding", settings.embedding_model)
+        embedder = OpenAIEmbedder(
+            endpoints.embedding, timeout_s=settings.embedding_timeout_s, watch=watch, guard=guard
+        )
 
     def chat(name: str, model: str, max_tokens: int) -> OpenAIChat:
         watch = Watch(name, telemetry.report)
-        return OpenAIChat(endpoints.model, model=model, max_tokens=max_tokens, watch=watch)
+        kind = UpstreamKind.JUDGE if name == "judge" else UpstreamKind.MODEL
+        guard = guarded(kind, name, model)
+        return OpenAIChat(endpoints.model, model=model, max_tokens=max_tokens, watch=watch, guard=guard)
 
     classifiers = {
         name: ChatClassifier(
@@ -143,6 +154,7 @@ def build_ports(settings: Settings, endpoints: Endpoints, pool: Pool, clock: Clo
             name=name,
             endpoint=settings.classifiers[name],
             watch=Watch(f"classifier {name}", telemetry.report),
+            guard=guarded(UpstreamKind.CLASSIFIER, f"classifier {name}", settings.classifiers[name].model),
         )
         for name, client in endpoints.classifiers.items()
     }
@@ -189,6 +201,7 @@ async def build_worker(
     await pool.open()
     redis = connect(settings.redis_url.get_secret_value())
     endpoints = open_endpoints(settings, metrics)
+    guards = Guards(settings, metrics)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
@@ -207,7 +220,7 @@ async def build_worker(
 
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
-    ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals)
+    ports = replace(build_ports(settings, endpoints, pool, clock, guards), arrivals=arrivals)
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
@@ -250,6 +263,7 @@ async def build_worker(
         ),
         rulebooks=rulebooks,
         gate=gate,
+        board=Board(redis, stream=settings.stream, worker=worker, guards=guards),
         pool=pool,
         redis=redis,
         endpoints=endpoints,

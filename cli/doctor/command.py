@@ -21,6 +21,7 @@ from cli.doctor.live_calls import live_calls
 from cli.doctor.rights import login_rights, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
+from cli.doctor.upstreams import upstream_checks
 from cli.exit_codes import ExitCode
 from cli.output import emit, fail
 from worker import __version__
@@ -113,6 +114,7 @@ GROUPS: Final = (
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),
     CheckGroup(name="streams", fix="fix redis first", checks=stream_checks),
     CheckGroup(name="embedder", fix=FIRST, checks=stored_vectors),
+    CheckGroup(name="upstreams", fix="fix redis first", checks=upstream_checks),
 )
 """Always checked, in this order. A further group is one line here and one function in its own module."""
 ENDPOINT_GROUPS: Final = (CheckGroup(name="endpoints", fix="check the base URLs", checks=listed_models),)

@@ -112,6 +112,23 @@ UPSTREAM_DURATION: Final = _histogram(
     "upstream",
     buckets=STAGE_BUCKETS_S,
 )
+NOT_CALLED: Final = _counter(
+    "hushgate_upstream_not_called_total",
+    "Calls of model servers that were not made: circuit_open, busy (no place for it) or limited.",
+    "upstream",
+    "why",
+)
+BREAKER_STATE: Final = _gauge(
+    "hushgate_breaker_state",
+    "Whether this process calls a model server: 0 closed (it does), 1 half-open (a probe), 2 open (not).",
+    "upstream",
+)
+BREAKER_OPENED: Final = _counter(
+    "hushgate_breaker_opened_total", "Times that the breaker of a model server opened.", "upstream"
+)
+CALLS_UNDER_WAY: Final = _gauge(
+    "hushgate_upstream_calls", "Calls under way of the upstream's kind in this process.", "upstream"
+)
 TOKENS: Final = _counter(
     "hushgate_tokens_total",
     "Tokens that model servers reported, of committed decisions. type: prompt or completion.",

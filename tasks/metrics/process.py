@@ -76,6 +76,9 @@ class WorkerMetrics:
         self._age = histogram(names.EVENT_AGE, registry)
         self._requests = counter(names.UPSTREAM_REQUESTS, registry)
         self._request_duration = histogram(names.UPSTREAM_DURATION, registry)
+        self._not_called = counter(names.NOT_CALLED, registry)
+        self._breakers_opened = counter(names.BREAKER_OPENED, registry)
+        self._upstream_gauges: dict[str, Gauge] = {}
         self._tokens = counter(names.TOKENS, registry)
         self._degraded = counter(names.DEGRADED, registry)
         self._dead_letters = counter(names.DEAD_LETTERS, registry)
@@ -106,6 +109,14 @@ class WorkerMetrics:
         self._requests.labels(upstream, outcome).inc()
         self._request_duration.labels(upstream).observe(duration_s)
 
+    def not_called(self, upstream: str, why: str) -> None:
+        """Count a call of a model server that was not made."""
+        self._not_called.labels(upstream, why).inc()
+
+    def breaker_opened(self, upstream: str) -> None:
+        """Count the opening of a breaker."""
+        self._breakers_opened.labels(upstream).inc()
+
     def repeated(self, outcome: str) -> None:
         """Count an entry whose event was ended before."""
         self._repeated.labels(outcome).inc()
@@ -133,6 +144,13 @@ class WorkerMetrics:
     def show(self, spec: MetricSpec, value: Callable[[], float]) -> None:
         """Serve a gauge whose value is read at each scrape."""
         gauge(spec, self.registry).set_function(value)
+
+    def show_upstream(self, spec: MetricSpec, upstream: str, value: Callable[[], float]) -> None:
+        """Serve a gauge of an upstream whose value is read at each scrape."""
+        shown = self._upstream_gauges.get(spec.name)
+        if shown is None:
+            shown = self._upstream_gauges[spec.name] = gauge(spec, self.registry)
+        shown.labels(upstream).set_function(value)
 
     def _account(self, user_id: str) -> str:
         if user_id not in self._accounts and len(self._accounts) >= self._most_accounts:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import structlog
 from openai import OpenAIError
 
+from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_chat import token_counts
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
 from worker.adapters.openai_http import ApiClient
@@ -32,15 +33,23 @@ class ChatClassifier:
         name: as the deployment declares it, for the log.
         endpoint: model, format and limits.
         watch: records whether the endpoint is usable.
+        guard: stands before each call.
     """
 
     def __init__(
-        self, client: ApiClient, *, name: str, endpoint: ClassifierEndpoint, watch: Watch | None = None
+        self,
+        client: ApiClient,
+        *,
+        name: str,
+        endpoint: ClassifierEndpoint,
+        watch: Watch | None = None,
+        guard: Guard = UNGUARDED,
     ) -> None:
         self._client = client
         self._name = name
         self._endpoint = endpoint
         self._watch = watch or Watch("classifier")
+        self._guard = guard
         self._answers = True
 
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
@@ -53,6 +62,7 @@ class ChatClassifier:
                 request_body(question, self._endpoint),
                 self._endpoint.timeout_s,
                 holding="choices",
+                guard=self._guard,
             )
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error

@@ -10,6 +10,7 @@ from typing import Any, Final
 from openai import OpenAIError
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
+from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer, failure, storable
 from worker.adapters.openai_http import ApiClient
 from worker.errors import ModelRejected, ModelUnavailable
@@ -45,13 +46,23 @@ class OpenAIChat:
         model: name of the model.
         max_tokens: longest answer paid for.
         watch: records whether the endpoint is usable.
+        guard: stands before each call.
     """
 
-    def __init__(self, client: ApiClient, *, model: str, max_tokens: int, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        *,
+        model: str,
+        max_tokens: int,
+        watch: Watch | None = None,
+        guard: Guard = UNGUARDED,
+    ) -> None:
         self._client = client
         self._model = model
         self._max_tokens = max_tokens
         self._watch = watch or Watch("model")
+        self._guard = guard
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """One answer, tool request or refusal, within ``timeout_s``."""
@@ -63,7 +74,9 @@ class OpenAIChat:
         if prompt.tools:
             body["tools"] = [_tool(tool) for tool in prompt.tools]
         try:
-            document = await answer(self._client, "/chat/completions", body, timeout_s, holding="choices")
+            document = await answer(
+                self._client, "/chat/completions", body, timeout_s, holding="choices", guard=self._guard
+            )
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()

@@ -15,6 +15,7 @@ import openai
 import orjson
 import structlog
 
+from worker.adapters.call_guard import UNGUARDED, Guard, NotCalled
 from worker.adapters.openai_http import ApiClient, ObserveRequest, open_client
 from worker.errors import EndpointMisconfigured
 from worker.model import AttemptOutcome
@@ -106,17 +107,28 @@ def storable(text: str) -> str:
 
 
 async def answer(
-    client: ApiClient, path: str, body: Mapping[str, object], timeout_s: float, *, holding: str
+    client: ApiClient,
+    path: str,
+    body: Mapping[str, object],
+    timeout_s: float,
+    *,
+    holding: str,
+    guard: Guard = UNGUARDED,
+    tokens: int = 0,
 ) -> Any:
     """The JSON object with the field ``holding`` or ``error`` that a POST gives back, within ``timeout_s``.
+
+    The time begins when the guard lets the call pass; ``tokens`` is the guard's estimate of its cost.
 
     Raises:
         OpenAIError, TimeoutError, ValueError: what ``failure`` sorts.
     """
-    async with asyncio.timeout(timeout_s):
-        response = await client.post(path, body)
-    check_type(response.headers, path)
-    document = orjson.loads(response.content)
+    async with guard.call(tokens):
+        async with asyncio.timeout(timeout_s):
+            response = await client.post(path, body)
+        check_type(response.headers, path)
+        document = orjson.loads(response.content)
+    guard.learned(response.headers)
     if not isinstance(document, dict) or not document.keys() & {holding, "error"}:
         raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     return document
@@ -136,6 +148,10 @@ def failure(error: Exception) -> VendorFailure | None:
     """The translation of a vendor error, or None for a bug."""
     message = storable(f"{type(error).__name__}: {error}"[:300])
     match error:
+        case NotCalled():
+            return VendorFailure(
+                kind=error.kind, status=None, retry_after_s=error.retry_after_s, message=message
+            )
         case openai.APIStatusError():
             return _status_failure(error, message)
         case TimeoutError() | openai.APITimeoutError():
@@ -151,6 +167,12 @@ def failure(error: Exception) -> VendorFailure | None:
             return None
     cause = "address" if kind is AttemptOutcome.MISCONFIGURED else ""
     return VendorFailure(kind=kind, status=None, retry_after_s=None, message=message, cause=cause)
+
+
+def kind_of(error: Exception) -> AttemptOutcome | None:
+    """What kind of failure an error is; None for a bug."""
+    known = failure(error)
+    return known.kind if known else None
 
 
 def _status_failure(error: openai.APIStatusError, message: str) -> VendorFailure:

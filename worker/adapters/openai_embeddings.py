@@ -10,6 +10,7 @@ from typing import Final
 from openai import OpenAIError, omit
 from openai.types import CreateEmbeddingResponse
 
+from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, check_type, failure
 from worker.adapters.openai_http import ApiClient
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
@@ -29,12 +30,16 @@ class OpenAIEmbedder:
         client: from ``openai_client.client``.
         timeout_s: limit of one request.
         watch: records whether the endpoint is usable.
+        guard: stands before each request.
     """
 
-    def __init__(self, client: ApiClient, *, timeout_s: float, watch: Watch | None = None) -> None:
+    def __init__(
+        self, client: ApiClient, *, timeout_s: float, watch: Watch | None = None, guard: Guard = UNGUARDED
+    ) -> None:
         self._client = client
         self._timeout_s = timeout_s
         self._watch = watch or Watch("embedding")
+        self._guard = guard
 
     async def embed(
         self, texts: Sequence[str], *, model: str, dimensions: int = 0
@@ -55,11 +60,12 @@ class OpenAIEmbedder:
 
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with self._guard.call(), asyncio.timeout(self._timeout_s):
                 with self._client.observed():
                     answer = await self._client.sdk.embeddings.with_raw_response.create(
                         input=texts, model=model, dimensions=dimensions or omit
                     )
+            self._guard.learned(answer.headers)
             check_type(answer.headers, "/embeddings")
             vectors = _vectors(answer.parse(), len(texts), dimensions)
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:

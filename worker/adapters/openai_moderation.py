@@ -10,6 +10,7 @@ import structlog
 from openai import OpenAIError
 from openai.types import ModerationMultiModalInputParam
 
+from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.moderation_batches import MOST_TEXTS, BatchedChecks
 from worker.adapters.openai_client import Watch, answer, failure, misconfigured, storable
 from worker.adapters.openai_http import ApiClient
@@ -30,6 +31,7 @@ class OpenAIModerator:
         watch: records whether the endpoint is usable.
         most_texts: texts of a request.
         reuse_s: how long a result is reused for an equal text; 0 asks about every text.
+        guard: stands before each request.
     """
 
     def __init__(
@@ -41,11 +43,13 @@ class OpenAIModerator:
         watch: Watch | None = None,
         most_texts: int = MOST_TEXTS,
         reuse_s: float = 0.0,
+        guard: Guard = UNGUARDED,
     ) -> None:
         self._client = client
         self._model = model
         self._timeout_s = timeout_s
         self._watch = watch or Watch("moderation")
+        self._guard = guard
         self._answers = True
         self._checks = BatchedChecks(self._of_texts, most_texts=most_texts, reuse_s=reuse_s)
 
@@ -91,7 +95,9 @@ class OpenAIModerator:
         """One request; a result per input, in their order."""
         try:
             body = {"input": asked, "model": self._model}
-            found = await answer(self._client, "/moderations", body, self._timeout_s, holding="results")
+            found = await answer(
+                self._client, "/moderations", body, self._timeout_s, holding="results", guard=self._guard
+            )
             results, model = found["results"], storable(str(found["model"]))
             if not isinstance(results, list) or len(results) != count:
                 raise ValueError(f"expected {count} results")  # noqa: TRY301  # one translation for all

@@ -70,6 +70,9 @@ class AttemptOutcome(StrEnum):
     UNREADABLE = "unreadable"
     DETECTOR = "detector"
     UNAVAILABLE = "unavailable"
+    CIRCUIT_OPEN = "circuit_open"
+    BUSY = "busy"
+    LIMITED = "limited"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from worker.settings.alerts import AlertSettings
+from worker.settings.calls import CallSettings
 from worker.settings.documents import (
     OPENAI,
     OPENAI_KEY_DESCRIPTION,
@@ -35,6 +36,7 @@ class Settings(
     MetricsSettings,
     AlertSettings,
     TraceSettings,
+    CallSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 

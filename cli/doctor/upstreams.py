@@ -1,0 +1,40 @@
+"""``hushgate doctor``: which upstreams the workers do not call at the moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from redis.asyncio import Redis
+
+from cli.doctor.check import DoctorCheck, warned
+from tasks.limits.board import WorkerReport, load_reports
+from worker.adapters.circuit_breaker import BreakerState
+from worker.settings import Settings
+
+REACH_S: Final = 10.0
+FIX: Final = (
+    "see that its server works (hushgate doctor --live); it is called again after its next probe; the log has"
+    " breaker_changed"
+)
+
+
+def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
+    """One check of each upstream that a running worker calls."""
+    states: dict[str, list[str]] = defaultdict(list)
+    for report in asyncio.run(_reports(settings)):
+        for each in report.upstreams:
+            states[each.upstream].append(each.state)
+    for upstream, found in sorted(states.items()):
+        closed = found.count(BreakerState.CLOSED)
+        what = f"called by {closed} of {len(found)} workers"
+        if closed < len(found):
+            what += f"; breaker open in {len(found) - closed}"
+        yield warned(f"upstream {upstream}", what, FIX, unless=closed == len(found))
+
+
+async def _reports(settings: Settings) -> tuple[WorkerReport, ...]:
+    async with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=REACH_S) as redis:
+        return await load_reports(redis, settings.stream)

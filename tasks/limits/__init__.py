@@ -1,0 +1,1 @@
+"""Breakers, limits and budgets of the fleet."""

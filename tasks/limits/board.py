@@ -1,0 +1,128 @@
+"""What each worker reports about its upstreams, for doctor, commands and pages: kept in Redis for seconds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+import orjson
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from worker.adapters.call_guard import CallGuard
+
+log = structlog.get_logger(__name__)
+
+REPORT_S: Final = 2.0
+KEPT_S: Final = 15
+"""A worker that stopped is forgotten after so long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamReport:
+    """One upstream in one worker.
+
+    Attributes:
+        upstream: such as ``moderation``.
+        account: fingerprint of address, key and model; upstreams with the same one share limits.
+        state: ``closed``, ``half_open`` or ``open``, of its breaker.
+        times_opened: since the worker started.
+        under_way: calls of its kind.
+        most: places for calls of its kind.
+        waiting: calls of its kind that wait for a place.
+    """
+
+    upstream: str
+    account: str
+    state: str
+    times_opened: int
+    under_way: int
+    most: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerReport:
+    """All upstreams of one worker."""
+
+    worker: str
+    upstreams: tuple[UpstreamReport, ...]
+
+
+def report_of(guard: CallGuard) -> UpstreamReport:
+    """The report of an upstream now."""
+    return UpstreamReport(
+        upstream=guard.upstream.name,
+        account=guard.upstream.account,
+        state=guard.breaker.state,
+        times_opened=guard.breaker.times_opened,
+        under_way=guard.bulkhead.in_use,
+        most=guard.bulkhead.most,
+        waiting=guard.bulkhead.waiting,
+    )
+
+
+class Board:
+    """Writes the reports of one worker."""
+
+    def __init__(self, redis: Redis, *, stream: str, worker: str, guards: Iterable[CallGuard]) -> None:
+        self._redis = redis
+        self._stream = stream
+        self._worker = worker
+        self._guards = guards
+
+    async def run(self) -> None:
+        """Report every ``REPORT_S`` until cancelled; without Redis nothing is reported."""
+        while True:
+            try:
+                await self.report()
+            except (RedisError, OSError) as error:
+                log.debug("upstreams_not_reported", error=type(error).__name__)
+            await asyncio.sleep(REPORT_S)
+
+    async def report(self) -> None:
+        """Report once."""
+        found = [asdict(report_of(guard)) for guard in self._guards]
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.set(_key(self._stream, self._worker), orjson.dumps(found), ex=KEPT_S)
+            pipe.sadd(_names(self._stream), self._worker)
+            await pipe.execute()
+
+
+async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
+    """The reports of all workers that run; those of workers that stopped are removed.
+
+    Raises:
+        RedisError: Redis did not answer.
+    """
+    members: Any = await redis.smembers(_names(stream))
+    workers = sorted(bytes(each).decode() for each in members)
+    if not workers:
+        return ()
+    stored: Any = [await redis.get(_key(stream, worker)) for worker in workers]
+    gone = [worker for worker, data in zip(workers, stored, strict=True) if data is None]
+    if gone:
+        await redis.srem(_names(stream), *gone)
+    return tuple(
+        WorkerReport(worker=worker, upstreams=tuple(_read(data)))
+        for worker, data in zip(workers, stored, strict=True)
+        if data is not None
+    )
+
+
+def _read(data: bytes) -> Iterator[UpstreamReport]:
+    known = {each.name for each in fields(UpstreamReport)}
+    for each in orjson.loads(data):
+        if known <= each.keys():  # a worker of another release may report more or less
+            yield UpstreamReport(**{name: each[name] for name in known})
+
+
+def _names(stream: str) -> str:
+    return f"{{{stream}}}:reporting"
+
+
+def _key(stream: str, worker: str) -> str:
+    return f"{{{stream}}}:upstreams:{worker}"

@@ -1,0 +1,111 @@
+"""The guards of a process: one for each upstream, with places for each kind of call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, assert_never
+
+from pydantic import SecretStr
+
+from tasks.metrics import names
+from tasks.metrics.process import WorkerMetrics
+from worker.adapters.bulkhead import Bulkhead
+from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, log_state
+from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
+from worker.adapters.openai_client import kind_of
+from worker.settings import Settings, classifier_key, embedding_endpoint
+from worker.settings.calls import UpstreamKind
+
+OPTIONAL_WAIT_S: Final = 1.0
+"""How long a call that an event can do without waits for a place, in seconds."""
+OPTIONAL: Final = frozenset({UpstreamKind.JUDGE, UpstreamKind.EMBEDDING})
+"""An event goes on without them; so they get at most half of the places in flight."""
+STATES: Final = tuple(BreakerState)
+"""Their places are the values of the metric: 0 closed, 1 half-open, 2 open."""
+
+
+def connections(settings: Settings) -> int:
+    """Connections to one server, which may serve models and judge, so that neither waits for the other's."""
+    return most_calls(settings, UpstreamKind.MODEL) + most_calls(settings, UpstreamKind.JUDGE)
+
+
+def address(settings: Settings, kind: UpstreamKind, name: str) -> tuple[str, str | None]:
+    """Base URL and key of an upstream."""
+    match kind:
+        case UpstreamKind.MODERATION:
+            return settings.openai_base_url, _secret(settings.openai_api_key)
+        case UpstreamKind.MODEL | UpstreamKind.JUDGE:
+            return settings.openrouter_base_url, _secret(settings.openrouter_api_key)
+        case UpstreamKind.EMBEDDING:
+            return embedding_endpoint(settings)
+        case UpstreamKind.CLASSIFIER:
+            declared = name.removeprefix("classifier ")
+            return settings.classifiers[declared].base_url, classifier_key(settings, declared)
+        case _:
+            assert_never(kind)
+
+
+def _secret(key: SecretStr | None) -> str | None:
+    return key.get_secret_value() if key else None
+
+
+def most_calls(settings: Settings, kind: UpstreamKind) -> int:
+    """Calls of a kind that a process makes at once."""
+    share = 2 if kind in OPTIONAL else 1
+    return settings.concurrent_calls.get(kind) or max(1, settings.in_flight // share)
+
+
+class Guards:
+    """Makes and keeps the guards of a process.
+
+    Args:
+        limits_of: the limits of an upstream over the fleet; None where there are none.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metrics: WorkerMetrics | None = None,
+        limits_of: Callable[[UpstreamKind, Upstream], CallLimits | None] = lambda *_: None,
+    ) -> None:
+        self._limits = BreakerLimits(
+            failures=settings.breaker_failures,
+            first_pause_s=settings.breaker_pause_s,
+            longest_pause_s=max(settings.breaker_pause_s, settings.breaker_longest_pause_s),
+        )
+        self._bulkheads = {
+            kind: Bulkhead(most_calls(settings, kind), wait_s=OPTIONAL_WAIT_S if kind in OPTIONAL else None)
+            for kind in UpstreamKind
+        }
+        self._settings = settings
+        self._limits_of = limits_of
+        self._metrics = metrics
+        self._guards: dict[str, CallGuard] = {}
+
+    def __iter__(self) -> Iterator[CallGuard]:
+        return iter(self._guards.values())
+
+    def guard(self, kind: UpstreamKind, name: str, model: str) -> CallGuard:
+        """The guard of a model of an upstream."""
+        url, key = address(self._settings, kind, name)
+        upstream, metrics = Upstream(name=name, url=url, key_id=key_id(key), model=model), self._metrics
+        log_change = log_state(name)
+
+        def changed(state: BreakerState) -> None:
+            log_change(state)
+            if metrics is not None and state is BreakerState.OPEN:
+                metrics.breaker_opened(name)
+
+        guard = CallGuard(
+            upstream,
+            breaker=CircuitBreaker(self._limits, changed=changed),
+            bulkhead=self._bulkheads[kind],
+            kind_of=kind_of,
+            limits=self._limits_of(kind, upstream),
+            not_called=lambda why: metrics.not_called(name, why) if metrics is not None else None,
+        )
+        self._guards[name] = guard
+        if metrics is not None:
+            metrics.show_upstream(names.BREAKER_STATE, name, lambda: STATES.index(guard.breaker.state))
+            metrics.show_upstream(names.CALLS_UNDER_WAY, name, lambda: guard.bulkhead.in_use)
+        return guard

@@ -1,0 +1,107 @@
+"""Breakers and places of a running worker, on a model server that fails or hangs."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.server import SandboxHandle
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
+
+QUESTION = "When are you open on weekdays?"
+HOURS = {"Hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+JUDGED = {"name": "guardrail", "initial_similarity": 0.0}
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker whose breakers open soon and whose judge may take one place."""
+    with running(
+        database_url,
+        redis_url,
+        sandbox,
+        HUSHGATE_METRICS_PORT="0",
+        HUSHGATE_BREAKER_FAILURES="3",
+        HUSHGATE_BREAKER_PAUSE_S="0.3",
+        HUSHGATE_BREAKER_LONGEST_PAUSE_S="0.3",
+        HUSHGATE_IN_FLIGHT="6",
+        HUSHGATE_CONCURRENT_CALLS='{"judge": 1}',
+        HUSHGATE_LLM_ATTEMPTS="1",
+        HUSHGATE_LLM_TIMEOUT_S="3",
+    ) as found:
+        yield found
+
+
+def series(engine: Running, name: str) -> float:
+    """A figure that the worker serves now; 0 for none."""
+    url = f"http://127.0.0.1:{engine.runtime.metrics_port}/metrics"
+    with urllib.request.urlopen(url) as answer:
+        found = re.search(rf"^{re.escape(name)} (\S+)$", answer.read().decode(), re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def test_an_open_breaker_spares_the_model_and_closes_after_a_probe(engine: Running, tmp_path: Path) -> None:
+    """Events end as in an outage, without a call; doctor and metrics name the upstream; then it recovers."""
+    user_id = engine.account(documents=HOURS)
+    engine.sandbox.add_rule("chat", "503")
+    failed = [engine.decide(user_id, QUESTION) for _ in range(3)]
+    open_state = series(engine, 'hushgate_breaker_state{upstream="model"}')
+    spared = engine.decide(user_id, QUESTION)
+    shell = Shell(
+        environment={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "LANG": "C.UTF-8",
+            "DATABASE_URL": engine.url,
+            "REDIS_URL": engine.runtime._settings.redis_url.get_secret_value(),
+            "OPENAI_API_KEY": "sandbox",
+            "OPENROUTER_API_KEY": "sandbox",
+        },
+        folder=tmp_path,
+    )
+    told = eventually(
+        lambda: (
+            [
+                each
+                for each in shell.run("doctor", "--offline").rows
+                if each["check"] == "upstream model" and each["state"] == "warn"
+            ]
+        ),
+        "doctor's warning",
+    )
+    engine.sandbox.reset()
+    answered = eventually(
+        lambda: (row := engine.decide(user_id, QUESTION)) and row["reason_code"] == "REPLIED" and row,
+        "a reply after the probe",
+    )
+
+    assert {row["reason_code"] for row in (*failed, spared)} == {"LLM_ERROR"}
+    assert [each["outcome"] for each in spared["snapshot_json"]["attempts"]] == ["circuit_open"]
+    assert open_state in {1.0, 2.0}
+    assert "breaker open in 1" in told[0]["found"]
+    assert series(engine, 'hushgate_breaker_state{upstream="model"}') == 0
+    assert series(engine, 'hushgate_upstream_not_called_total{upstream="model",why="circuit_open"}') >= 1
+    assert answered["decision"] == "respond"
+
+
+def test_a_judge_that_hangs_takes_no_places_from_moderation_and_completions(engine: Running) -> None:
+    """Six events may run, eight wait for the judge: others are answered long before its time limit."""
+    judged = engine.account(documents=HOURS, assessment_policy=JUDGED)
+    plain = engine.account(documents=HOURS, assessment_policy={"name": "validators"})
+    engine.sandbox.add_rule("judge", "hang")
+    waiting = [engine.publish(judged, QUESTION) for _ in range(8)]
+    eventually(lambda: series(engine, 'hushgate_upstream_calls{upstream="judge"}') == 1, "the judge's call")
+    answered = [engine.decide(plain, QUESTION) for _ in range(6)]
+    still_hangs = series(engine, 'hushgate_upstream_calls{upstream="judge"}') == 1
+    engine.sandbox.reset()
+    ended = [engine.decided(judged, each) for each in waiting]
+
+    assert {row["reason_code"] for row in answered} == {"REPLIED"}
+    assert still_hangs
+    assert len(ended) == 8
+    assert series(engine, 'hushgate_upstream_not_called_total{upstream="judge",why="busy"}') >= 1

@@ -1,0 +1,165 @@
+"""The circuit breaker as a table of calls, and the places of a bulkhead."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from worker.adapters.bulkhead import Bulkhead, BulkheadFull
+from worker.adapters.call_guard import Upstream, key_id
+from worker.adapters.circuit_breaker import (
+    Admission,
+    BreakerLimits,
+    BreakerState,
+    CircuitBreaker,
+    CircuitOpen,
+)
+
+LIMITS = BreakerLimits(failures=3, first_pause_s=2.0, longest_pause_s=6.0)
+
+
+class Seconds:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        """The seconds now."""
+        return self.now
+
+
+def opened(clock: Seconds) -> CircuitBreaker:
+    """A breaker that has just opened."""
+    breaker = CircuitBreaker(LIMITS, clock)
+    for _ in range(LIMITS.failures):
+        breaker.ended(breaker.admit(), failed=True)
+    return breaker
+
+
+def test_only_failures_in_a_row_open_a_breaker() -> None:
+    """An answer between two failures starts the count again."""
+    breaker = CircuitBreaker(LIMITS, Seconds())
+    for failed in (True, True, False, True, True):
+        breaker.ended(breaker.admit(), failed=failed)
+    before = breaker.state
+    breaker.ended(breaker.admit(), failed=True)
+
+    assert (before, breaker.state, breaker.times_opened) == (BreakerState.CLOSED, BreakerState.OPEN, 1)
+
+
+def test_one_probe_at_a_time_after_the_pause() -> None:
+    """Others are refused while a probe is under way; its answer closes the breaker."""
+    clock = Seconds()
+    breaker = opened(clock)
+    with pytest.raises(CircuitOpen) as early:
+        breaker.admit()
+    clock.now += 2.0
+    probe = breaker.admit()
+    with pytest.raises(CircuitOpen):
+        breaker.admit()
+    with pytest.raises(CircuitOpen):
+        breaker.check()
+    breaker.ended(probe, failed=False)
+
+    assert early.value.retry_after_s == pytest.approx(2.0)
+    assert (probe, breaker.state, breaker.admit()) == (
+        Admission.PROBE,
+        BreakerState.CLOSED,
+        Admission.NORMAL,
+    )
+
+
+def test_each_failed_probe_doubles_the_pause_up_to_the_longest() -> None:
+    """Pauses of 2, 4, 6, 6 seconds; after an answer 2 again."""
+    clock, pauses = Seconds(), []
+    breaker = opened(clock)
+    for failed in (True, True, True, False):
+        with pytest.raises(CircuitOpen) as refused:
+            breaker.admit()
+        pauses.append(refused.value.retry_after_s)
+        clock.now += refused.value.retry_after_s
+        breaker.ended(breaker.admit(), failed=failed)
+    for _ in range(LIMITS.failures):
+        breaker.ended(breaker.admit(), failed=True)
+    with pytest.raises(CircuitOpen) as again:
+        breaker.admit()
+
+    assert [*pauses, again.value.retry_after_s] == pytest.approx([2.0, 4.0, 6.0, 6.0, 2.0])
+
+
+def test_a_cancelled_probe_leaves_its_place_to_the_next_call() -> None:
+    """It says nothing about the upstream."""
+    clock = Seconds()
+    breaker = opened(clock)
+    clock.now += 2.0
+    breaker.abandoned(breaker.admit())
+
+    assert breaker.admit() is Admission.PROBE
+
+
+def test_a_call_from_before_the_opening_changes_nothing() -> None:
+    """Neither its answer nor its failure counts for a breaker that opened meanwhile."""
+    clock = Seconds()
+    breaker = CircuitBreaker(LIMITS, clock)
+    early = [breaker.admit() for _ in range(5)]
+    for admission in early[:3]:
+        breaker.ended(admission, failed=True)
+    breaker.ended(early[3], failed=False)
+    breaker.ended(early[4], failed=True)
+
+    assert (breaker.state, breaker.times_opened) == (BreakerState.OPEN, 1)
+
+
+def test_a_breaker_without_a_number_of_failures_never_opens() -> None:
+    """0 switches it off."""
+    breaker = CircuitBreaker(BreakerLimits(failures=0))
+    for _ in range(100):
+        breaker.ended(breaker.admit(), failed=True)
+
+    assert breaker.state is BreakerState.CLOSED
+
+
+async def test_a_bulkhead_gives_places_in_order_and_refuses_after_its_wait() -> None:
+    """The second call waits for the first; the third, which may not wait long, is refused."""
+    patient, order, first_ends = Bulkhead(1), list[str](), asyncio.Event()
+
+    async def call(name: str) -> None:
+        async with patient.place():
+            order.append(name)
+            if name == "first":
+                await first_ends.wait()
+
+    first = asyncio.create_task(call("first"))
+    await asyncio.sleep(0)
+    others = [asyncio.create_task(call(name)) for name in ("second", "third")]
+    await asyncio.sleep(0)
+    counted = (patient.in_use, patient.waiting)
+    first_ends.set()
+    await asyncio.gather(first, *others)
+    hurried = Bulkhead(1, wait_s=0.01)
+    async with hurried.place():
+        with pytest.raises(BulkheadFull):
+            async with hurried.place():
+                pass
+
+    assert (counted, order) == ((1, 2), ["first", "second", "third"])
+    assert (patient.in_use, patient.waiting, hurried.in_use, hurried.waiting) == (0, 0, 0, 0)
+
+
+def test_an_upstream_account_is_its_address_key_and_model_and_names_no_key() -> None:
+    """Two keys are two accounts; the fingerprint does not contain the key."""
+    accounts = {
+        Upstream(name=name, url="http://u/v1", key_id=key_id(key), model=model).account
+        for name, key, model in (
+            ("model", "sk-secret-1", "m"),
+            ("judge", "sk-secret-1", "m"),
+            ("model", "sk-secret-2", "m"),
+            ("model", "sk-secret-1", "other"),
+            ("model", None, "m"),
+        )
+    }
+
+    assert len(accounts) == 4
+    assert not any("secret" in each for each in accounts | {key_id("sk-secret-1")})

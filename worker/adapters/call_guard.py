@@ -1,0 +1,213 @@
+"""What stands before each call of an upstream: its breaker, its limits and its share of concurrent calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final, Protocol
+
+import openai
+import structlog
+
+from worker.adapters.bulkhead import Bulkhead, BulkheadFull
+from worker.adapters.circuit_breaker import BreakerState, CircuitBreaker, CircuitOpen
+from worker.model import AttemptOutcome
+
+log = structlog.get_logger(__name__)
+
+FAILING: Final = frozenset(
+    {
+        AttemptOutcome.TIMEOUT,
+        AttemptOutcome.CONNECTION,
+        AttemptOutcome.SERVER_ERROR,
+        AttemptOutcome.MALFORMED,
+    }
+)
+"""Outcomes that open a breaker. A limit, a refused input or a wrong key is an answer of a working server."""
+
+
+class NotCalled(openai.OpenAIError):
+    """The upstream was not called.
+
+    Attributes:
+        kind: ``CIRCUIT_OPEN``, ``BUSY`` or ``LIMITED``.
+        retry_after_s: when it may be called again, or None.
+    """
+
+    def __init__(self, message: str, *, kind: AttemptOutcome, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after_s = retry_after_s
+
+
+class CallLimits(Protocol):
+    """The limits of an upstream over the whole fleet."""
+
+    async def wait(self, tokens: int) -> None:
+        """Return when a call of about so many tokens may be made.
+
+        Raises:
+            NotCalled: that would take too long.
+        """
+        ...
+
+    def learned(self, headers: Mapping[str, str], status: int) -> None:
+        """Note what an answer says about the limits."""
+        ...
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct the estimate of a call by what it used."""
+        ...
+
+
+class Guard(Protocol):
+    """Guards the calls of one upstream."""
+
+    def call(self, tokens: int = 0) -> AbstractAsyncContextManager[None]:
+        """Around one call of about so many tokens."""
+        ...
+
+    def learned(self, headers: Mapping[str, str]) -> None:
+        """Note the headers of an answer."""
+        ...
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct an estimate of tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """Which upstream, and which account of it.
+
+    Attributes:
+        name: such as ``moderation`` or ``model other``.
+        url: base URL.
+        key_id: fingerprint of the key; two keys of one server are two accounts of it.
+        model: as the server knows it; servers count limits by model.
+    """
+
+    name: str
+    url: str
+    key_id: str
+    model: str
+
+    @property
+    def account(self) -> str:
+        """What shares limits: address, key and model."""
+        return blake2b(f"{self.url}\n{self.key_id}\n{self.model}".encode(), digest_size=8).hexdigest()
+
+
+def key_id(key: str | None) -> str:
+    """A fingerprint that says whether two keys are the same, and not what they are."""
+    return blake2b((key or "").encode(), digest_size=8, person=b"hushgate-key").hexdigest() if key else "none"
+
+
+class CallGuard:
+    """The guard of one upstream in this process.
+
+    Args:
+        kind_of: sorts an error of a call; None for a bug.
+        not_called: counts a call that was not made.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        *,
+        breaker: CircuitBreaker,
+        bulkhead: Bulkhead,
+        kind_of: Callable[[Exception], AttemptOutcome | None],
+        limits: CallLimits | None = None,
+        not_called: Callable[[AttemptOutcome], None] = lambda _: None,
+    ) -> None:
+        self.upstream = upstream
+        self.breaker = breaker
+        self.bulkhead = bulkhead
+        self.limits = limits
+        self._kind_of = kind_of
+        self._not_called = not_called
+
+    @asynccontextmanager
+    async def call(self, tokens: int = 0) -> AsyncIterator[None]:
+        """Around one call: wait for limits and for a place, then note how it ends.
+
+        Raises:
+            NotCalled: the call is not made.
+        """
+        try:
+            self.breaker.check()  # at once, instead of after a wait
+            if self.limits is not None:
+                await self.limits.wait(tokens)
+            async with self.bulkhead.place(), self._watched():
+                yield
+        except NotCalled as error:
+            self._not_called(error.kind)
+            raise
+        except CircuitOpen as error:
+            self._not_called(AttemptOutcome.CIRCUIT_OPEN)
+            raise NotCalled(
+                f"{self.upstream.name}: {error}",
+                kind=AttemptOutcome.CIRCUIT_OPEN,
+                retry_after_s=error.retry_after_s,
+            ) from error
+        except BulkheadFull as error:
+            self._not_called(AttemptOutcome.BUSY)
+            raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        admission = self.breaker.admit()
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.breaker.abandoned(admission)
+            raise
+        except Exception as error:
+            self.breaker.ended(admission, failed=self._kind_of(error) in FAILING)
+            if self.limits is not None and isinstance(error, openai.APIStatusError):
+                self.limits.learned(error.response.headers, error.status_code)
+            raise
+        else:
+            self.breaker.ended(admission, failed=False)
+
+    def learned(self, headers: Mapping[str, str]) -> None:
+        """Note the headers of an answer."""
+        if self.limits is not None:
+            self.limits.learned(headers, 200)
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct an estimate of tokens."""
+        if self.limits is not None:
+            self.limits.spent(estimated, tokens)
+
+
+class Unguarded:
+    """No limits, such as for a command that makes one call."""
+
+    @asynccontextmanager
+    async def call(self, tokens: int = 0) -> AsyncIterator[None]:  # noqa: ARG002  # of the protocol
+        """Nothing around the call."""
+        yield
+
+    def learned(self, headers: Mapping[str, str]) -> None:
+        """Nothing to note."""
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Nothing to correct."""
+
+
+UNGUARDED: Final = Unguarded()
+
+
+def log_state(upstream: str) -> Callable[[BreakerState], None]:
+    """Logs each change of an upstream's breaker."""
+
+    def changed(state: BreakerState) -> None:
+        level = log.info if state is BreakerState.CLOSED else log.warning
+        level("breaker_changed", upstream=upstream, state=state)
+
+    return changed
