@@ -17,14 +17,18 @@ class Places:
 
     def __init__(self, limit: int, engines: int = 1) -> None:
         self.limit = limit
-        self._part = max(1, -(-limit // engines))
         self._taken = 0
         self._changed = asyncio.Event()
+        self.share_among(engines)
 
     @property
     def taken(self) -> int:
         """Places in use; may exceed the limit for a moment after an outage of Redis."""
         return self._taken
+
+    def share_among(self, engines: int) -> None:
+        """Change how many engines share the places."""
+        self._part = max(1, -(-self.limit // engines))
 
     def reserve(self, most: int) -> int:
         """Take up to ``most`` free places for one READ; how many."""

@@ -28,8 +28,11 @@ from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
+from tasks.places import Places
 from tasks.relay import Relay
 from tasks.retractor import Retractor
+from tasks.shards.engines import ShardEngines
+from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
 from tasks.webhooks.poller import WebhookPoller
@@ -62,7 +65,8 @@ def worker_id() -> str:
 class WorkerParts:
     """The parts of one worker inside its event loop."""
 
-    engine: Engine
+    engine: ShardEngines
+    handler: EntryHandler
     relay: Relay
     retractor: Retractor
     webhooks: WebhookPoller
@@ -202,7 +206,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         relay.nudge()
         escalation_relay.nudge()
 
-    lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
+    lanes = ShardedLanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals)
     handler = EntryHandler(
@@ -216,17 +220,18 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         payload_bytes=settings.payload_bytes,
         metrics=metrics,
     )
-    engine = Engine(
-        lanes,
-        handler,
-        EngineLimits(
-            in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
-        ),
-        may_admit=lambda: gate.is_open,
-        agent_wrote=EarlyTakeovers(
-            pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
-        ).start,
+    limits = EngineLimits(
+        in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
     )
+    takeovers = EarlyTakeovers(pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes)
+    places = Places(settings.in_flight)
+
+    def open_engine(of_shard: Lanes) -> Engine:
+        return Engine(
+            of_shard, handler, limits, lambda: gate.is_open, agent_wrote=takeovers.start, places=places
+        )
+
+    engine = ShardEngines(lanes, places, open_engine, shards=settings.shards)
     if metrics is not None:
         metrics.show(names.IN_FLIGHT, lambda: engine.in_flight)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
@@ -234,6 +239,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
     return WorkerParts(
         engine=engine,
+        handler=handler,
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
         escalation_relay=escalation_relay,
