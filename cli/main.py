@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "escalations": "cli.events.escalations:app",
     "webhooks": "cli.webhooks.commands:app",
     "streams": "cli.events.streams:app",
+    "shards": "cli.events.shards:app",
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",

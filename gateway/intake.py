@@ -10,7 +10,6 @@ from typing import Final
 
 import orjson
 import structlog
-from redis import Redis
 from redis.exceptions import OutOfMemoryError, RedisError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -22,8 +21,9 @@ from review.access import Right
 from review.http.field_problems import FieldProblem
 from review.http.page_routes import PageRoute
 from review.http.visit import Refused, Visit
-from tasks.publish import append
-from worker.errors import StreamFull
+from tasks.publish import append, open_shards
+from tasks.shards.clients import connect_sync
+from worker.errors import StreamFull, StreamSealed
 from worker.payload import EventPayload
 from worker.settings import IngestSettings
 
@@ -54,10 +54,9 @@ class Intake:
     """Publishes the events of requests; a refused request publishes none of its events."""
 
     def __init__(self, settings: IngestSettings) -> None:
-        self.redis = Redis.from_url(
-            settings.redis_url.get_secret_value(), socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
-        )
+        self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
         self._settings = settings
+        self._agreed = False
         self._rates = RateLimits(
             self.redis,
             stream=settings.stream,
@@ -121,12 +120,19 @@ class Intake:
             Refused: 429, too many a second; 503, Redis is full, or away and the outcome is unknown.
         """
         try:
+            if self._settings.shards is not None and not self._agreed:
+                open_shards(self.redis, self._settings.stream, self._settings.shards)
+                self._agreed = True
             self._require_rate(token, Counter(event.user_id for event in found.events))
             return append(self.redis, [event.payload for event in found.events], stream=self._settings.stream)
         except (StreamFull, OutOfMemoryError):
             log.warning("events_refused", cause="redis_full")
             text = "Redis is full; none of the events was published. Publish them again later."
             raise Refused(503, "Redis is full", text, retry_after_s=RETRY_S) from None
+        except StreamSealed:
+            log.warning("events_refused", cause="shards_doubled")
+            text = "The stream is being enlarged. Publish the same events again: each id is decided once."
+            raise Refused(503, "Stream is being enlarged", text, retry_after_s=RETRY_S) from None
         except (RedisError, OSError) as error:
             log.warning("events_refused", cause="redis_away", error=type(error).__name__)
             text = "Redis does not answer. Publish the same events again: each id is decided once."

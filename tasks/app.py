@@ -26,7 +26,7 @@ def application(settings: Settings) -> Celery:
     """
     celery = Celery("hushgate", include=["tasks.maintenance", "tasks.publish_task"])
     celery.conf.update(
-        broker_url=settings.redis_url.get_secret_value(),
+        broker_url=(settings.broker_url or settings.redis_url).get_secret_value(),
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,  # an outage of Redis must not end the worker
         broker_channel_error_retry=True,  # nor must a full or read-only Redis

@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from db import decisions
 from db.pool import Pool
+from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, NewerEntry, lane_of
 from worker.errors import PayloadRejected
 from worker.model import Event, NewerEvent
@@ -29,7 +30,14 @@ class LaneArrivals:
         payload_bytes: largest payload that may become an event.
     """
 
-    def __init__(self, lanes: Lanes, pool: Pool, *, now: Callable[[], datetime], payload_bytes: int) -> None:
+    def __init__(
+        self,
+        lanes: Lanes | ShardedLanes,
+        pool: Pool,
+        *,
+        now: Callable[[], datetime],
+        payload_bytes: int,
+    ) -> None:
         self._lanes = lanes
         self._pool = pool
         self._now = now

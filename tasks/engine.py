@@ -12,6 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from tasks.finisher import Finisher
 from tasks.memory import MemoryWatch
+from tasks.places import Places
 from tasks.stream import REAP_BATCH, AgentEntry, EntryGrant, Lanes
 from worker.cancellation import cancel_all
 
@@ -32,7 +33,8 @@ class EngineLimits:
     """Limits of one engine.
 
     Attributes:
-        in_flight: lanes that run at once; beyond it nothing more is admitted.
+        in_flight: lanes that run at once; beyond it nothing more is admitted. Engines that share ``Places``
+            have their limit there.
         heartbeat_ttl_s: after this long without a heartbeat the lanes go to other workers.
         drain_s: how long a warm shutdown waits for running entries.
         redis_pause_s: pause after a failed Redis call.
@@ -53,6 +55,7 @@ class Engine:
     Args:
         may_admit: False while a service that every event needs is down; new entries stay in the stream.
         agent_wrote: called at once for a person's message that must wait for its turn.
+        places: the worker's in-flight limit where several engines share it.
     """
 
     def __init__(
@@ -62,17 +65,19 @@ class Engine:
         limits: EngineLimits,
         may_admit: Callable[[], bool] = lambda: True,
         agent_wrote: Callable[[AgentEntry], None] = lambda _: None,
+        *,
+        places: Places | None = None,
     ) -> None:
         self._lanes = lanes
         self._handle = handle
         self._limits = limits
         self._may_admit = may_admit
         self._agent_wrote = agent_wrote
-        self._finisher = Finisher(lanes, limits.redis_pause_s)
+        self._places = places or Places(limits.in_flight)
+        self._finisher = Finisher(lanes, limits.redis_pause_s, self._places)
         self._running: dict[str, EntryGrant] = {}
         self._runners: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
-        self._room = asyncio.Event()
         self._wake = asyncio.Event()
         self._reply_lost = True
         self._next_audit_s = 0.0
@@ -85,7 +90,7 @@ class Engine:
     def drain(self) -> None:
         """Stop admitting; ``run`` returns when all lanes have ended or ``drain_s`` is over."""
         self._draining.set()
-        self._room.set()
+        self._places.wake()
         self._wake.set()
 
     async def run(self) -> None:
@@ -121,21 +126,27 @@ class Engine:
 
     async def _read_until_drained(self) -> None:
         while not self._draining.is_set():
-            if not self._may_admit() or self.in_flight >= self._limits.in_flight:
+            reserved = self._places.reserve(READ_BATCH) if self._may_admit() else 0
+            if not reserved:
                 await self._wait_for_room()
                 continue
             try:
-                await self._read_once()
+                await self._read_once(reserved)
             except (RedisError, OSError) as error:
                 self._reply_lost = True
                 log.warning("read_postponed", error=type(error).__name__)
                 await self._recover(error)
 
-    async def _read_once(self) -> None:
-        if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
-            await self._audit()
-        free = self._limits.in_flight - self.in_flight
-        result = await self._lanes.read(min(free, READ_BATCH))
+    async def _read_once(self, reserved: int) -> None:
+        """Run what one READ grants; ``reserved`` places are taken for it, and those left over given back."""
+        used = 0
+        try:
+            if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
+                await self._audit()
+            result = await self._lanes.read(reserved)
+            used = len(result.grants)
+        finally:
+            self._places.give_back(reserved - used)
         for grant in result.grants:
             self._start(grant)
         for entry in result.agents:
@@ -170,13 +181,8 @@ class Engine:
             await cancel_all((waiter, waker))
 
     async def _wait_for_room(self) -> None:
-        self._room.clear()
-        try:
-            async with asyncio.timeout(self._limits.redis_pause_s):
-                await self._room.wait()
-        except TimeoutError:
-            return
-        await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
+        if await self._places.wait(self._limits.redis_pause_s):
+            await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
 
     async def _recover(self, error: Exception) -> None:
         if isinstance(error, ResponseError) and "NOGROUP" in str(error):
@@ -191,7 +197,7 @@ class Engine:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._runners.discard(task)
-        self._room.set()
+        self._places.give_back()
         if not task.cancelled() and (error := task.exception()):
             log.error("lane_crashed", exc_info=error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,8 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from tasks.shards.agreement import current_layout
+from tasks.shards.layout import ShardStream, lane_of
 from tasks.stream import GROUP
 from worker.errors import PayloadRejected
 from worker.payload import Arrival, parse, received_at
@@ -76,17 +77,20 @@ class _Match:
 def find_entries(
     redis: Redis, stream: str, event_id: str, *, most_bytes: int, progress: Callable[[int, int], None]
 ) -> tuple[FoundEntry, ...]:
-    """Every entry of an event in the stream, oldest first, by reading the whole stream page by page.
+    """Every entry of an event in the stream, oldest first in each shard, by reading all shards page by page.
 
     ``most_bytes`` is the largest payload that may become an event; ``progress`` is called with the entries
     read so far and the entries in the stream.
     """
-    matches = [
-        match
-        for entry_id, fields in _entries(redis, stream, progress)
-        if (match := _matched(entry_id, fields, event_id, most_bytes)) is not None
-    ]
-    return tuple(found for match in matches if (found := _located(redis, stream, match)) is not None)
+    found: list[FoundEntry] = []
+    for each in current_layout(redis, stream).streams():
+        matches = [
+            match
+            for entry_id, fields in _entries(redis, each.key, progress)
+            if (match := _matched(entry_id, each.shard.mark, fields, event_id, most_bytes)) is not None
+        ]
+        found += filter(None, (_located(redis, each, match) for match in matches))
+    return tuple(found)
 
 
 def _entries(
@@ -108,16 +112,18 @@ def _entries(
         start = f"({rows[-1][0].decode()}"
 
 
-def _matched(entry_id: str, fields: dict[bytes, bytes], event_id: str, most_bytes: int) -> _Match | None:
+def _matched(
+    entry_id: str, mark: str, fields: dict[bytes, bytes], event_id: str, most_bytes: int
+) -> _Match | None:
     payload = fields.get(b"data")
-    if payload is None or not _may_match(entry_id, payload, event_id):
+    if payload is None or not _may_match(entry_id + mark, payload, event_id):
         return None
-    arrival = Arrival(entry_id=entry_id, size_bytes=len(payload), received_at=received_at(entry_id))
+    arrival = Arrival(entry_id=entry_id + mark, size_bytes=len(payload), received_at=received_at(entry_id))
     try:
         event = parse(payload, arrival, most_bytes=most_bytes)
     except PayloadRejected as error:
         body = _body(payload)
-        if event_id not in {entry_id, body.get("event_id")}:
+        if event_id not in {entry_id + mark, body.get("event_id")}:
             return None
         user_id = body.get("user_id")
         return _Match(
@@ -152,13 +158,12 @@ def _lanes(entry_id: str, user_id: object, conversation_id: object) -> tuple[str
     own = f"!{entry_id}"
     if not isinstance(user_id, str) or not isinstance(conversation_id, str):
         return (own,)
-    name = f"{user_id}\0{conversation_id}".encode(errors="replace")
-    return hashlib.sha1(name, usedforsecurity=False).hexdigest(), own
+    return lane_of(user_id, conversation_id), own
 
 
-def _located(redis: Redis, stream: str, match: _Match) -> FoundEntry | None:
+def _located(redis: Redis, place: ShardStream, match: _Match) -> FoundEntry | None:
     """Where a matched entry is, from one snapshot; None when it has left the stream meanwhile."""
-    prefix = f"{{{stream}}}:"
+    prefix, stream, mark = place.shard.prefix, place.key, place.shard.mark
     pipe = redis.pipeline(transaction=True)
     pipe.xrange(stream, match.entry_id, match.entry_id)
     pipe.hget(f"{prefix}starts", match.entry_id)
@@ -178,7 +183,7 @@ def _located(redis: Redis, stream: str, match: _Match) -> FoundEntry | None:
     worker = bytes(ownership).decode().rpartition(" ")[0] if ownership else None
     left_ms = int(redis.pttl(f"{prefix}hb:{worker}")) if worker else -2
     return FoundEntry(
-        entry_id=match.entry_id,
+        entry_id=match.entry_id + mark,
         user_id=match.user_id,
         published_at=datetime.fromtimestamp(received_at(match.entry_id).timestamp(), tz=UTC),
         state=_state(rank, owned=worker is not None, alive=left_ms >= 0),

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 from redis.exceptions import RedisError
 
+from tasks.places import Places
 from tasks.stream import EntryGrant, FinishRequest, Lanes
 
 log = structlog.get_logger(__name__)
@@ -15,13 +16,20 @@ log = structlog.get_logger(__name__)
 FINISH_BATCH: Final = 512
 
 
-class Finisher:
-    """Batches the FINISH calls of one loop iteration; repeats a batch until Redis accepts it."""
+Ending = tuple[FinishRequest, asyncio.Future[EntryGrant | None]]
 
-    def __init__(self, lanes: Lanes, pause_s: float) -> None:
+
+class Finisher:
+    """Batches the FINISH calls of one loop iteration; repeats a batch until Redis accepts it.
+
+    While Redis accepts none, the places of ended lanes are free: other engines of the worker use them.
+    """
+
+    def __init__(self, lanes: Lanes, pause_s: float, places: Places) -> None:
         self._lanes = lanes
         self._pause_s = pause_s
-        self._queue: asyncio.Queue[tuple[FinishRequest, asyncio.Future[EntryGrant | None]]] = asyncio.Queue()
+        self._places = places
+        self._queue: asyncio.Queue[Ending] = asyncio.Queue()
 
     async def finish(self, grant: EntryGrant, *, keep: bool) -> EntryGrant | None:
         """The lane's next entry, or None; returns only when Redis has deleted the entry."""
@@ -33,17 +41,28 @@ class Finisher:
         """Serve ``finish`` until cancelled."""
         while True:
             batch = [await self._queue.get()]
-            while len(batch) < FINISH_BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            grants = await self._until_done([request for request, _ in batch])
+            self._fill(batch)
+            grants = await self._until_done(batch)
             for (_, future), grant in zip(batch, grants, strict=True):
                 if not future.done():
                     future.set_result(grant)
 
-    async def _until_done(self, requests: list[FinishRequest]) -> list[EntryGrant | None]:
-        while True:
-            try:
-                return await self._lanes.finish(requests)
-            except (RedisError, OSError) as error:
-                log.warning("finish_postponed", entries=len(requests), error=type(error).__name__)
+    def _fill(self, batch: list[Ending]) -> None:
+        while len(batch) < FINISH_BATCH and not self._queue.empty():
+            batch.append(self._queue.get_nowait())
+
+    async def _until_done(self, batch: list[Ending]) -> list[EntryGrant | None]:
+        lent = 0
+        try:
+            while True:
+                try:
+                    return await self._lanes.finish([request for request, _ in batch])
+                except (RedisError, OSError) as error:
+                    log.warning("finish_postponed", entries=len(batch), error=type(error).__name__)
+                while not self._queue.empty():  # what ended meanwhile: its places are needed too
+                    batch.append(self._queue.get_nowait())
+                self._places.give_back(len(batch) - lent)
+                lent = len(batch)
                 await asyncio.sleep(self._pause_s)
+        finally:
+            self._places.take(lent)

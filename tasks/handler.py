@@ -17,6 +17,7 @@ from tasks.accounts import Rulebooks
 from tasks.events import lines
 from tasks.gate import Gate
 from tasks.metrics.process import WorkerMetrics
+from tasks.shards.lanes import require_place
 from tasks.stream import EntryGrant
 from tasks.tracing.start import Traces
 from worker import contract
@@ -160,7 +161,9 @@ class EntryHandler:
 
     def _event(self, grant: EntryGrant) -> Event:
         arrival = arrival_of(grant.entry_id, grant.size_bytes, self._ports.clock.now())
-        return parse(grant.payload, arrival, most_bytes=self._payload_bytes)
+        event = parse(grant.payload, arrival, most_bytes=self._payload_bytes)
+        require_place(event)
+        return event
 
     def _log_seen(self, event: Event, outcome: Recorded) -> None:
         if self._metrics is not None:

@@ -12,6 +12,9 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tasks.shards.agreement import current_layout
+from tasks.shards.clients import connect_sync
+from tasks.shards.layout import Shard
 from worker.errors import ConfigurationError
 from worker.settings import Settings, load
 
@@ -20,14 +23,25 @@ BEAT_FRESH_S: Final = 60.0
 
 
 def worker_problem(redis: Redis, stream: str, host: str) -> str | None:
-    """The problem of this host's workers, or None when one of them has a heartbeat."""
+    """The problem of this host's workers, or None when one of them has a heartbeat in a shard."""
     try:
-        known = {bytes(member).decode() for member in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)}
-        here = [worker for worker in known if worker.startswith(f"{host}:")]
-        beating = here and redis.exists(*(f"{{{stream}}}:hb:{worker}" for worker in here))
+        shards = [each.shard for each in current_layout(redis, stream).streams()]
     except RedisError as error:
         return f"Redis: {type(error).__name__}"
-    return None if beating else f"no worker of {host} has a heartbeat"
+    away = ""
+    for shard in shards:
+        try:
+            if _beats(redis, shard, host):
+                return None
+        except RedisError as error:  # the other shards go on
+            away = f"Redis: {type(error).__name__}"
+    return away or f"no worker of {host} has a heartbeat"
+
+
+def _beats(redis: Redis, shard: Shard, host: str) -> bool:
+    known = {bytes(member).decode() for member in redis.sscan_iter(f"{shard.prefix}workers", count=1000)}
+    here = [worker for worker in known if worker.startswith(f"{host}:")]
+    return bool(here and redis.exists(*(f"{shard.prefix}hb:{worker}" for worker in here)))
 
 
 def beat_problem(schedule: Path, now: float) -> str | None:
@@ -43,7 +57,7 @@ def _problem(role: str, settings: Settings) -> str | None:
     if role == "beat":
         return beat_problem(Path(settings.beat_file), time.time())
     url = settings.redis_url.get_secret_value()
-    with Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as redis:
+    with connect_sync(url, timeout_s=5) as redis:
         return worker_problem(redis, settings.stream, socket.gethostname())
 
 

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import orjson
 from redis import Redis
-from redis.exceptions import OutOfMemoryError
+from redis.exceptions import OutOfMemoryError, ResponseError
 
-from worker.errors import PayloadRejected, StreamFull
+from tasks.shards.agreement import agree, current_layout
+from tasks.shards.layout import Layout, Shard
+from worker.errors import PayloadRejected, StreamFull, StreamSealed
 from worker.payload import PAYLOAD_BYTES, Arrival, parse
 
 STREAM: Final = "hushgate:events"
 BATCH: Final = 500
 """Events appended in one Redis transaction, which blocks the server for about a millisecond."""
+SEALED_S: Final = 10.0
+"""How long a publisher waits while the shards are doubled, which takes milliseconds."""
+LOOK_S: Final = 0.02
+LAYOUTS: Final[WeakKeyDictionary[Redis, dict[str, Layout]]] = WeakKeyDictionary()
+"""The layouts that clients of this process have seen."""
 
 
 def publish(
@@ -64,28 +73,89 @@ def publish_many(
     return append(redis, payloads, stream=stream)
 
 
+def open_shards(redis: Redis, stream: str, shards: int | None) -> None:
+    """Agree with the workers on the number of shards (HUSHGATE_SHARDS) before the first event.
+
+    Raises:
+        ConfigurationError: the stream has another number.
+    """
+    LAYOUTS.setdefault(redis, {})[stream] = agree(redis, stream, shards)
+
+
 def append(redis: Redis, payloads: Iterable[bytes], *, stream: str = STREAM) -> Sequence[str]:
     """Append payloads unchecked and in order; a payload that is no event becomes a dead letter.
 
-    Each ``BATCH`` is appended completely or not at all.
+    The events of a ``BATCH`` that belong to one shard are appended completely or not at all. Publishers that
+    know too few shards learn the new number when they find the old stream sealed.
 
     Raises:
-        StreamFull: Redis has no memory left; ``published`` holds the ids of the first payloads.
+        StreamFull: Redis has no memory left; ``published`` holds the ids of the payloads that were published.
+        StreamSealed: the shards are being doubled for more than ``SEALED_S``; ``published`` as above.
     """
     ids: list[str] = []
     for batch in _batches(iter(payloads)):
-        pipe = redis.pipeline(transaction=True)
-        for payload in batch:
-            pipe.xadd(stream, {"data": payload})
+        found: list[str] = [""] * len(batch)
         try:
-            ids += [entry.decode() if isinstance(entry, bytes) else entry for entry in pipe.execute()]
+            _append_batch(redis, batch, stream, found)
         except OutOfMemoryError:  # no cause: it quotes the command, which holds user text
+            ids += filter(None, found)
             raise StreamFull(
                 f"{stream}: Redis is full (maxmemory), {len(ids)} events were published before; "
                 "keep the others and publish them when the backlog is smaller",
                 published=ids,
             ) from None
+        except TimeoutError:
+            ids += filter(None, found)
+            raise StreamSealed(
+                f"{stream}: its shards are being doubled, {len(ids)} events were published before; "
+                "run hushgate shards double again, then publish the others",
+                published=ids,
+            ) from None
+        ids += found
     return ids
+
+
+def _append_batch(redis: Redis, batch: Sequence[bytes], stream: str, ids: list[str]) -> None:
+    """Append to the shards of a layout until each payload has its id in ``ids``."""
+    known = LAYOUTS.setdefault(redis, {})
+    deadline = time.monotonic() + SEALED_S
+    while missing := [number for number, entry_id in enumerate(ids) if not entry_id]:
+        layout = known.setdefault(stream, Layout(stream=stream))
+        by_shard: dict[Shard, list[int]] = {}
+        for number in missing:
+            by_shard.setdefault(layout.shard_of(batch[number]), []).append(number)
+        sealed = False
+        for shard, numbers in by_shard.items():
+            added = _append_to(redis, shard, [batch[number] for number in numbers])
+            sealed = sealed or added is None
+            for number, entry_id in zip(numbers, added or (), strict=False):
+                ids[number] = entry_id
+        if sealed:
+            known[stream] = current_layout(redis, stream)
+            if known[stream] == layout:
+                _wait(deadline)
+
+
+def _wait(deadline: float) -> None:
+    if time.monotonic() >= deadline:
+        raise TimeoutError
+    time.sleep(LOOK_S)
+
+
+def _append_to(redis: Redis, shard: Shard, payloads: Sequence[bytes]) -> list[str] | None:
+    """The ids of the entries; None when the shard is sealed, and nothing was appended."""
+    pipe = redis.pipeline(transaction=True)
+    for payload in payloads:
+        pipe.xadd(shard.name, {"data": payload})
+    try:
+        added = pipe.execute()
+    except OutOfMemoryError:
+        raise
+    except ResponseError as error:
+        if "WRONGTYPE" in str(error):
+            return None
+        raise
+    return [(each.decode() if isinstance(each, bytes) else str(each)) + shard.mark for each in added]
 
 
 def _batches(payloads: Iterator[bytes]) -> Iterator[list[bytes]]:

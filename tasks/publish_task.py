@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from celery import shared_task
-from redis import Redis
 
-from tasks.publish import append, checked
+from tasks.publish import append, checked, open_shards
+from tasks.shards.clients import connect_sync
 
 
 @shared_task(name="hushgate.publish", bind=True, ignore_result=False)
@@ -24,8 +24,10 @@ def publish_event(task: Any, event: Any) -> str:
     if isinstance(event, dict) and "specversion" not in event and event.get("event_id") is None:
         event = event | {"event_id": task.request.id}
     settings = task.app.hushgate_settings
-    with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=10) as redis:
+    with connect_sync(settings.redis_url.get_secret_value()) as redis:
         payload = json.dumps(event).encode()
+        if settings.shards is not None:
+            open_shards(redis, settings.stream, settings.shards)
         (entry_id,) = append(redis, [payload], stream=settings.stream)
     checked(payload, most_bytes=settings.payload_bytes)
     return entry_id

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final, cast
 
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import NoScriptError
+
+from tasks.shards.backlog import backlog
+from tasks.shards.clients import LuaScript, connect
+from tasks.shards.layout import lane_of
+
+__all__ = [
+    "GROUP",
+    "AgentEntry",
+    "EntryGrant",
+    "FinishRequest",
+    "Lanes",
+    "NewerEntry",
+    "backlog",
+    "connect",
+    "lane_of",
+]
 
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
@@ -24,7 +37,7 @@ class EntryGrant:
     """The right to run one entry: the head of a lane that this worker owns.
 
     Attributes:
-        entry_id: the stream entry, ``<ms>-<seq>``.
+        entry_id: the stream entry, ``<ms>-<seq>``, and its shard where there are several: ``@2/4``.
         lane: the ordered queue of its conversation.
         ownership: fencing token of this ownership of the lane.
         starts: how often this entry was granted, 1 for the first time.
@@ -76,65 +89,58 @@ class FinishRequest:
     keep: bool
 
 
-def lane_of(user_id: str, conversation_id: str) -> str:
-    """The lane of a conversation, as ``lane_of`` in prelude.lua names it."""
-    return hashlib.sha1(f"{user_id}\0{conversation_id}".encode(), usedforsecurity=False).hexdigest()
-
-
-def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
-    """A client without automatic retries: a repeated READ would grant twice."""
-    return Redis.from_url(
-        url, retry=Retry(NoBackoff(), 0), socket_timeout=timeout_s, socket_connect_timeout=5, protocol=2
-    )
-
-
 def _script(*names: str) -> str:
     folder = resources.files("tasks") / "lua"
     return "".join((folder / f"{name}.lua").read_text() for name in names)
 
 
-def _grant(row: Sequence[Any]) -> EntryGrant:
-    entry_id, lane, ownership, starts, size, payload = row
-    return EntryGrant(
-        entry_id=entry_id.decode(),
-        lane=lane.decode(),
-        ownership=ownership.decode(),
-        starts=int(starts),
-        size_bytes=int(size),
-        payload=payload,
-    )
-
-
-def _agent(row: Sequence[Any]) -> AgentEntry:
-    entry_id, size, payload = row
-    return AgentEntry(entry_id=entry_id.decode(), size_bytes=int(size), payload=payload)
+def _raw(entry_id: str) -> str:
+    """An entry id as Redis knows it, without the mark of its shard."""
+    return entry_id.partition("@")[0]
 
 
 class Lanes:
-    """One worker's view of the stream and its lanes.
+    """One worker's view of a stream and its lanes.
 
     Args:
         redis: from ``connect``; replies must be bytes.
+        stream: the name of the stream; the other keys are named after it.
         worker: unique per process start, without spaces.
         keep_bytes: how much of a payload is granted; larger ones become dead letters.
+        mark: end of every entry id that leaves this object, so that ids are unique over all shards.
+        key: where the entries are now; another one than ``stream`` for a shard that only drains.
     """
 
-    def __init__(self, redis: Redis, *, stream: str, worker: str, keep_bytes: int) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        stream: str,
+        worker: str,
+        keep_bytes: int,
+        mark: str = "",
+        key: str | None = None,
+    ) -> None:
         self.redis = redis
-        self.stream = stream
+        self.stream = key or stream
+        self.mark = mark
         self.worker = worker
         self.keep_bytes = keep_bytes
         self._prefix = f"{{{stream}}}:"
-        self._prepare = redis.register_script(_script("prepare"))
-        self._heartbeat = redis.register_script(_script("heartbeat"))
-        self._leave = redis.register_script(_script("leave"))
-        self._read = redis.register_script(_script("prelude", "read"))
-        self._begin = redis.register_script(_script("prelude", "begin"))
-        self._newer = redis.register_script(_script("prelude", "newer"))
-        self._finish = redis.register_script(_script("prelude", "finish"))
-        self._release = redis.register_script(_script("prelude", "release"))
-        self._reap = redis.register_script(_script("prelude", "reap"))
-        self._repair = redis.register_script(_script("prelude", "repair"))
+        self._prepare = LuaScript(redis, _script("prepare"))
+        self._heartbeat = LuaScript(redis, _script("heartbeat"))
+        self._leave = LuaScript(redis, _script("leave"))
+        self._read = LuaScript(redis, _script("prelude", "read"))
+        self._begin = LuaScript(redis, _script("prelude", "begin"))
+        self._newer = LuaScript(redis, _script("prelude", "newer"))
+        self._finish = LuaScript(redis, _script("prelude", "finish"))
+        self._release = LuaScript(redis, _script("prelude", "release"))
+        self._reap = LuaScript(redis, _script("prelude", "reap"))
+        self._repair = LuaScript(redis, _script("prelude", "repair"))
+
+    def follow(self, key: str) -> None:
+        """Use another key of the stream from now on: its shard was sealed."""
+        self.stream = key
 
     async def prepare(self) -> None:
         """Create the stream and its group if missing; the group begins at the stream's first entry."""
@@ -150,18 +156,18 @@ class Lanes:
         args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
         rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
         return ReadResult(
-            grants=tuple(_grant(row) for row in rows),
+            grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
-            agents=tuple(_agent(row) for row in agents),
+            agents=tuple(map(self._agent, agents)),
         )
 
     async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
         """The entries that wait behind one in its lane, oldest first; fewer when they are large."""
-        args: list[str | int] = [GROUP, self.worker, entry_id, lane, MOST_NEWER, self.keep_bytes]
+        args: list[str | int] = [GROUP, self.worker, _raw(entry_id), lane, MOST_NEWER, self.keep_bytes]
         rows = await self._newer(keys=[self.stream], args=args)
         return tuple(
-            NewerEntry(entry_id=entry.decode(), size_bytes=int(size), payload=data)
+            NewerEntry(entry_id=self._marked(entry), size_bytes=int(size), payload=data)
             for entry, size, data in rows
         )
 
@@ -171,21 +177,24 @@ class Lanes:
 
     async def begin_run(self, entry_id: str) -> int:
         """Count a run of an entry that was granted too often; its number, from 1."""
-        return int(await self._begin(keys=[self.stream], args=[GROUP, self.worker, entry_id]))
+        return int(await self._begin(keys=[self.stream], args=[GROUP, self.worker, _raw(entry_id)]))
 
     async def finish(self, requests: Sequence[FinishRequest]) -> list[EntryGrant | None]:
         """FINISH in one round trip for all requests; the lane's next entry for each, or None."""
+        try:
+            replies = await self._finish_all(requests, "EVALSHA", self._finish.sha)
+        except NoScriptError:
+            replies = await self._finish_all(requests, "EVAL", self._finish.text)
+        return [self._grant(rows[0]) if rows else None for rows in replies]
+
+    async def _finish_all(self, requests: Sequence[FinishRequest], command: str, script: str) -> list[Any]:
         pipe = self.redis.pipeline(transaction=False)
         for request in requests:
             grant = request.grant
-            args = (GROUP, self.worker, grant.entry_id, grant.lane, grant.ownership, self.keep_bytes)
-            pipe.evalsha(self._finish.sha, 1, self.stream, *args, "1" if request.keep else "0")
-        try:
-            replies = await pipe.execute()
-        except NoScriptError:
-            await self.redis.script_load(self._finish.script)
-            return await self.finish(requests)
-        return [_grant(rows[0]) if rows else None for rows in replies]
+            args = (GROUP, self.worker, _raw(grant.entry_id), grant.lane, grant.ownership, self.keep_bytes)
+            # a cluster's pipeline refuses the method of this name, and runs the command
+            pipe.execute_command(command, script, 1, self.stream, *args, "1" if request.keep else "0")
+        return await pipe.execute()
 
     async def release(self, grants: Sequence[EntryGrant]) -> int:
         """Release lanes with unfinished entries; any worker may take them."""
@@ -227,20 +236,20 @@ class Lanes:
         keys = [self._prefix + name for name in (f"hb:{self.worker}", "workers", "departed")]
         await self._leave(keys=keys, args=[self.worker])
 
+    def _marked(self, entry_id: bytes) -> str:
+        return entry_id.decode() + self.mark
 
-async def backlog(redis: Redis, stream: str) -> dict[str, int]:
-    """The figures of a stream: accepted ever, unfinished, ready lanes, workers, vanished; zeros when new."""
-    try:
-        info = await redis.xinfo_stream(stream)
-    except ResponseError:
-        info = {"entries-added": 0, "length": 0}
-    vanished = await redis.get(f"{{{stream}}}:vanished")
-    ready = await redis.scard(f"{{{stream}}}:ready")
-    workers = await redis.scard(f"{{{stream}}}:workers")
-    return {
-        "accepted": int(info["entries-added"]),
-        "unfinished": int(info["length"]),
-        "ready_lanes": int(ready),
-        "workers": int(workers),
-        "vanished": int(vanished or 0),
-    }
+    def _grant(self, row: Sequence[Any]) -> EntryGrant:
+        entry_id, lane, ownership, starts, size, payload = row
+        return EntryGrant(
+            entry_id=self._marked(entry_id),
+            lane=lane.decode(),
+            ownership=ownership.decode(),
+            starts=int(starts),
+            size_bytes=int(size),
+            payload=payload,
+        )
+
+    def _agent(self, row: Sequence[Any]) -> AgentEntry:
+        entry_id, size, payload = row
+        return AgentEntry(entry_id=self._marked(entry_id), size_bytes=int(size), payload=payload)

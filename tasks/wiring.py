@@ -30,8 +30,11 @@ from tasks.limits.board import Board
 from tasks.limits.guards import Guards, connections
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
+from tasks.places import Places
 from tasks.relay import Relay
 from tasks.retractor import Retractor
+from tasks.shards.engines import ShardEngines
+from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, connect
 from tasks.takeovers import EarlyTakeovers
 from tasks.tracing.start import Traces
@@ -66,7 +69,8 @@ def worker_id() -> str:
 class WorkerParts:
     """The parts of one worker inside its event loop."""
 
-    engine: Engine
+    engine: ShardEngines
+    handler: EntryHandler
     relay: Relay
     retractor: Retractor
     webhooks: WebhookPoller
@@ -218,7 +222,7 @@ async def build_worker(
         relay.nudge()
         escalation_relay.nudge()
 
-    lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
+    lanes = ShardedLanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     ports = replace(build_ports(settings, endpoints, pool, clock, guards), arrivals=arrivals)
     handler = EntryHandler(
@@ -233,17 +237,18 @@ async def build_worker(
         metrics=metrics,
         traces=traces,
     )
-    engine = Engine(
-        lanes,
-        handler,
-        EngineLimits(
-            in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
-        ),
-        may_admit=lambda: gate.is_open,
-        agent_wrote=EarlyTakeovers(
-            pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
-        ).start,
+    limits = EngineLimits(
+        in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
     )
+    takeovers = EarlyTakeovers(pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes)
+    places = Places(settings.in_flight)
+
+    def open_engine(of_shard: Lanes) -> Engine:
+        return Engine(
+            of_shard, handler, limits, lambda: gate.is_open, agent_wrote=takeovers.start, places=places
+        )
+
+    engine = ShardEngines(lanes, places, open_engine, shards=settings.shards)
     if metrics is not None:
         metrics.show(names.IN_FLIGHT, lambda: engine.in_flight)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
@@ -251,6 +256,7 @@ async def build_worker(
         metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
     return WorkerParts(
         engine=engine,
+        handler=handler,
         relay=relay,
         retractor=Retractor(pool, redis, stream=settings.retraction_stream, now=clock.now),
         escalation_relay=escalation_relay,

@@ -7,7 +7,8 @@
     │   ├── RetrievalUnavailable
     │   ├── IdentityUnavailable
     │   ├── StorageUnavailable
-    │   └── StreamFull
+    │   ├── StreamFull
+    │   └── StreamSealed
     ├── RejectedError          a person: the input can never succeed as it is
     │   ├── PayloadRejected
     │   ├── ModerationRejected
@@ -85,6 +86,18 @@ class StreamFull(RetryableError):
 
     def __init__(self, message: str, *, published: Sequence[str] = ()) -> None:
         super().__init__(message, kind="full")
+        self.published = tuple(published)
+
+
+class StreamSealed(RetryableError):
+    """The shards of a stream are being doubled; publish again in a moment.
+
+    Attributes:
+        published: ids of the entries appended before, in order.
+    """
+
+    def __init__(self, message: str, *, published: Sequence[str] = ()) -> None:
+        super().__init__(message, kind="sealed")
         self.published = tuple(published)
 
 

@@ -17,6 +17,8 @@ from db.audit.decision_list import read_connection
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
 from tasks.memory import WARN_SHARE, from_info
+from tasks.shards.backlog import backlog
+from tasks.shards.clients import connect, connect_sync
 from worker.settings import Settings
 
 LEAST_POSTGRES: Final = 150000
@@ -104,20 +106,17 @@ def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 async def _balance(settings: Settings) -> conservation.Balance:
-    with _redis(settings) as redis:
-        try:
-            info: dict[str, Any] = redis.xinfo_stream(settings.stream)
-        except ResponseError:
-            info = {"entries-added": 0, "length": 0}
+    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
+        counted = await backlog(redis, settings.stream)
     async with read_connection(settings.database_url.get_secret_value()) as connection:
         return await conservation.load_balance(
-            connection, accepted=int(info["entries-added"]), unfinished=int(info["length"])
+            connection, accepted=counted["accepted"], unfinished=counted["unfinished"]
         )
 
 
 def _redis(settings: Settings) -> Redis:
     url = settings.redis_url.get_secret_value()
-    return Redis.from_url(url, socket_timeout=REACH_S, decode_responses=True)
+    return connect_sync(url, timeout_s=REACH_S, decode_responses=True)
 
 
 def _fsync_check(redis: Redis) -> Iterator[DoctorCheck]:

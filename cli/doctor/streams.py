@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from redis.asyncio import Redis
-
 from cli.doctor.check import DoctorCheck, passed, warned
+from tasks.shards.clients import connect
 from tasks.stream_upkeep.figures import StreamFigures, load_figures, stream_names, stream_problems
 from worker.settings import Settings
 
@@ -27,7 +26,7 @@ def stream_checks(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 async def _figures(settings: Settings) -> list[StreamFigures]:
-    async with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=REACH_S) as redis:
+    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
         return [await load_figures(redis, *named) for named in stream_names(settings).items()]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from redis import Redis
 
 from cli.exit_codes import ExitCode
 from cli.options import read_audit, stream_settings, time_of
 from cli.output import emit, fail
 from db import dead_letters
 from tasks.publish import append
+from tasks.shards.clients import connect_sync
 
 app = typer.Typer(
     no_args_is_help=True, help="Payloads that could not become an event: `list` them, `replay` one."
@@ -64,5 +64,5 @@ def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `li
             code=ExitCode.REJECTED,
         )
     settings = stream_settings()
-    with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=10) as redis:
+    with connect_sync(settings.redis_url.get_secret_value()) as redis:
         emit([{"published": append(redis, [raw], stream=settings.stream)[0]}], ["published"])

@@ -8,7 +8,6 @@ from typing import Annotated, Final
 import psycopg
 import sqlalchemy as sa
 import typer
-from redis import Redis
 from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from cli.output import emit_json, printable, progress_bar, screen, stdout_is_ter
 from db.audit import event_outcomes
 from db.audit.event_records import EventOutcomes
 from tasks.entry_lookup import FoundEntry, find_entries
+from tasks.shards.clients import connect_sync
 from worker.settings import StreamSettings
 
 REACH_S: Final = 10.0
@@ -83,7 +83,7 @@ def explain(
 def _entries(settings: StreamSettings, event_id: str) -> tuple[FoundEntry, ...]:
     url = settings.redis_url.get_secret_value()
     with (
-        Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis,
+        connect_sync(url, timeout_s=REACH_S) as redis,
         progress_bar(transient=True) as bar,
     ):
         task = bar.add_task("stream entries read", total=None)

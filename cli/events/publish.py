@@ -16,8 +16,10 @@ from rich.progress import TimeElapsedColumn
 from cli.exit_codes import ExitCode, code_of
 from cli.options import stream_settings
 from cli.output import emit, fail, print_message, progress_bar
-from tasks.publish import append, checked
-from worker.errors import PayloadRejected, StreamFull
+from tasks.publish import append, checked, open_shards
+from tasks.shards.agreement import current_layout
+from tasks.shards.clients import connect_sync
+from worker.errors import PayloadRejected, StreamFull, StreamSealed
 
 BATCH: Final = 500
 SHOWN_ERRORS: Final = 20
@@ -73,13 +75,20 @@ def publish(
     events = [line for number, line in lines.items() if number not in skipped]
     ids: list[str] = []
     try:
-        with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=30) as redis:
+        with connect_sync(settings.redis_url.get_secret_value(), timeout_s=30) as redis:
+            open_shards(redis, settings.stream, settings.shards)
             _send(redis, settings.stream, events, rate, ids)
             unfinished = _wait(redis, settings.stream, ids, timeout) if wait else 0
     except StreamFull as error:
         raise fail(
             f"Redis is full: {len(ids)} of {len(events)} were published; publish the others when the backlog"
             " is smaller, or raise maxmemory",
+            code=ExitCode.UNAVAILABLE,
+        ) from error
+    except StreamSealed as error:
+        raise fail(
+            f"the shards are being doubled: {len(ids)} of {len(events)} were published; run hushgate shards"
+            " double again, then publish the others",
             code=ExitCode.UNAVAILABLE,
         ) from error
     except RedisError as error:
@@ -123,7 +132,7 @@ def _send(redis: Redis, stream: str, events: list[bytes], rate: float, ids: list
         for first in range(0, len(events), size):
             try:
                 ids += append(redis, events[first : first + size], stream=stream)
-            except StreamFull as error:
+            except (StreamFull, StreamSealed) as error:
                 ids += error.published
                 raise
             progress.update(task, completed=len(ids))
@@ -147,9 +156,11 @@ def _wait(redis: Redis, stream: str, ids: list[str], timeout_s: float) -> int:
 def _present(redis: Redis, stream: str, ids: list[str]) -> list[str]:
     """Those of the entries that are still in the stream."""
     present: list[str] = []
+    layout = current_layout(redis, stream)
     for first in range(0, len(ids), BATCH):
         batch, pipe = ids[first : first + BATCH], redis.pipeline(transaction=False)
         for entry in batch:
-            pipe.xrange(stream, entry, entry)
+            found, raw = layout.place_of(entry)
+            pipe.xrange(found.key, raw, raw)
         present += [entry for entry, rows in zip(batch, pipe.execute(), strict=True) if rows]
     return present

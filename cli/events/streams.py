@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 
 from cli.options import settings_of
 from cli.output import emit
+from tasks.shards.clients import connect
 from tasks.stream_upkeep.figures import GroupFigures, StreamFigures, load_figures, stream_names
 from tasks.stream_upkeep.trimming import Keep, Trimmed, plan, trim
 from worker.settings import OutgoingStreamSettings
@@ -66,7 +67,7 @@ def _each_stream(work: Callable[[Redis, str, str], Awaitable[Value]]) -> list[Va
     settings = settings_of(OutgoingStreamSettings)
 
     async def run() -> list[Value]:
-        async with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=10) as redis:
+        async with connect(settings.redis_url.get_secret_value()) as redis:
             return [await work(redis, *named) for named in stream_names(settings).items()]
 
     return asyncio.run(run())

@@ -47,7 +47,7 @@ OUT_OF_ORDER: Final = sa.text("""
     SELECT count(*) FROM (
         SELECT place, lag(place) OVER conversation AS before
         FROM (SELECT user_id, conversation_id, created_at, id,
-                     string_to_array(snapshot_json ->> 'entry_id', '-')::bigint[] AS place
+                     string_to_array(split_part(snapshot_json ->> 'entry_id', '@', 1), '-')::bigint[] AS place
               FROM ai_decisions WHERE event_id LIKE :run) AS placed
         WINDOW conversation AS (PARTITION BY user_id, conversation_id ORDER BY created_at, id)
     ) AS decided WHERE place < before

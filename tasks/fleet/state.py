@@ -15,17 +15,39 @@ from db.conservation import Balance, load_balance
 from db.fleet.figures import StoredFigures, load_stored_figures
 from db.fleet.reading import figures_connection
 from tasks.fleet.beats import load_ages
+from tasks.shards.backlog import load_layout
+from tasks.shards.clients import connect
+from tasks.shards.layout import ShardStream
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
 
 log = structlog.get_logger(__name__)
 
 REACH_S: Final = 10.0
+NOW: Final = "return redis.call('TIME')"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardState:
+    """One shard; the figures as in ``StreamState``, all zero while its Redis does not answer.
+
+    Attributes:
+        name: the key of its stream.
+        up: whether its Redis answered.
+        workers: names of the workers with a heartbeat.
+    """
+
+    name: str
+    up: bool = False
+    accepted: int = 0
+    entries: int = 0
+    oldest_age_s: float = 0.0
+    workers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamState:
-    """The stream of events.
+    """The stream of events, all shards together.
 
     Attributes:
         accepted: entries that were ever added.
@@ -34,6 +56,7 @@ class StreamState:
         workers: workers with a heartbeat.
         beat_age_s: since beat sent a task; a day when that is longer ago.
         tasks_age_s: since a worker ran a task of beat; the same.
+        shards: the shards that publishers use, and those of earlier layouts that hold entries.
     """
 
     accepted: int
@@ -42,6 +65,7 @@ class StreamState:
     workers: int
     beat_age_s: float
     tasks_age_s: float
+    shards: tuple[ShardState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +87,60 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
     """The state of the stream; of a missing one zeros.
 
     Raises:
-        RedisError: Redis did not answer.
+        RedisError: Redis did not answer; one shard that does not is not ``up``.
     """
+    layout = await load_layout(redis, stream)
+    found = [await _shard_state(redis, each) for each in layout.streams()]
+    current = {shard.name for shard in layout.current()}
+    beat_age_s, tasks_age_s = await load_ages(redis, stream)
+    return StreamState(
+        accepted=sum(each.accepted for each in found),
+        entries=sum(each.entries for each in found),
+        oldest_age_s=max(each.oldest_age_s for each in found),
+        workers=len(frozenset[str]().union(*(each.workers for each in found))),
+        beat_age_s=beat_age_s,
+        tasks_age_s=tasks_age_s,
+        shards=tuple(each for each in found if each.entries or each.name in current),
+    )
+
+
+async def _shard_state(redis: Redis, place: ShardStream) -> ShardState:
     try:
-        info: Any = await redis.xinfo_stream(stream)
+        return await _answering_shard(redis, place)
+    except (RedisError, OSError) as error:
+        if place.shard.of == 1:
+            raise
+        log.warning("shard_unreadable", stream=place.key, error=type(error).__name__)
+        return ShardState(name=place.key)
+
+
+async def _answering_shard(redis: Redis, place: ShardStream) -> ShardState:
+    try:
+        info: Any = await redis.xinfo_stream(place.key)
     except ResponseError:
         info = {"entries-added": 0, "length": 0, "first-entry": None}
-    now_s, microseconds = await redis.time()
     age_s = 0.0
     if info["first-entry"]:
         written_ms = int(bytes(info["first-entry"][0]).partition(b"-")[0])
-        age_s = max(0.0, now_s + microseconds / 1e6 - written_ms / 1000)
-    names = [bytes(each).decode() async for each in redis.sscan_iter(f"{{{stream}}}:workers", count=1000)]
-    alive = await redis.exists(*(f"{{{stream}}}:hb:{name}" for name in names)) if names else 0
-    beat_age_s, tasks_age_s = await load_ages(redis, stream)
-    return StreamState(
+        age_s = max(0.0, await _now_s(redis, place) - written_ms / 1000)
+    prefix = place.shard.prefix
+    names = [bytes(each).decode() async for each in redis.sscan_iter(f"{prefix}workers", count=1000)]
+    alive = [name for name in names if await redis.exists(f"{prefix}hb:{name}")]
+    return ShardState(
+        name=place.key,
+        up=True,
         accepted=int(info["entries-added"]),
         entries=int(info["length"]),
         oldest_age_s=age_s,
-        workers=int(alive),
-        beat_age_s=beat_age_s,
-        tasks_age_s=tasks_age_s,
+        workers=frozenset(alive),
     )
+
+
+async def _now_s(redis: Redis, place: ShardStream) -> float:
+    """The clock of the server that gave the entries their ids."""
+    asked: Any = redis  # its methods are typed for both colours at once
+    seconds, microseconds = await asked.eval(NOW, 1, place.key)  # a cluster sends TIME to any node
+    return int(seconds) + int(microseconds) / 1e6
 
 
 def imbalance_of(balance: Balance) -> int:
@@ -118,7 +174,7 @@ async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = Tr
 
 async def _stream(settings: StreamSettings) -> StreamState:
     url = settings.redis_url.get_secret_value()
-    async with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis:
+    async with connect(url, timeout_s=REACH_S) as redis:
         return await load_stream_state(redis, settings.stream)
 
 

@@ -14,7 +14,8 @@
 --   token            string counter that fences one ownership from the next
 --   vanished         string counter of entries that another client deleted from the stream
 local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
-local prefix = '{' .. stream .. '}:'
+-- a sealed stream is itself a key under the hash tag
+local prefix = string.match(stream, '^{.-}:') or '{' .. stream .. '}:'
 local owner_key, ready_key, starts_key = prefix .. 'owner', prefix .. 'ready', prefix .. 'starts'
 
 local function padded(id)

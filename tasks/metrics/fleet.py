@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -91,6 +91,18 @@ def _stream_metrics(found: StreamState) -> Iterator[Metric]:
     yield _plain(names.WORKERS_ALIVE, found.workers)
     yield _plain(names.BEAT_AGE, found.beat_age_s)
     yield _plain(names.TASKS_AGE, found.tasks_age_s)
+    if len(found.shards) > 1:
+        yield _of_shards(names.SHARD_UP, {each.name: float(each.up) for each in found.shards})
+        yield _of_shards(names.SHARD_ENTRIES, {each.name: each.entries for each in found.shards if each.up})
+        ages = {each.name: each.oldest_age_s for each in found.shards if each.up}
+        yield _of_shards(names.SHARD_OLDEST_AGE, ages)
+
+
+def _of_shards(spec: MetricSpec, values: Mapping[str, float]) -> Metric:
+    family = GaugeMetricFamily(spec.name, spec.help, labels=spec.labels)
+    for shard, value in values.items():
+        family.add_metric([shard], value)
+    return family
 
 
 def _stored_metrics(found: StoredFigures, at: datetime) -> Iterator[Metric]:

@@ -184,6 +184,17 @@ OLDEST_ENTRY_AGE: Final = _fleet(
 LONGEST_HOLD: Final = _fleet(
     "hushgate_longest_hold_seconds", "The greatest hold_max_s of any account: how old an entry may become."
 )
+SHARD_UP: Final = _fleet(
+    "hushgate_shard_up", "1 when the Redis of the shard answered; only with several shards.", "shard"
+)
+SHARD_ENTRIES: Final = _fleet(
+    "hushgate_shard_entries", "Entries of the shard that are not finished; only with several shards.", "shard"
+)
+SHARD_OLDEST_AGE: Final = _fleet(
+    "hushgate_shard_oldest_entry_age_seconds",
+    "Age of the shard's oldest entry that is not finished; only with several shards.",
+    "shard",
+)
 WORKERS_ALIVE: Final = _fleet("hushgate_workers_alive", "Workers with a heartbeat.")
 BEAT_AGE: Final = _fleet(
     "hushgate_beat_age_seconds", "Since beat sent a task; a day when that is longer ago."

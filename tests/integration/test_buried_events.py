@@ -304,7 +304,7 @@ def test_an_entry_that_is_buried_while_another_worker_asks_the_model_gets_no_rep
         payload=payload,
     )
     engine.redis.hset("{hushgate:events}:starts", f"{entry_id.decode()} begun", "2")  # both last runs
-    engine.runtime.call(engine.runtime.parts.engine._handle(handed_out_again))  # type: ignore[arg-type]
+    engine.runtime.call(engine.runtime.parts.handler(handed_out_again))
     buried = ends(owner)
     eventually(lambda: engine.redis.xlen("hushgate:events") == 0, "the end of the first run")
 

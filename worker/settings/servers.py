@@ -12,7 +12,7 @@ from worker.settings.environment import Environment
 
 SCHEMES: Final = {
     "database_url": ("postgresql://", "postgres://"),
-    "redis_url": ("redis://", "rediss://", "unix://"),
+    "redis_url": ("redis://", "rediss://", "unix://", "redis+cluster://", "rediss+cluster://"),
 }
 ONE_PLACE: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(:(?P<port>\d{0,5}))?")
 """``host:port``; passwords before it may hold anything, as libpq takes them unquoted."""
@@ -62,13 +62,23 @@ class StreamSettings(Environment):
     """Settings of a command that uses Redis only."""
 
     redis_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
-        alias="REDIS_URL", description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0"
+        alias="REDIS_URL",
+        description="Redis 7.2+ or Valkey 8+ with AOF and noeviction: redis://host:6379/0;"
+        " a cluster: redis+cluster://host:6379",
     )
     stream: str = Field(
         default="hushgate:events",
         alias="HUSHGATE_STREAM",
         pattern=r"^[^{}\s]+$",
         description="Redis stream of events.",
+    )
+    shards: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        alias="HUSHGATE_SHARDS",
+        description="Streams that share the events; fixed at the first use of HUSHGATE_STREAM, see"
+        " docs/scale.md. None: as many as it has, 1 for a new one.",
     )
     reply_stream: str = Field(
         default="hushgate:replies",

@@ -45,6 +45,13 @@ class Settings(
         alias="HUSHGATE_REVIEW_URL",
         description="URL at which people reach the review pages, for links in escalations; none: no links.",
     )
+    broker_url: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        alias="HUSHGATE_BROKER_URL",
+        description="Redis of the Celery tasks; none: REDIS_URL. Required beside a cluster, which Celery"
+        " cannot use.",
+    )
     openai_api_key: SecretStr | None = Field(
         default=None,
         validate_default=True,
@@ -189,6 +196,14 @@ class Settings(
         alias="HUSHGATE_BEAT_FILE",
         description="File with the schedule of beat.",
     )
+
+    @field_validator("broker_url")
+    @classmethod
+    def _celery_has_a_broker(cls, url: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        redis = info.data.get("redis_url")
+        if url is None and redis is not None and "+cluster://" in redis.get_secret_value():
+            raise ValueError("expected a Redis that is no cluster: Celery cannot use REDIS_URL")
+        return url
 
     @field_validator("openai_api_key")
     @classmethod

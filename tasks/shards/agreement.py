@@ -1,0 +1,102 @@
+"""The number of shards as Redis keeps it: agreed at first use, and doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from redis import Redis
+
+from tasks.shards.layout import Layout, Shard, layout_key, layout_of, require
+from worker.errors import ConfigurationError
+
+MOST_SHARDS: Final = 1024
+NOTICE: Final = "no stream: events are in several shards, see docs/scale.md"
+"""Value of a key where a stream was: XADD answers WRONGTYPE there, so that no event is lost in it."""
+
+AGREE: Final = """#!lua flags=allow-oom
+-- KEYS[1] the stream's own name, KEYS[2] the layout; ARGV[1] shards wanted or '', ARGV[2] notice.
+-- One shard needs no layout: its stream has the own name. Several begin only where no event ever was.
+local found = redis.call('GET', KEYS[2])
+if found then return found end
+if ARGV[1] == '' or ARGV[1] == '1' then return '1' end
+if redis.call('TYPE', KEYS[1]).ok == 'stream' then
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  for i = 1, #info, 2 do
+    if info[i] == 'entries-added' and info[i + 1] > 0 then return '1' end
+  end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('SET', KEYS[2], ARGV[1])
+return ARGV[1]
+"""
+SEAL: Final = """#!lua flags=allow-oom
+-- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice. Nothing can be added to the stream after it.
+-- Group, pending entries and counters move along. Answers 1, or 0 when it was sealed before.
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind == 'string' then return 0 end
+if kind == 'stream' then redis.call('RENAME', KEYS[1], KEYS[2]) end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1
+"""
+SWITCH: Final = """#!lua flags=allow-oom
+-- KEYS[1] layout; ARGV[1] the one expected, ARGV[2] the new one. Answers the one that is stored then.
+local found = redis.call('GET', KEYS[1]) or '1'
+if found ~= ARGV[1] then return found end
+redis.call('SET', KEYS[1], ARGV[2])
+return ARGV[2]
+"""
+
+
+def agreement(stream: str, shards: int | None) -> tuple[str, int, str, str, str, str]:
+    """The words of the EVAL that answers the layout; it makes one where no event was ever published."""
+    wanted = "" if shards is None else str(shards)
+    return AGREE, 2, stream, layout_key(stream), wanted, NOTICE
+
+
+def agree(redis: Redis, stream: str, shards: int | None) -> Layout:
+    """The layout of a stream; made with this number of shards where no event was ever published.
+
+    Raises:
+        ConfigurationError: it was made with another number.
+    """
+    stored: Any = redis.eval(*agreement(stream, shards))
+    return require(layout_of(stream, stored), shards)
+
+
+def current_layout(redis: Redis, stream: str) -> Layout:
+    """The layout now."""
+    stored: Any = redis.get(layout_key(stream))
+    return layout_of(stream, stored)
+
+
+def unfinished(redis: Redis, layout: Layout) -> dict[Shard, int]:
+    """Entries of sealed shards that are not decided yet, by shard; none of those that are empty."""
+    counts: dict[Shard, Any] = {shard: redis.xlen(shard.sealed) for shard in layout.sealed()}
+    return {shard: int(count) for shard, count in counts.items() if count}
+
+
+def double(redis: Redis, stream: str) -> Layout:
+    """Seal every shard, then let publishers and workers use twice as many; the new layout.
+
+    Publishers that come between the first seal and the switch wait for it. Safe to repeat after a failure: no
+    event is lost, and none can be published before the switch is made.
+
+    Raises:
+        ConfigurationError: the shards of the last doubling still drain, or there would be too many.
+    """
+    layout = current_layout(redis, stream)
+    if left := sum(unfinished(redis, layout).values()):
+        raise ConfigurationError(f"shards: {left} events of the last doubling are not decided yet; wait")
+    if 2 * layout.shards > MOST_SHARDS:
+        raise ConfigurationError(f"shards: expected at most {MOST_SHARDS}, got {2 * layout.shards}")
+    for shard in layout.current():
+        redis.eval(SEAL, 2, shard.name, shard.sealed, NOTICE)
+    before, after = (",".join(map(str, each)) for each in _epochs(layout))
+    stored: Any = redis.eval(SWITCH, 1, layout_key(stream), before, after)
+    return layout_of(stream, stored)
+
+
+def _epochs(layout: Layout) -> Iterator[tuple[int, ...]]:
+    yield layout.epochs
+    yield (*layout.epochs, 2 * layout.shards)

@@ -1,0 +1,92 @@
+"""Clients of one Redis, or of a Redis Cluster; the URL says which."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from redis import Redis as SyncRedis
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.cluster import RedisCluster as SyncRedisCluster
+from redis.exceptions import NoScriptError
+from redis.retry import Retry as SyncRetry
+
+CLUSTER: Final = "+cluster://"
+NODE_CONNECTIONS: Final = 2_000
+"""Connections to one node of a cluster; each shard of a worker waits on one of its own."""
+CONNECT_S: Final = 5.0
+
+
+def is_cluster(url: str) -> bool:
+    """Whether a URL names a cluster: ``redis+cluster://`` or ``rediss+cluster://``."""
+    return CLUSTER in url
+
+
+def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
+    """A client without automatic retries: a repeated READ would grant twice.
+
+    A cluster's client has the same commands; it asks for the slots again after an error.
+    """
+    if is_cluster(url):
+        cluster = RedisCluster.from_url(
+            url.replace(CLUSTER, "://"),
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=timeout_s,
+            socket_connect_timeout=CONNECT_S,
+            protocol=2,
+            max_connections=NODE_CONNECTIONS,
+            require_full_coverage=False,
+        )
+        return cast("Redis", cluster)
+    return Redis.from_url(
+        url,
+        retry=Retry(NoBackoff(), 0),
+        socket_timeout=timeout_s,
+        socket_connect_timeout=CONNECT_S,
+        protocol=2,
+    )
+
+
+def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = False) -> SyncRedis:
+    """A client for threads, publishers and commands."""
+    if is_cluster(url):
+        cluster = SyncRedisCluster.from_url(
+            url.replace(CLUSTER, "://"),
+            retry=SyncRetry(NoBackoff(), 0),
+            socket_timeout=timeout_s,
+            socket_connect_timeout=min(timeout_s, CONNECT_S),
+            decode_responses=decode_responses,
+            require_full_coverage=False,
+        )
+        return cast("SyncRedis", cluster)
+    return SyncRedis.from_url(
+        url,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=timeout_s,
+        decode_responses=decode_responses,
+    )
+
+
+class LuaScript:
+    """A script by its hash; a node that does not know it gets its text.
+
+    The script object of redis-py loads it on every primary of a cluster instead, which fails while any of
+    them is down.
+    """
+
+    def __init__(self, redis: Redis, text: str) -> None:
+        self.text = text
+        self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+        self._redis = redis
+
+    async def __call__(self, *, keys: Sequence[str], args: Sequence[str | bytes | float]) -> Any:
+        """The script's answer."""
+        redis: Any = self._redis  # its methods are typed for both colours at once
+        try:
+            return await redis.evalsha(self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return await redis.eval(self.text, len(keys), *keys, *args)

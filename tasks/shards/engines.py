@@ -1,0 +1,139 @@
+"""One engine per shard in one worker, which follows a doubling of the shards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from tasks.engine import Engine
+from tasks.places import Places
+from tasks.shards.lanes import ShardedLanes
+from tasks.shards.layout import Shard
+from tasks.stream import Lanes
+from worker.cancellation import cancel_all
+
+log = structlog.get_logger(__name__)
+
+LOOK_S: Final = 1.0
+"""Pause between two looks at the layout, each one GET."""
+FIRST_LOOK_S: Final = 0.25
+"""The same until Redis has answered once."""
+DRAIN_LOOK_S: Final = 0.05
+"""The same while the shards of an earlier layout drain."""
+
+
+class ShardEngines:
+    """The engines of one worker, which share its places.
+
+    After a doubling the engine of a new shard starts when the shard that held its conversations is empty, so
+    that the order of a conversation holds; the engine of an empty sealed shard ends.
+
+    Args:
+        lanes: of this worker.
+        places: the worker's in-flight limit.
+        open_engine: an engine over the lanes of a shard.
+        shards: HUSHGATE_SHARDS.
+    """
+
+    def __init__(
+        self,
+        lanes: ShardedLanes,
+        places: Places,
+        open_engine: Callable[[Lanes], Engine],
+        *,
+        shards: int | None = None,
+    ) -> None:
+        self._shards = shards
+        self._agreed = False
+        self._lanes = lanes
+        self._places = places
+        self._open_engine = open_engine
+        self._engines: dict[Shard, Engine] = {}
+        self._runs: dict[Shard, asyncio.Task[None]] = {}
+        self._empty: set[Shard] = set()
+        self._draining = asyncio.Event()
+
+    @property
+    def in_flight(self) -> int:
+        """Number of running lanes over all shards."""
+        return sum(engine.in_flight for engine in self._engines.values())
+
+    def drain(self) -> None:
+        """Stop admitting; ``run`` returns when every engine has drained."""
+        self._draining.set()
+        for engine in self._engines.values():
+            engine.drain()
+
+    async def run(self) -> None:
+        """Work until ``drain`` is called.
+
+        Raises:
+            ConfigurationError: the streams have another number of shards.
+            Exception: a bug ended one of the engines; all of them end.
+        """
+        stopping = asyncio.create_task(self._draining.wait())
+        try:
+            while not self._draining.is_set():
+                pause_s = await self._look()
+                await asyncio.wait(
+                    {stopping, *self._runs.values()}, timeout=pause_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                self._collect()
+            await asyncio.gather(*self._runs.values())
+        finally:
+            self.drain()
+            await cancel_all([stopping, *self._runs.values()])
+
+    async def _look(self) -> float:
+        """Start and drain engines as the layout says; seconds until the next look."""
+        try:
+            if not self._agreed:
+                await self._lanes.agree(self._shards)
+                self._agreed = True
+            layout = await self._lanes.look()
+        except (RedisError, OSError) as error:
+            log.warning("shards_not_read", error=type(error).__name__)
+            return LOOK_S if self._engines else FIRST_LOOK_S
+        await self._find_empty()
+        self._places.share_among(layout.shards)
+        for shard in layout.sealed():
+            if shard not in self._empty:
+                self._start(shard)
+            elif shard in self._engines:
+                self._engines[shard].drain()
+        current = [(shard, layout.predecessor(shard)) for shard in layout.current()]
+        for shard, before in current:
+            if before is None or before in self._empty:
+                self._start(shard)
+        return LOOK_S if self._empty >= set(layout.sealed()) else DRAIN_LOOK_S
+
+    async def _find_empty(self) -> None:
+        """Note the sealed shards that have drained; nothing can be added to them."""
+        for shard in self._lanes.layout.sealed():
+            try:
+                if shard not in self._empty and not await self._lanes.unfinished(shard):
+                    self._empty.add(shard)
+            except (RedisError, OSError) as error:  # the others go on
+                log.warning("shards_not_read", stream=shard.name, error=type(error).__name__)
+
+    def _start(self, shard: Shard) -> None:
+        if shard in self._engines or self._draining.is_set():
+            return
+        engine = self._engines[shard] = self._open_engine(self._lanes.of(shard))
+        self._runs[shard] = asyncio.create_task(engine.run())
+        log.info("shard_taken", stream=shard.name)
+
+    def _collect(self) -> None:
+        """Forget the engines that have drained.
+
+        Raises:
+            Exception: a bug ended one.
+        """
+        for shard in [shard for shard, run in self._runs.items() if run.done()]:
+            self._runs.pop(shard).result()
+            if shard in self._empty:
+                del self._engines[shard]

@@ -1,0 +1,103 @@
+"""The lanes of every shard, found by the entry ids that they gave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redis.asyncio import Redis
+
+from tasks.shards.agreement import agreement
+from tasks.shards.backlog import load_layout
+from tasks.shards.layout import Layout, Shard, layout_of, require, shard_number
+from tasks.stream import Lanes, NewerEntry
+from worker.errors import PayloadRejected
+from worker.model import Event
+
+
+class ShardedLanes:
+    """One worker's lanes; opened per shard, as the worker takes them.
+
+    Args:
+        redis: as of ``Lanes``.
+        stream: HUSHGATE_STREAM.
+        worker: as of ``Lanes``.
+        keep_bytes: as of ``Lanes``.
+    """
+
+    def __init__(self, redis: Redis, *, stream: str, worker: str, keep_bytes: int) -> None:
+        self.redis = redis
+        self.layout = layout_of(stream, None)
+        self._open: Callable[[Shard], Lanes] = lambda shard: Lanes(
+            redis, stream=shard.name, worker=worker, keep_bytes=keep_bytes, mark=shard.mark
+        )
+        self._lanes: dict[str, Lanes] = {}
+
+    async def agree(self, shards: int | None) -> None:
+        """Agree with publishers and other workers on the number of shards; None: any.
+
+        Raises:
+            ConfigurationError: the stream has another number.
+            RedisError: Redis did not answer.
+        """
+        stream = self.layout.stream
+        redis: Any = self.redis  # its methods are typed for both colours at once
+        stored = await redis.eval(*agreement(stream, shards))
+        self.layout = require(layout_of(stream, stored), shards)
+
+    async def look(self) -> Layout:
+        """Read the layout again; lanes of shards that were sealed go on under their new key.
+
+        Raises:
+            RedisError: Redis did not answer.
+        """
+        self.layout = await load_layout(self.redis, self.layout.stream)
+        for shard in self.layout.sealed():
+            if shard.mark in self._lanes:
+                self._lanes[shard.mark].follow(shard.sealed)
+        return self.layout
+
+    def of(self, shard: Shard) -> Lanes:
+        """The lanes of a shard."""
+        found = self._lanes.get(shard.mark)
+        if found is None:
+            found = self._lanes[shard.mark] = self._open(shard)
+            if shard in self.layout.sealed():
+                found.follow(shard.sealed)
+        return found
+
+    async def unfinished(self, shard: Shard) -> int:
+        """Entries of a sealed shard that have no outcome."""
+        return int(await self.redis.xlen(shard.sealed))
+
+    async def begin_run(self, entry_id: str) -> int:
+        """``Lanes.begin_run`` of the entry's shard."""
+        return await self._by_mark(entry_id).begin_run(entry_id)
+
+    async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
+        """``Lanes.newer`` of the entry's shard."""
+        return await self._by_mark(entry_id).newer(entry_id, lane)
+
+    def _by_mark(self, entry_id: str) -> Lanes:
+        _, at, mark = entry_id.partition("@")
+        return self._lanes[at + mark]
+
+
+def require_place(event: Event) -> None:
+    """Refuse an event in another shard than its conversation's: its order is not known there.
+
+    Raises:
+        PayloadRejected: the publisher routed it wrongly.
+    """
+    mark = event.entry_id.partition("@")[2]
+    if not mark:
+        return
+    number, _, of = mark.partition("/")
+    right = shard_number(event.user_id, event.conversation_id, int(of))
+    if right != int(number):
+        raise PayloadRejected(
+            code="wrong_shard",
+            field="conversation_id",
+            expected=f"an event of shard {number} of {of}",
+            got=f"one of shard {right}; see Shards in docs/scale.md",
+        )
