@@ -13,6 +13,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, ResponseError
 
+from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
+
 GROUP: Final = "hushgate"
 IDLE_BEFORE_REPAIR_MS: Final = 60_000
 REAP_BATCH: Final = 500
@@ -145,9 +147,9 @@ class Lanes:
         keys = [self._prefix + name for name in (f"hb:{self.worker}", "workers", "reap_from")]
         await self._heartbeat(keys=keys, args=[self.worker, ttl_ms])
 
-    async def read(self, limit: int) -> ReadResult:
+    async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
-        args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
+        args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes, *plan.arguments(limit)]
         rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
         return ReadResult(
             grants=tuple(_grant(row) for row in rows),
@@ -235,7 +237,7 @@ async def backlog(redis: Redis, stream: str) -> dict[str, int]:
     except ResponseError:
         info = {"entries-added": 0, "length": 0}
     vanished = await redis.get(f"{{{stream}}}:vanished")
-    ready = await redis.scard(f"{{{stream}}}:ready")
+    ready = await redis.zcard(f"{{{stream}}}:queue") + await redis.scard(f"{{{stream}}}:ready")
     workers = await redis.scard(f"{{{stream}}}:workers")
     return {
         "accepted": int(info["entries-added"]),

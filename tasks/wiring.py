@@ -24,10 +24,12 @@ from tasks.accounts import Rulebooks
 from tasks.arrivals import LaneArrivals
 from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
+from tasks.fairness.admission import Admission
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
+from tasks.places import Places
 from tasks.relay import Relay
 from tasks.retractor import Retractor
 from tasks.stream import Lanes, connect
@@ -43,12 +45,15 @@ from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender
+from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 
+HELD_BY_ACCOUNT: Final = 4
+"""One account may have a fourth of the held events."""
 SPARE_CONNECTIONS: Final = 50
 JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
 
@@ -204,7 +209,17 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
 
     lanes = Lanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
-    ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals)
+    places = Places(settings.in_flight)
+    holds = Holds(
+        most=settings.in_flight,
+        most_of_account=-(-settings.in_flight // HELD_BY_ACCOUNT),
+        left=places.give_back,
+        returned=places.take,
+    )
+    ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals, holds=holds)
+    admission = Admission(
+        places, read_ahead=settings.read_ahead, open_lanes=lambda: holds.open_lanes(clock.monotonic())
+    )
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
@@ -226,9 +241,11 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         agent_wrote=EarlyTakeovers(
             pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
         ).start,
+        places=places,
+        plan=admission.plan,
     )
     if metrics is not None:
-        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight)
+        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight - holds.events)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
         metrics.show(names.HELD, lambda: ports.holds.count)
         metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)
