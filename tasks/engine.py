@@ -10,6 +10,7 @@ from typing import Any, Final
 import structlog
 from redis.exceptions import RedisError, ResponseError
 
+from tasks.fairness.admission import Admission
 from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.fairness.watch import EntryWatch
 from tasks.finisher import Finisher
@@ -23,6 +24,8 @@ log = structlog.get_logger(__name__)
 READ_BATCH: Final = 256
 IDLE_BLOCK_MS: Final = 1000
 READ_PAUSE_S: Final = 0.005
+BUSY_PAUSE_S: Final = 0.01
+"""Pause between two READs while only accounts with few lanes get more."""
 REAP_S: Final = 0.5
 """Longest pause between two searches for dead workers; each search is one EXISTS per worker."""
 MEMORY_LOOK_S: Final = 10.0
@@ -59,7 +62,7 @@ class Engine:
         may_admit: False while a service that every event needs is down; new entries stay in the stream.
         agent_wrote: called at once for a person's message that must wait for its turn.
         places: the worker's in-flight limit where several engines share it.
-        plan: what a READ for so many free places may take.
+        admission: shares the places by account and reads ahead; None: first come, first served.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class Engine:
         agent_wrote: Callable[[AgentEntry], None] = lambda _: None,
         *,
         places: Places | None = None,
-        plan: Callable[[int], ReadPlan] = lambda _: ANY_ACCOUNT,
+        admission: Admission | None = None,
     ) -> None:
         self._lanes = lanes
         self._handle = handle
@@ -79,7 +82,7 @@ class Engine:
         self._may_admit = may_admit
         self._agent_wrote = agent_wrote
         self._places = places or Places(limits.in_flight)
-        self._plan = plan
+        self._admission = admission
         self._finisher = Finisher(lanes, limits.redis_pause_s, self._places)
         self._running: dict[str, EntryGrant] = {}
         self._runners: set[asyncio.Task[None]] = set()
@@ -149,15 +152,17 @@ class Engine:
 
     async def _read_once(self, reserved: int) -> None:
         """Run what one READ grants; ``reserved`` places are taken for it, and those left over given back."""
-        used, plan = 0, self._plan(reserved)
-        free = self._places.limit - self._places.taken + reserved
+        used = 0
         try:
             if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
                 await self._audit()
+            plan, free = self._plan(reserved), self._places.limit - self._places.taken + reserved
             result = await self._lanes.read(reserved, plan)
             used = len(result.grants)
         finally:
             self._places.give_back(reserved - used)
+        if self._admission is not None:
+            self._admission.granted(result.accounts)
         self._behind = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
@@ -169,12 +174,15 @@ class Engine:
     async def _idle(self, result: ReadResult, free: int, plan: ReadPlan) -> None:
         """Wait until another READ may grant something; ``free`` places were free at this one."""
         excludes = plan.excludes_some(free)
-        if excludes or not free:
-            await asyncio.sleep(READ_PAUSE_S)
+        if (excludes or not free) and not self._behind:
+            await asyncio.sleep(BUSY_PAUSE_S)
         if free and not result.entries_read:
             more = (self._more_places(free),) if excludes else ()
             await self._watch.wait(result.last_id, self._wake.wait(), *more)
             self._wake.clear()
+
+    def _plan(self, reserved: int) -> ReadPlan:
+        return ANY_ACCOUNT if self._admission is None else self._admission.plan(reserved)
 
     async def _more_places(self, free: int) -> None:
         while self._places.limit - self._places.taken <= free:

@@ -59,6 +59,7 @@ class ReadResult:
     entries_read: int
     last_id: str
     agents: tuple[AgentEntry, ...] = ()
+    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +151,13 @@ class Lanes:
     async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
         args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes, *plan.arguments(limit)]
-        rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
+        rows, entries_read, last, agents, accounts = await self._read(keys=[self.stream], args=args)
         return ReadResult(
             grants=tuple(_grant(row) for row in rows),
             entries_read=int(entries_read),
             last_id=last.decode(),
             agents=tuple(_agent(row) for row in agents),
+            accounts=tuple(account.decode() for account in accounts),
         )
 
     async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:

@@ -25,6 +25,7 @@ from tasks.arrivals import LaneArrivals
 from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
 from tasks.fairness.admission import Admission
+from tasks.fairness.brake import Brake, busy_s
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.metrics import names
@@ -218,7 +219,10 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
     )
     ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals, holds=holds)
     admission = Admission(
-        places, read_ahead=settings.read_ahead, open_lanes=lambda: holds.open_lanes(clock.monotonic())
+        places,
+        read_ahead=settings.read_ahead,
+        open_lanes=lambda: holds.open_lanes(clock.monotonic()),
+        brake=Brake(settings.in_flight, busy_s=busy_s, now_s=clock.monotonic),
     )
     handler = EntryHandler(
         pool=pool,
@@ -242,7 +246,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
             pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes
         ).start,
         places=places,
-        plan=admission.plan,
+        admission=admission,
     )
     if metrics is not None:
         metrics.show(names.IN_FLIGHT, lambda: engine.in_flight - holds.events)

@@ -5,12 +5,17 @@
 -- ahead, ARGV[8] most grants to accounts that run ARGV[9] lanes or more, ARGV[10..] alternate account and lanes,
 -- for accounts that may run no more than those.
 -- Returns {grants, entries read from the stream, the stream's last generated id, messages of agents that must
--- wait for their turn, as {entry id, size, data}}.
+-- wait for their turn, as {entry id, size, data}, accounts of the grants}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, most_admitted = tonumber(ARGV[6] or 0), tonumber(ARGV[7] or 0)
 local shared, few = tonumber(ARGV[8] or wanted), tonumber(ARGV[9] or 0)
-local grants, agents, read, limit = {}, {}, 0, {}
+local grants, agents, read, limit, granted = {}, {}, 0, {}, {}
 for i = 10, #ARGV, 2 do limit[ARGV[i]] = tonumber(ARGV[i + 1]) end
+
+local function grant(lane, account)
+  granted[account] = true
+  take(lane, own(lane, account), keep_bytes, grants)
+end
 
 -- Lanes whose account is not known join the queue of the account that their head names.
 local function sort_ready()
@@ -37,7 +42,7 @@ local function read_new(count)
     redis.call('ZADD', lane_key(lane), 0, padded(row[1]))
     if is_free(lane) then
       if at_once and not limit[account] then
-        take(lane, own(lane, account), keep_bytes, grants)
+        grant(lane, account)
       else
         enqueue(lane, account)
       end
@@ -71,7 +76,7 @@ local function grant_queued()
       passed = passed + 1
     else
       local lane = next_lane(account)
-      if lane and is_free(lane) then take(lane, own(lane, account), keep_bytes, grants) end
+      if lane and is_free(lane) then grant(lane, account) end
     end
   end
 end
@@ -93,4 +98,6 @@ if read == 0 and #grants == 0 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
-return {grants, read, last, agents}
+local accounts = {}
+for account in pairs(granted) do accounts[#accounts + 1] = account end
+return {grants, read, last, agents, accounts}
