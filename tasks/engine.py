@@ -10,10 +10,13 @@ from typing import Any, Final
 import structlog
 from redis.exceptions import RedisError, ResponseError
 
+from tasks.fairness.admission import Admission
+from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
+from tasks.fairness.watch import EntryWatch
 from tasks.finisher import Finisher
 from tasks.memory import MemoryWatch
 from tasks.places import Places
-from tasks.stream import REAP_BATCH, AgentEntry, EntryGrant, Lanes
+from tasks.stream import REAP_BATCH, AgentEntry, EntryGrant, Lanes, ReadResult
 from worker.cancellation import cancel_all
 
 log = structlog.get_logger(__name__)
@@ -21,6 +24,8 @@ log = structlog.get_logger(__name__)
 READ_BATCH: Final = 256
 IDLE_BLOCK_MS: Final = 1000
 READ_PAUSE_S: Final = 0.005
+BUSY_PAUSE_S: Final = 0.01
+"""Pause between two READs while only accounts with few lanes get more."""
 REAP_S: Final = 0.5
 """Longest pause between two searches for dead workers; each search is one EXISTS per worker."""
 MEMORY_LOOK_S: Final = 10.0
@@ -50,12 +55,14 @@ class Engine:
     """Hosts the lanes of one worker.
 
     ``handle`` must return only when the entry's outcome is stored. It raises only when it cannot store an
-    outcome; the error is logged, and the entry is granted again later.
+    outcome; the error is logged, and the entry is granted again later. A ``handle`` that cancels its own task
+    puts the entry back into its lane.
 
     Args:
         may_admit: False while a service that every event needs is down; new entries stay in the stream.
         agent_wrote: called at once for a person's message that must wait for its turn.
         places: the worker's in-flight limit where several engines share it.
+        admission: shares the places by account and reads ahead; None: first come, first served.
     """
 
     def __init__(
@@ -67,6 +74,7 @@ class Engine:
         agent_wrote: Callable[[AgentEntry], None] = lambda _: None,
         *,
         places: Places | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self._lanes = lanes
         self._handle = handle
@@ -74,11 +82,14 @@ class Engine:
         self._may_admit = may_admit
         self._agent_wrote = agent_wrote
         self._places = places or Places(limits.in_flight)
+        self._admission = admission
         self._finisher = Finisher(lanes, limits.redis_pause_s, self._places)
         self._running: dict[str, EntryGrant] = {}
         self._runners: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
         self._wake = asyncio.Event()
+        self._watch = EntryWatch(lanes, IDLE_BLOCK_MS)
+        self._behind = False
         self._reply_lost = True
         self._next_audit_s = 0.0
 
@@ -108,6 +119,7 @@ class Engine:
         finally:
             self.drain()
             await cancel_all([*jobs, *self._runners])
+            await self._watch.close()
             await self._leave()
 
     async def _work(self) -> None:
@@ -126,8 +138,9 @@ class Engine:
 
     async def _read_until_drained(self) -> None:
         while not self._draining.is_set():
-            reserved = self._places.reserve(READ_BATCH) if self._may_admit() else 0
-            if not reserved:
+            may_admit = self._may_admit()
+            reserved = self._places.reserve(READ_BATCH) if may_admit else 0
+            if not reserved and not (may_admit and self._behind):
                 await self._wait_for_room()
                 continue
             try:
@@ -143,16 +156,37 @@ class Engine:
         try:
             if self._reply_lost or asyncio.get_running_loop().time() >= self._next_audit_s:
                 await self._audit()
-            result = await self._lanes.read(reserved)
+            plan, free = self._plan(reserved), self._places.limit - self._places.taken + reserved
+            result = await self._lanes.read(reserved, plan)
             used = len(result.grants)
         finally:
             self._places.give_back(reserved - used)
+        if self._admission is not None:
+            self._admission.granted(result.accounts)
+        self._behind = 0 < plan.batch <= result.entries_read
         for grant in result.grants:
             self._start(grant)
         for entry in result.agents:
             self._agent_wrote(entry)
-        if not result.grants and not result.entries_read:
-            await self._idle(result.last_id)
+        if not result.grants:
+            await self._idle(result, free if reserved else 0, plan)
+
+    async def _idle(self, result: ReadResult, free: int, plan: ReadPlan) -> None:
+        """Wait until another READ may grant something; ``free`` places were free at this one."""
+        excludes = plan.excludes_some(free)
+        if (excludes or not free) and not self._behind:
+            await asyncio.sleep(BUSY_PAUSE_S)
+        if free and not result.entries_read:
+            more = (self._more_places(free),) if excludes else ()
+            await self._watch.wait(result.last_id, self._wake.wait(), *more)
+            self._wake.clear()
+
+    def _plan(self, reserved: int) -> ReadPlan:
+        return ANY_ACCOUNT if self._admission is None else self._admission.plan(reserved)
+
+    async def _more_places(self, free: int) -> None:
+        while self._places.limit - self._places.taken <= free:
+            await self._places.wait(IDLE_BLOCK_MS / 1000)
 
     async def _audit(self) -> None:
         """Release lanes that Redis counts as ours but we do not run; only between two READs.
@@ -169,20 +203,12 @@ class Engine:
             raise
         self._next_audit_s = asyncio.get_running_loop().time() + self._limits.heartbeat_ttl_s
 
-    async def _idle(self, last_id: str) -> None:
-        waiter = asyncio.ensure_future(self._lanes.wait_for_entries(last_id, IDLE_BLOCK_MS))
-        waker = asyncio.ensure_future(self._wake.wait())
-        try:
-            await asyncio.wait({waiter, waker}, return_when=asyncio.FIRST_COMPLETED)
-            if waiter.done():
-                waiter.result()
-        finally:
-            self._wake.clear()
-            await cancel_all((waiter, waker))
-
     async def _wait_for_room(self) -> None:
+        """Return when a lane ended, or when it is time to read ahead although none did."""
         if await self._places.wait(self._limits.redis_pause_s):
             await asyncio.sleep(READ_PAUSE_S)  # let more lanes end: one READ for many is cheaper
+        else:
+            self._behind = self._plan(0).batch > 0
 
     async def _recover(self, error: Exception) -> None:
         if isinstance(error, ResponseError) and "NOGROUP" in str(error):
@@ -208,11 +234,24 @@ class Engine:
                 self._running[first.lane] = grant
                 await self._handle(grant)
                 grant = await self._finisher.finish(grant, keep=not self._draining.is_set())
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if grant is None or self._draining.is_set() or task is None or task.cancelling():
+                raise
+            grant = await self._put_back(grant)
         finally:
             if self._running.get(first.lane, first).ownership == first.ownership:
                 self._running.pop(first.lane, None)
             if grant is not None:
                 self._reply_lost = True
+
+    async def _put_back(self, grant: EntryGrant) -> EntryGrant | None:
+        """Release the lane of an event that must wait and has no room here; the grant when Redis is away."""
+        try:
+            await self._lanes.release([grant])
+        except (RedisError, OSError):
+            return grant
+        return None
 
     async def _wait_for_runners(self) -> None:
         if not self._runners:

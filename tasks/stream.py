@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
+from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.shards.backlog import backlog
 from tasks.shards.clients import LuaScript, connect
 from tasks.shards.layout import lane_of
@@ -70,6 +71,7 @@ class ReadResult:
     entries_read: int
     last_id: str
     agents: tuple[AgentEntry, ...] = ()
+    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +153,16 @@ class Lanes:
         keys = [self._prefix + name for name in (f"hb:{self.worker}", "workers", "reap_from")]
         await self._heartbeat(keys=keys, args=[self.worker, ttl_ms])
 
-    async def read(self, limit: int) -> ReadResult:
+    async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
         """READ: admit new entries and take up to ``limit`` lane heads."""
-        args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
-        rows, entries_read, last, agents = await self._read(keys=[self.stream], args=args)
+        args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes, *plan.arguments(limit)]
+        rows, entries_read, last, agents, accounts = await self._read(keys=[self.stream], args=args)
         return ReadResult(
             grants=tuple(map(self._grant, rows)),
             entries_read=int(entries_read),
             last_id=last.decode(),
             agents=tuple(map(self._agent, agents)),
+            accounts=tuple(account.decode() for account in accounts),
         )
 
     async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:

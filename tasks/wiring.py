@@ -24,6 +24,8 @@ from tasks.accounts import Rulebooks
 from tasks.arrivals import LaneArrivals
 from tasks.engine import Engine, EngineLimits
 from tasks.escalations.relay import EscalationRelay
+from tasks.fairness.admission import Admission
+from tasks.fairness.brake import Brake, busy_s
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
@@ -49,6 +51,7 @@ from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender
+from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
 from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
@@ -56,6 +59,8 @@ from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 from worker.settings.calls import UpstreamKind
 
+HELD_BY_ACCOUNT: Final = 4
+"""One account may have a fourth of the held events."""
 SPARE_CONNECTIONS: Final = 50
 JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
 
@@ -224,7 +229,20 @@ async def build_worker(
 
     lanes = ShardedLanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
-    ports = replace(build_ports(settings, endpoints, pool, clock, guards), arrivals=arrivals)
+    places = Places(settings.in_flight)
+    holds = Holds(
+        most=settings.in_flight,
+        most_of_account=-(-settings.in_flight // HELD_BY_ACCOUNT),
+        left=places.give_back,
+        returned=places.take,
+    )
+    ports = replace(build_ports(settings, endpoints, pool, clock, guards), arrivals=arrivals, holds=holds)
+    admission = Admission(
+        places,
+        read_ahead=settings.read_ahead,
+        open_lanes=lambda: holds.open_lanes(clock.monotonic()),
+        brake=Brake(settings.in_flight, busy_s=busy_s, now_s=clock.monotonic),
+    )
     handler = EntryHandler(
         pool=pool,
         rulebooks=rulebooks,
@@ -241,16 +259,21 @@ async def build_worker(
         in_flight=settings.in_flight, heartbeat_ttl_s=settings.heartbeat_ttl_s, drain_s=settings.drain_s
     )
     takeovers = EarlyTakeovers(pool, rulebooks, now=clock.now, payload_bytes=settings.payload_bytes)
-    places = Places(settings.in_flight)
 
     def open_engine(of_shard: Lanes) -> Engine:
         return Engine(
-            of_shard, handler, limits, lambda: gate.is_open, agent_wrote=takeovers.start, places=places
+            of_shard,
+            handler,
+            limits,
+            lambda: gate.is_open,
+            agent_wrote=takeovers.start,
+            places=places,
+            admission=admission,
         )
 
     engine = ShardEngines(lanes, places, open_engine, shards=settings.shards)
     if metrics is not None:
-        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight)
+        metrics.show(names.IN_FLIGHT, lambda: engine.in_flight - holds.events)
         metrics.show(names.IN_FLIGHT_LIMIT, lambda: settings.in_flight)
         metrics.show(names.HELD, lambda: ports.holds.count)
         metrics.show(names.STORAGE_OPEN, lambda: gate.is_open)

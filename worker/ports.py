@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +10,7 @@ from uuid import UUID
 
 from worker.assessment.judge import Judge
 from worker.classifiers.prompts import ClassifierQuestion
+from worker.holds import Holds
 from worker.model import Completion, Event, Message, ModerationScores, NewerEvent, Prompt, Retrieved
 
 
@@ -178,22 +178,6 @@ class Arrivals(Protocol):
         Without those that were decided before, such as repetitions.
         """
         ...
-
-
-@dataclass(slots=True)
-class Holds:
-    """How many moderation calls wait for their next attempt, in this process."""
-
-    count: int = 0
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Count one more while inside."""
-        self.count += 1
-        try:
-            yield
-        finally:
-            self.count -= 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

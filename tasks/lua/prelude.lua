@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Shared by every script, each of which must work on a server without memory: they drain it. Their additions are
--- bounded by the entries of the stream: lane, pending list and counters, 240 to 460 bytes an entry.
+-- bounded by the entries of the stream: lane, queue, pending list and counters, 240 to 500 bytes an entry.
 -- KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
 -- Every other key lives under the hash tag {stream}, so all of them share the stream's cluster slot.
 --   workers          set    ids of workers that sent a heartbeat and were not reaped
@@ -9,7 +9,12 @@
 --   lane:<lane>      zset   padded entry ids that wait or run, in stream order
 --   owner            hash   lane -> "<worker> <token>"
 --   owned:<worker>   set    lanes of one worker
---   ready            set    lanes that hold entries and have no owner
+--   queue            zset   "<account>:<padded head>:<lane>" of lanes that hold entries and have no owner; all
+--                           scores are 0, so the lanes of an account stand together, oldest head first
+--   waiting          zset   accounts in the queue; score: running lanes * 2^32 + turn, see own
+--   running          hash   account -> lanes with an owner
+--   place            hash   lane -> account, of each lane counted in running
+--   ready            set    lanes as in queue whose account is not known: earlier releases write no other
 --   starts           hash   entry id -> how often it was granted; "<entry id> begun" -> see BEGIN
 --   token            string counter that fences one ownership from the next
 --   vanished         string counter of entries that another client deleted from the stream
@@ -17,6 +22,9 @@ local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
 -- a sealed stream is itself a key under the hash tag
 local prefix = string.match(stream, '^{.-}:') or '{' .. stream .. '}:'
 local owner_key, ready_key, starts_key = prefix .. 'owner', prefix .. 'ready', prefix .. 'starts'
+local queue_key, waiting_key = prefix .. 'queue', prefix .. 'waiting'
+local running_key, place_key = prefix .. 'running', prefix .. 'place'
+local LANE_RUNS = 4294967296 -- the part of one running lane in the score of an account; below it stands the turn
 
 local function padded(id)
   local ms, seq = string.match(id, '^(%d+)%-(%d+)$')
@@ -61,16 +69,58 @@ local function owner_of(lane)
   return string.match(value, '^(.*) %d+$'), value
 end
 
+-- Uncounts a lane that has no owner any more. Returns its account; false when it was not counted.
+local function leave_place(lane)
+  local account = redis.call('HGET', place_key, lane)
+  if not account then return false end
+  redis.call('HDEL', place_key, lane)
+  if redis.call('HINCRBY', running_key, account, -1) <= 0 then redis.call('HDEL', running_key, account) end
+  redis.call('ZADD', waiting_key, 'XX', 'INCR', -LANE_RUNS, account)
+  return account
+end
+
 local function disown(lane, worker)
   redis.call('HDEL', owner_key, lane)
   redis.call('SREM', prefix .. 'owned:' .. worker, lane)
+  return leave_place(lane)
 end
 
-local function own(lane)
-  local value = me .. ' ' .. redis.call('INCR', prefix .. 'token')
+-- The ownership of a lane for me. The account's turn is over: among accounts with equally many running lanes
+-- those that got one longer ago come first.
+local function own(lane, account)
+  local token = redis.call('INCR', prefix .. 'token')
+  local value = me .. ' ' .. token
   redis.call('HSET', owner_key, lane, value)
   redis.call('SADD', prefix .. 'owned:' .. me, lane)
+  if redis.call('HSET', place_key, lane, account) == 1 then
+    local runs = redis.call('HINCRBY', running_key, account, 1)
+    redis.call('ZADD', waiting_key, 'XX', runs * LANE_RUNS + token % LANE_RUNS, account)
+  end
   return value
+end
+
+-- True for a lane without a living owner, which it then has no more.
+local function is_free(lane)
+  local worker = owner_of(lane)
+  if not worker then return true end
+  if alive(worker) then return false end
+  disown(lane, worker)
+  return true
+end
+
+-- Queues a free lane for its account; false: not known. Returns 1 when it was neither queued nor empty, else 0.
+local function enqueue(lane, account)
+  local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
+  if not head then return 0 end
+  account = leave_place(lane) or account
+  if not account then return redis.call('SADD', ready_key, lane) end
+  local added = redis.call('ZADD', queue_key, 0, account .. ':' .. head .. ':' .. lane)
+  if not redis.call('ZSCORE', waiting_key, account) then
+    local runs = redis.call('HGET', running_key, account) or 0
+    local token = redis.call('GET', prefix .. 'token') or 0
+    redis.call('ZADD', waiting_key, runs * LANE_RUNS + token % LANE_RUNS, account)
+  end
+  return added
 end
 
 local function field_data(fields)
@@ -129,4 +179,11 @@ local function lane_of(id, body)
     return redis.sha1hex(account .. '\0' .. conversation)
   end
   return '!' .. id
+end
+
+-- The account of an event, as the queue names it; payloads that name none are one account.
+local function account_of(body)
+  local account = body and body.user_id
+  if type(account) ~= 'string' then return '!' end
+  return string.sub(redis.sha1hex(account), 1, 16)
 end

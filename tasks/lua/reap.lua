@@ -9,8 +9,7 @@ for _, worker in ipairs(redis.call('SMEMBERS', prefix .. 'workers')) do
       local lane = redis.call('SPOP', owned)
       if not lane then break end
       if owner_of(lane) == worker then
-        redis.call('HDEL', owner_key, lane)
-        if redis.call('EXISTS', lane_key(lane)) == 1 then redis.call('SADD', ready_key, lane) end
+        enqueue(lane, disown(lane, worker))
         freed = freed + 1
       end
     end
@@ -20,6 +19,11 @@ for _, worker in ipairs(redis.call('SMEMBERS', prefix .. 'workers')) do
     end
   end
 end
+for _, lane in ipairs(redis.call('HRANDFIELD', place_key, 5)) do
+  -- an earlier release took the lane over and finished it: its scripts count no places
+  if redis.call('HEXISTS', owner_key, lane) == 0 then leave_place(lane) end
+end
+if redis.call('EXISTS', place_key) == 0 then redis.call('DEL', running_key) end
 for _, worker in ipairs(redis.call('SRANDMEMBER', prefix .. 'departed', 10)) do
   if #redis.call('XPENDING', stream, group, '-', '+', 1, worker) == 0 then
     redis.call('XGROUP', 'DELCONSUMER', stream, group, worker)

@@ -4,13 +4,13 @@ local released = 0
 for i = 3, #ARGV, 2 do
   local lane, ownership = ARGV[i], ARGV[i + 1]
   if redis.call('HGET', owner_key, lane) == ownership then
-    disown(lane, me)
+    local account = disown(lane, me)
     local head = redis.call('ZRANGE', lane_key(lane), 0, 0)[1]
     if head then
       local id = unpadded(head)
       redis.call('HINCRBY', starts_key, id, -1)
       redis.call('HDEL', starts_key, id .. ' begun')
-      redis.call('SADD', ready_key, lane)
+      enqueue(lane, account)
     end
     released = released + 1
   end

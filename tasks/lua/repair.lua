@@ -8,13 +8,10 @@ for _, pending in ipairs(redis.call('XPENDING', stream, group, 'IDLE', idle, sta
   last = id
   local row = redis.call('XRANGE', stream, id, id)[1]
   if row then
-    local lane = lane_of(id, body_of(field_data(row[2]), lane_bytes))
+    local body = body_of(field_data(row[2]), lane_bytes)
+    local lane = lane_of(id, body)
     local added = redis.call('ZADD', lane_key(lane), 'NX', 0, padded(id))
-    local worker = owner_of(lane)
-    if not worker or not alive(worker) then
-      if worker then disown(lane, worker) end
-      if redis.call('SADD', ready_key, lane) == 1 or added == 1 then repaired = repaired + 1 end
-    end
+    if is_free(lane) and (enqueue(lane, account_of(body)) == 1 or added == 1) then repaired = repaired + 1 end
   else
     redis.call('XACK', stream, group, id)
     forget_starts(id)

@@ -87,6 +87,14 @@ class Settings(
         alias="HUSHGATE_IN_FLIGHT",
         description="Events decided at once per process.",
     )
+    read_ahead: int = Field(
+        default=100_000,
+        ge=0,
+        le=10_000_000,
+        alias="HUSHGATE_READ_AHEAD",
+        description="Unfinished events of the fleet up to which workers read ahead of their free places, to"
+        " share them by account; each needs up to 500 bytes of Redis.",
+    )
     heartbeat_ttl_s: float = Field(
         default=10.0,
         ge=1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,8 +81,12 @@ async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
                 return
         if due := [call.due_s for call in waiting if call.result is None]:
             now_s = max(min(due), clock.monotonic())
-            with run.ports.holds.waiting():
+            with _waiting(run, leaves=all(call.is_held for call in waiting if call.result is None)):
                 await clock.sleep(max(0.0, now_s - clock.monotonic()))
+
+
+def _waiting(run: GuardedRun, *, leaves: bool) -> AbstractContextManager[None]:
+    return run.ports.holds.waiting(run.case.event, now_s=run.ports.clock.monotonic(), leaves=leaves)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,11 +117,16 @@ class ModeratorCall:
         """Whether there is a result with scores."""
         return self.result is not None and self.result.scores is not None
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the next attempt may be long off: only a hold is not limited to a few attempts."""
+        return self.error is not None and self._policy(self.error) == FailurePolicy.HOLD
+
     async def finish(self) -> None:
         """Ask until the result is final; a hold waits here, in process."""
         await self.attempt()
         while self.result is None:
-            with self.run.ports.holds.waiting():
+            with _waiting(self.run, leaves=self.is_held):
                 await self.run.ports.clock.sleep(self.wait_s)
             await self.attempt()
 

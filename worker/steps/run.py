@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from worker.assessment import Delivery, Policy, SearchBounds
+from worker.holds import Holds
 from worker.masking import Masker
 from worker.model import AI_ONLY, Account, ConversationState, Event
-from worker.ports import Classifier, Clock, Holds, Moderator, Ports
+from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
 

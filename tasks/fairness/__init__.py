@@ -1,0 +1,1 @@
+"""How accounts share a worker: reading ahead, places kept free, and events that wait for moderation."""
