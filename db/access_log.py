@@ -51,6 +51,8 @@ class LoggedAction(StrEnum):
     CONVERSATION = "conversation"
     WEBHOOK = "webhook"
     ANSWER = "answer"
+    HOLD = "hold"
+    ERASURE = "erasure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

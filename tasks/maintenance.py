@@ -12,6 +12,7 @@ from db import upkeep
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
 from tasks.governance import sweep as retention
+from tasks.governance.erasure import ErasureParts, run_erasures, signing_key
 from tasks.governance.sweep import SweepPace
 from tasks.runtime import Runtime
 from tasks.stream_upkeep.sweep import sweep_streams
@@ -20,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
+    "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
     "partitions": {"task": "hushgate.partitions", "schedule": 3600.0, "options": {"expires": 3600}},
     "streams": {"task": "hushgate.streams", "schedule": 600.0, "options": {"expires": 600}},
@@ -65,6 +67,16 @@ def sweep(task: Any) -> None:
     pace = SweepPace(deleted=runtime.retention_deleted)
     deleted = runtime.call(retention.sweep(runtime.parts.pool, settings, datetime.now(UTC), pace=pace))
     log.info("swept", **deleted)
+
+
+@shared_task(name="hushgate.erasures", bind=True)
+def erasures(task: Any) -> None:
+    """Count what requested erasures are about, and run the confirmed ones."""
+    runtime, settings = _runtime(task), task.app.hushgate_settings
+    parts = ErasureParts(
+        pool=runtime.parts.pool, redis=runtime.parts.redis, streams=settings, key=signing_key(settings)
+    )
+    runtime.call(run_erasures(parts))
 
 
 @shared_task(name="hushgate.streams", bind=True)

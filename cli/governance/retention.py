@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
@@ -116,11 +116,7 @@ async def _streams() -> list[dict[str, Any]]:
             stream = str(getattr(settings, each.name))
             oldest_s = (await load_figures(redis, each.name, stream)).oldest_s
             due = (await plan(redis, stream, Keep.of(settings))).entries if each.settings else None
-            oldest = (
-                None
-                if oldest_s is None
-                else datetime.fromtimestamp(datetime.now(UTC).timestamp() - oldest_s, UTC)
-            )
-            rows.append({"table": stream, "kept": each.why, "setting": ", ".join(each.settings) or None,
-                         "oldest": oldest, "due": due, "held": None})  # fmt: skip
+            oldest = None if oldest_s is None else datetime.now(UTC) - timedelta(seconds=oldest_s)
+            kept = {"table": stream, "kept": each.why, "setting": ", ".join(each.settings) or None}
+            rows.append(kept | {"oldest": oldest, "due": due, "held": None})
     return rows

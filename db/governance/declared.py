@@ -1,4 +1,4 @@
-"""How long every table is kept: the one list that sweeps, `hushgate retention show` and docs are made from."""
+"""How long every table is kept: the one list that sweeps and `hushgate retention show` use."""
 
 from __future__ import annotations
 

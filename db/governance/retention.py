@@ -12,7 +12,7 @@ STEP: Final = "SELECT * FROM hushgate_sweep_rows(%s, %s, %s, %s)"
 DUE: Final = "SELECT * FROM hushgate_retention_due(%s, %s, %s)"
 DROP: Final = "SELECT hushgate_drop_partitions(%s)"
 MOST_COUNTED: Final = 100_001
-"""Rows that ``rows_due`` counts at most: a person needs to know whether many are due, not how many exactly."""
+"""Rows that ``rows_due`` counts at most: a person needs to know whether many are due."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,18 @@ async def sweep_step(source: Pool, table: str, before: datetime, after: str | No
     """Look at the next ``most`` rows and delete those that are due.
 
     Raises:
-        StorageUnavailable: also with kind ``LockNotAvailable``: another transaction holds a row; safe to repeat.
+        StorageUnavailable: safe to repeat; kind ``LockNotAvailable``: another transaction holds a row.
     """
     (row,) = await fetch_dicts(source, STEP, (table, before, after, most))
     return StepResult(**row)
 
 
 async def drop_months(source: Pool, before: date) -> int:
-    """Drop the audit's months that ended before a day and have no held row; how many. Raises as ``sweep_step``."""
+    """Drop the audit's months that ended before a day and have no held row; how many.
+
+    Raises:
+        StorageUnavailable: as ``sweep_step``.
+    """
     return int(await fetch_value(source, DROP, (before,)))
 
 

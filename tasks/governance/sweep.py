@@ -87,7 +87,8 @@ async def sweep(
         StorageUnavailable: safe to repeat.
     """
     pace = pace or SweepPace()
-    ends_at, deleted = monotonic() + pace.longest_s, {}
+    ends_at = monotonic() + pace.longest_s
+    deleted: dict[str, int] = {}
     for table in RETENTION:
         before = table.limit(settings, now)
         if before is None or (only and table.table not in only) or monotonic() > ends_at:

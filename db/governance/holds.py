@@ -1,0 +1,122 @@
+"""Legal holds: what no sweep and no erasure may delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from db.access_log import LogEntry, append_entry_psycopg
+from db.identifiers import uuid_at
+from db.pool import Pool, checkout
+
+COLUMNS: Final = (
+    "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
+)
+INSERT: Final = f"""
+    INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by, placed_at, until)
+    VALUES (%(id)s, %(user_id)s, %(kind)s, %(subject)s, %(reason)s, %(placed_by)s, %(now)s, %(until)s)
+    RETURNING {COLUMNS}
+"""
+RELEASE: Final = f"""
+    UPDATE legal_holds SET released_at = %(now)s, released_by = %(by)s
+    WHERE id = %(id)s AND released_at IS NULL RETURNING {COLUMNS}
+"""
+LIST: Final = f"""
+    SELECT {COLUMNS} FROM legal_holds
+    WHERE (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s))
+        AND (%(ended)s OR released_at IS NULL AND (until IS NULL OR until > now()))
+    ORDER BY placed_at DESC, id DESC LIMIT %(limit)s
+"""
+GET: Final = f"SELECT {COLUMNS} FROM legal_holds WHERE id = %s"
+REASON_CHARS: Final = 500
+SUBJECT_CHARS: Final = 400
+
+
+class HoldKind(StrEnum):
+    """What a hold covers; stored, never renamed."""
+
+    DECISION = "decision"
+    CONVERSATION = "conversation"
+    AUTHOR = "author"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegalHold:
+    """A hold on one account; ``until`` None: until a person releases it."""
+
+    id: UUID
+    user_id: str
+    kind: str
+    subject: str
+    reason: str
+    placed_by: str
+    placed_at: datetime
+    until: datetime | None
+    released_at: datetime | None
+    released_by: str | None
+
+    def in_force(self, now: datetime) -> bool:
+        """Whether it keeps rows now."""
+        return self.released_at is None and (self.until is None or self.until > now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewHold:
+    """A hold to place; see ``LegalHold``."""
+
+    user_id: str
+    kind: HoldKind
+    subject: str
+    reason: str
+    placed_by: str
+    until: datetime | None = None
+
+
+async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEntry) -> LegalHold:
+    """Place a hold with its line of the access log, in one transaction."""
+    values: dict[str, Any] = {
+        "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": new.subject,
+        "reason": new.reason, "placed_by": new.placed_by, "now": now, "until": new.until,
+    }  # fmt: skip
+    async with checkout(source) as connection, connection.transaction():
+        async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
+            placed = await (await cursor.execute(INSERT, values)).fetchone()
+        await append_entry_psycopg(connection, logged)
+    assert placed is not None  # INSERT ... RETURNING gives a row or raises
+    return placed
+
+
+async def release_hold(
+    source: Pool, hold_id: UUID, by: str, now: datetime, *, logged: LogEntry
+) -> LegalHold | None:
+    """Release a hold; None when there is none, or it was released before."""
+    async with checkout(source) as connection, connection.transaction():
+        async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
+            released = await (await cursor.execute(RELEASE, {"id": hold_id, "by": by, "now": now})).fetchone()
+        if released is not None:
+            await append_entry_psycopg(connection, logged)
+    return released
+
+
+async def get_hold(source: Pool, hold_id: UUID) -> LegalHold | None:
+    """A hold, or None."""
+    async with checkout(source) as connection, connection.cursor(row_factory=class_row(LegalHold)) as cursor:
+        return await (await cursor.execute(GET, (hold_id,))).fetchone()
+
+
+async def list_holds(
+    source: Pool, accounts: tuple[str, ...] | None, *, limit: int = 200, with_ended: bool = False
+) -> tuple[LegalHold, ...]:
+    """Holds of these accounts, or of all, newest first."""
+    values = {
+        "accounts": None if accounts is None else list(accounts),
+        "ended": with_ended,
+        "limit": limit,
+    }
+    async with checkout(source) as connection, connection.cursor(row_factory=class_row(LegalHold)) as cursor:
+        return tuple(await (await cursor.execute(LIST, values)).fetchall())

