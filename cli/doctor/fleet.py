@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -48,7 +48,7 @@ def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
     found = found_alerts(now)
     for line in LINES:
         if (shown := line.shown(now)) is not None:
-            yield _checked(line, shown, [each for name in line.alerts for each in found.get(name, ())])
+            yield _checked(line, shown, {name: found[name] for name in line.alerts if name in found})
     if now.fleet.errors.get("postgres") == NO_RIGHT:
         fix = "run hushgate doctor with the login of the review pages"
         yield warned(NOT_CHECKED, "not checked: the login may not read them", fix)
@@ -62,14 +62,15 @@ def fleet_checks(settings: Settings) -> Iterator[DoctorCheck]:
         )
 
 
-def _checked(line: FleetLine, shown: str, found: list[str]) -> DoctorCheck:
+def _checked(line: FleetLine, shown: str, found: Mapping[str, tuple[str, ...]]) -> DoctorCheck:
     if not found:
         return passed(line.check, shown)
+    sentences = "; ".join(each for sentences in found.values() for each in sentences)
     return DoctorCheck(
         check=line.check,
         state=line.state,
-        found=f"{shown}: {'; '.join(found)}",
-        fix=f"{line.fix} (docs/alerts.md, {', '.join(line.alerts)})",
+        found=f"{shown}: {sentences}",
+        fix=f"{line.fix} (docs/alerts.md, {', '.join(found)})",
     )
 
 

@@ -30,7 +30,7 @@ def tasks_key(stream: str) -> str:
 
 
 def sign_beat(url: str, stream: str) -> None:
-    """Sign whenever this process sends a task; called once, in the process of beat."""
+    """Sign now and whenever this process sends a task; called once, when beat starts."""
     redis = Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S)
 
     def sign(**_signal: Any) -> None:
@@ -39,6 +39,7 @@ def sign_beat(url: str, stream: str) -> None:
         except RedisError as error:  # the next task is sent within 10 s
             log.warning("beat_not_signed", error=type(error).__name__)
 
+    sign()
     after_task_publish.connect(sign, weak=False)
 
 
