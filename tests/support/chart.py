@@ -114,4 +114,6 @@ def problems(manifest: Manifest, version: str) -> Iterator[str]:
 @cache
 def _definitions(version: str) -> Registry[Any]:
     found = Resource.from_contents(json.loads((TOOLS / version / "_definitions.json").read_text()))
-    return Registry[Any]().with_resource(found.id() or "_definitions.json", found)
+    registry: Registry[Any] = Registry()
+    full: Registry[Any] = registry.with_resource(found.id() or "_definitions.json", found)
+    return full
