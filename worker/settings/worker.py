@@ -204,6 +204,12 @@ class Settings(
         alias="HUSHGATE_BEAT_FILE",
         description="File with the schedule of beat.",
     )
+    heartbeat_file: str = Field(
+        default="",
+        alias="HUSHGATE_HEARTBEAT_FILE",
+        description="File that a worker touches every 5 s while it runs, for probes; with .ready at its end a"
+        " second one, touched while Redis and Postgres answer. Empty: none.",
+    )
 
     @field_validator("broker_url")
     @classmethod
