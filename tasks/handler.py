@@ -16,6 +16,7 @@ from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.events import lines
 from tasks.gate import Gate
+from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
 from tasks.stream import EntryGrant
 from worker import contract
@@ -57,6 +58,7 @@ class EntryHandler:
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
+        spending: prices decisions and watches budgets.
         metrics: counts outcomes; None where no metrics are served.
     """
 
@@ -71,6 +73,7 @@ class EntryHandler:
         max_starts: int,
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
+        spending: Spending,
         metrics: WorkerMetrics | None = None,
     ) -> None:
         self._pool = pool
@@ -81,6 +84,7 @@ class EntryHandler:
         self._max_starts = max_starts
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
+        self._spending = spending
         self._metrics = metrics
 
     async def __call__(self, grant: EntryGrant) -> None:
@@ -135,6 +139,7 @@ class EntryHandler:
             policy=book.policy,
             delivery=book.delivery,
             conversation=stored.conversation,
+            budget=await self._stored(lambda: self._spending.budget(book.account)),
         )
         decision = await self._stored(lambda: self._decide(case))
         recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
@@ -147,11 +152,12 @@ class EntryHandler:
         self._decided(decision, recorded, grant.starts)
         if recorded is not Recorded.DUPLICATE and (decision.reply is not None or decision.people_until):
             self._replied()
+        await self._spending.decided(book.account, decision)
 
     async def _decide(self, case: EventCase) -> Decision:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
-        return await decide(case, self._ports)
+        return self._spending.priced(await decide(case, self._ports))
 
     def _event(self, grant: EntryGrant) -> Event:
         arrival = arrival_of(grant.entry_id, grant.size_bytes, self._ports.clock.now())

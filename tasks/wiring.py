@@ -28,6 +28,7 @@ from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
 from tasks.limits.guards import Guards, connections
+from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from tasks.relay import Relay
@@ -51,6 +52,7 @@ from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 from worker.settings.calls import UpstreamKind
+from worker.settings.prices import price_table
 
 SPARE_CONNECTIONS: Final = 50
 JUDGE_TOKENS: Final = 64  # the answer is a number, or a short JSON object with one
@@ -227,6 +229,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
+        spending=Spending(pool, clock, price_table(settings)),
         metrics=metrics,
     )
     engine = Engine(

@@ -3,6 +3,16 @@
 from worker.model.account import OPENAI_MODERATION, Account, Combination, FailurePolicy, ModeratorChoice
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
+from worker.model.costs import (
+    NANO,
+    BudgetAction,
+    BudgetPeriod,
+    BudgetReached,
+    CostLine,
+    ModelPrice,
+    PriceTable,
+    Usage,
+)
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
@@ -14,6 +24,7 @@ from worker.model.stages import STAGES, Attempt, AttemptOutcome, Stage, StageOut
 
 __all__ = [
     "AI_ONLY",
+    "NANO",
     "OPENAI_MODERATION",
     "STAGES",
     "Account",
@@ -21,9 +32,13 @@ __all__ = [
     "Assessment",
     "Attempt",
     "AttemptOutcome",
+    "BudgetAction",
+    "BudgetPeriod",
+    "BudgetReached",
     "Combination",
     "Completion",
     "ConversationState",
+    "CostLine",
     "Decision",
     "DecisionKind",
     "Escalation",
@@ -38,11 +53,13 @@ __all__ = [
     "Json",
     "Message",
     "MessageRole",
+    "ModelPrice",
     "ModerationScores",
     "ModeratorChoice",
     "NewerEvent",
     "Owner",
     "Passage",
+    "PriceTable",
     "Prompt",
     "ReplyMode",
     "Retrieved",
@@ -61,5 +78,6 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolRound",
+    "Usage",
     "Weekday",
 ]

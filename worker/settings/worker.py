@@ -19,6 +19,7 @@ from worker.settings.metrics import MetricsSettings
 from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.prices import PriceSettings
 from worker.settings.webhooks import WebhookSettings
 
 OPENROUTER: Final = "https://openrouter.ai/api/v1"
@@ -31,6 +32,7 @@ class Settings(
     WebhookSettings,
     MetricsSettings,
     CallSettings,
+    PriceSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 
