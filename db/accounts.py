@@ -13,7 +13,15 @@ from db.access_log import LogEntry
 from db.pool import Pool, checkout, fetch_dicts, fetch_rows, fetch_value
 from db.tables import HIGH_SCORE_PATH
 from worker.errors import RejectedError
-from worker.model import Account, Combination, FailurePolicy, ModeratorChoice, ReplyMode, StaleReply
+from worker.model import (
+    Account,
+    BudgetAction,
+    Combination,
+    FailurePolicy,
+    ModeratorChoice,
+    ReplyMode,
+    StaleReply,
+)
 
 SETTABLE: Final = tuple(field.name for field in fields(Account) if field.name != "version")
 NEWEST: Final = (
@@ -78,6 +86,7 @@ def account_from_row(row: dict[str, Any]) -> Account:
     closed_sets = {
         "stale_reply": StaleReply(row["stale_reply"]),
         "reply_mode": ReplyMode(row["reply_mode"]),
+        "budget_action": BudgetAction(row["budget_action"]),
         "moderation_failure": FailurePolicy(row["moderation_failure"]),
         "moderation_combination": Combination(row["moderation_combination"]),
         "moderators": tuple(moderator_from_json(each) for each in row["moderators"]),

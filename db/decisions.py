@@ -13,6 +13,7 @@ import psycopg
 
 from db.answers.held import HELD, held_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
+from db.costs.ledger import LEDGER, ledger_json
 from db.escalations.closing import Closing, ClosingCause, close_escalation
 from db.escalations.deletion import CLOSE_WITH_MESSAGE, EXPIRE_HELD
 from db.escalations.opening import FOLLOW_UP, OPEN, opening_values
@@ -294,6 +295,8 @@ def _statement(decision: Decision, key: str) -> str:
         change = FLAGGED_EDIT
     if decision.held:
         change += HELD
+    if decision.costs:
+        change += LEDGER
     return COMMIT.format(key=key, change=change, made=MADE)
 
 
@@ -388,5 +391,6 @@ def _values(decision: Decision) -> dict[str, Any]:
         "held": held_json(decision) if decision.held else None,
         "held_until": decision.held_until,
         "keep": decision.decision_id,
+        "costs": ledger_json(decision),
         **opening_values(decision),
     }

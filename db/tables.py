@@ -123,6 +123,18 @@ ai_rules: Final = table(
         comment="how long flagged exchanges are kept sealed",
     ),
     sa.CheckConstraint("keep_quarantine_days BETWEEN 30 AND 366", name="keep_quarantine_days_bounded"),
+    *(
+        sa.Column(name, DOUBLE_PRECISION, comment="US dollars for models; null: no budget")
+        for name in ("budget_day_usd", "budget_month_usd")
+    ),
+    required(
+        "budget_action",
+        sa.Text,
+        server_default="alert",
+        comment="alert, suggest or silence, when a budget is spent",
+    ),
+    sa.CheckConstraint("budget_day_usd > 0 AND budget_month_usd > 0", name="budgets_positive"),
+    sa.CheckConstraint("budget_action IN ('alert', 'suggest', 'silence')", name="budget_action_known"),
     sa.CheckConstraint("reply_mode IN ('auto', 'suggest')", name="reply_mode_known"),
     sa.CheckConstraint("auto_from_confidence BETWEEN 0 AND 1", name="auto_from_confidence_is_share"),
     sa.CheckConstraint("keep_drafts_days BETWEEN 1 AND 365", name="keep_drafts_days_bounded"),

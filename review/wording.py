@@ -191,6 +191,13 @@ def percent(share: float | None) -> str:
     return f"{share * 100:.1f} %" if abs(share) < 0.1 else f"{share * 100:.0f} %"
 
 
+def usd(number: float | None) -> str:
+    """An amount of money; small ones with as many digits as they need."""
+    if number is None:
+        return "unknown"
+    return f"{number:,.2f} USD" if number >= 1 or not number else f"{number:.6f} USD"
+
+
 def amount(number: float | None) -> str:
     """A number with a thin space between thousands."""
     if number is None:

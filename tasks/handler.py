@@ -16,6 +16,7 @@ from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.events import lines
 from tasks.gate import Gate
+from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
 from tasks.shards.lanes import require_place
 from tasks.stream import EntryGrant
@@ -59,6 +60,7 @@ class EntryHandler:
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
+        spending: prices decisions and watches budgets.
         metrics: counts outcomes; None where no metrics are served.
         traces: is told of new decisions; None where no traces are sent.
     """
@@ -74,6 +76,7 @@ class EntryHandler:
         max_starts: int,
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
+        spending: Spending,
         metrics: WorkerMetrics | None = None,
         traces: Traces | None = None,
     ) -> None:
@@ -85,6 +88,7 @@ class EntryHandler:
         self._max_starts = max_starts
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
+        self._spending = spending
         self._metrics = metrics
         self._traces = traces
 
@@ -140,6 +144,7 @@ class EntryHandler:
             policy=book.policy,
             delivery=book.delivery,
             conversation=stored.conversation,
+            budget=await self._stored(lambda: self._spending.budget(book.account)),
         )
         decision = await self._stored(lambda: self._decide(case))
         recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))
@@ -152,11 +157,12 @@ class EntryHandler:
         self._decided(decision, recorded, grant.starts)
         if recorded is not Recorded.DUPLICATE and (decision.reply is not None or decision.people_until):
             self._replied()
+        await self._spending.decided(book.account, decision)
 
     async def _decide(self, case: EventCase) -> Decision:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
-        decision = await decide(case, self._ports)
+        decision = self._spending.priced(await decide(case, self._ports))
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:

@@ -30,6 +30,7 @@ from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
 from tasks.limits.guards import Guards, connections
+from tasks.limits.spending import Spending
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from tasks.places import Places
@@ -58,6 +59,7 @@ from worker.ports import Clock, ModelLimits, Ports, RetryPolicy
 from worker.rules.build_id import build_id
 from worker.settings import Settings, embedding_endpoint
 from worker.settings.calls import UpstreamKind
+from worker.settings.prices import price_table
 
 HELD_BY_ACCOUNT: Final = 4
 """One account may have a fourth of the held events."""
@@ -252,6 +254,7 @@ async def build_worker(
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
+        spending=Spending(pool, clock, price_table(settings)),
         metrics=metrics,
         traces=traces,
     )

@@ -30,7 +30,16 @@ from worker.assessment import parse_policy
 from worker.business_hours import checked_date, checked_ranges, checked_time_zone
 from worker.errors import PolicyRejected, RejectedError
 from worker.escalation import checked_actions, checked_queues, checked_sent_reason
-from worker.model import Account, Combination, EscalationAction, FailurePolicy, ReplyMode, StaleReply, Weekday
+from worker.model import (
+    Account,
+    BudgetAction,
+    Combination,
+    EscalationAction,
+    FailurePolicy,
+    ReplyMode,
+    StaleReply,
+    Weekday,
+)
 from worker.moderator_settings import MOST_MODERATORS, ModeratorSettings, with_unique_names
 from worker.payload import is_account_name
 from worker.rules import RuleProblem, validate_rules
@@ -47,6 +56,7 @@ from worker.setting import (
     warn_switched_on,
     warn_thresholds_changed,
     warn_unassessed,
+    warn_unlimited,
     warn_unmasked,
     warn_unmoderated,
 )
@@ -62,6 +72,7 @@ ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 RuleText = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ShareNumber = Annotated[float, Field(ge=0, le=1)]
+Usd = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
 SentReason = Annotated[
@@ -408,6 +419,41 @@ class AccountSettings(BaseModel):
             " deleted. Appeals may need six months.",
         ),
     ]
+    budget_day_usd: Annotated[
+        Usd | None,
+        Setting(
+            title="Budget for a day, USD",
+            section=Section.SPENDING,
+            help="What models may cost from midnight to midnight UTC, by HUSHGATE_PRICES; empty: no budget."
+            " See docs/limits.md.",
+        ),
+    ]
+    budget_month_usd: Annotated[
+        Usd | None,
+        Setting(
+            title="Budget for a month, USD",
+            section=Section.SPENDING,
+            help="The same for a calendar month, UTC.",
+        ),
+    ]
+    budget_action: Annotated[
+        BudgetAction,
+        Field(strict=False),
+        Setting(
+            title="When a budget is spent",
+            section=Section.SPENDING,
+            help="Until the next day or month, or until the budget is raised. Decisions in progress end as"
+            " usual.",
+            warnings=warn_unlimited,
+            choices=MappingProxyType(
+                {
+                    BudgetAction.ALERT: "an alert is raised, replies are sent as before",
+                    BudgetAction.SUGGEST: "replies wait until a person approves them",
+                    BudgetAction.SILENCE: "no model is called and nothing is sent",
+                }
+            ),
+        ),
+    ]
     handoff_texts: Annotated[
         dict[Language, AuthorText],
         Setting(
@@ -501,6 +547,7 @@ def kind_of(name: str) -> SettingKind:
         int: SettingKind.NUMBER,
         str: SettingKind.TEXT,
         ShareNumber | None: SettingKind.NUMBER,
+        Usd | None: SettingKind.NUMBER,
     }
     if get_origin(shape) is list:
         return SettingKind.RECORDS if get_args(shape)[0] is ModeratorSettings else SettingKind.LIST

@@ -8,7 +8,7 @@ from typing import Final
 
 from worker.assessment import cited_sources, query_language, text_in_language
 from worker.endings import Candidate, Ending, silent_ending
-from worker.model import Account, Decision, HeldDraft, HeldKind, ReplyMode
+from worker.model import Account, BudgetAction, BudgetReached, Decision, HeldDraft, HeldKind, ReplyMode
 from worker.reasons import Reason
 
 OF_THE_DRAFT: Final = (Reason.REPLIED, Reason.PARTIAL_REPLY)
@@ -17,12 +17,26 @@ NOT_KEPT: Final = (Reason.MESSAGE_WITHDRAWN,)
 """The author deleted the message: its draft is not kept either."""
 
 
-def for_approval(ending: Ending, account: Account) -> Ending:
-    """The ending, or the one that holds its reply until a person approves it."""
-    if account.reply_mode is ReplyMode.AUTO or ending.reply is None or _is_automatic(ending, account):
+def for_approval(ending: Ending, account: Account, budget: BudgetReached | None = None) -> Ending:
+    """The ending, or the one that holds its reply until a person approves it.
+
+    ``budget`` is the account's budget that is spent, if there is one.
+    """
+    if ending.reply is None:
         return ending
+    if account.reply_mode is ReplyMode.AUTO or _is_automatic(ending, account):
+        return _over_budget(ending, budget)
     sentence = f"the account wants replies approved; without that: {ending.reason_code}"
     waiting = silent_ending(Reason.HELD_FOR_APPROVAL, sentence, confidence=ending.confidence)
+    return replace(waiting, degraded=ending.degraded, candidate=ending.candidate, withheld=ending)
+
+
+def _over_budget(ending: Ending, budget: BudgetReached | None) -> Ending:
+    """The ending, or the one that holds its reply because a budget is spent."""
+    if budget is None or budget.action is not BudgetAction.SUGGEST:
+        return ending
+    sentence = f"{budget.sentence}; without that: {ending.reason_code}"
+    waiting = silent_ending(Reason.HELD_FOR_BUDGET, sentence, confidence=ending.confidence)
     return replace(waiting, degraded=ending.degraded, candidate=ending.candidate, withheld=ending)
 
 

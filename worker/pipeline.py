@@ -21,6 +21,9 @@ from worker.trace import EventTrace
 REMEMBERED: Final = (Reason.OWNED_BY_PEOPLE, Reason.BURST_MERGED, Reason.TAKEN_OVER)
 """Ends before the model is asked, with a message that the next prompt of the conversation must contain."""
 
+STILL_MODERATED: Final = (Reason.TOO_LATE, Reason.BUDGET_SPENT)
+"""An edit of an event that is not answered for these reasons changes the history, so it is moderated."""
+
 
 async def decide(case: EventCase, ports: Ports) -> Decision:
     """Decide whether an AI may answer, and with what; on a block nothing later runs.
@@ -40,7 +43,7 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
         remember = blocked.reason_code in REMEMBERED
         return trace.decision(blocked, masked=masker.counts, remember=remember)
     ending = contract.edited_ending(case.event) or await _answer(run)
-    ending = held.for_approval(await suggesting.with_questions(run, ending), case.account)
+    ending = held.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)
 
@@ -51,7 +54,7 @@ async def _blocked(run: Run) -> Ending | None:
     closed = guards.scope_closed(run)
     if closed is not None and not edited:
         return closed
-    unmoderated = closed is not None and closed.reason_code is not Reason.TOO_LATE
+    unmoderated = closed is not None and closed.reason_code not in STILL_MODERATED
     return (
         guards.rule_hit(run, text, MESSAGE)
         or contract.owned_ending(run.case.event, run.case.conversation)

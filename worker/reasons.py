@@ -105,6 +105,16 @@ class Reason(StrEnum):
             explanation="Nothing was sent: the account lets the AI answer chats, not comments.",
         ),
     )
+    BUDGET_SPENT = (
+        "BUDGET_SPENT",
+        ReasonSpec(
+            family=ReasonFamily.SETTINGS,
+            label="Budget spent",
+            when="a budget of the account is spent and `budget_action` is `silence`; no model was called",
+            explanation="Nothing was sent: the account's budget for models is spent, and it is set to answer"
+            " nothing until the next period.",
+        ),
+    )
     TOO_LATE = (
         "TOO_LATE",
         ReasonSpec(
@@ -431,6 +441,17 @@ class Reason(StrEnum):
             explanation="Nothing was sent: the reply waits until a person approves it.",
         ),
     )
+    HELD_FOR_BUDGET = (
+        "HELD_FOR_BUDGET",
+        ReasonSpec(
+            family=ReasonFamily.HELD,
+            label="Waits for approval: budget spent",
+            when="a budget of the account is spent and `budget_action` is `suggest`; a person can approve,"
+            " edit or replace the reply",
+            explanation="Nothing was sent: the account's budget is spent, so the reply waits until a person"
+            " approves it.",
+        ),
+    )
     FALLBACK_SENT = (
         "FALLBACK_SENT",
         ReasonSpec(
@@ -472,6 +493,8 @@ FAILURE_FAMILIES: Final = (ReasonFamily.MODERATION_FAILED, ReasonFamily.MODEL_FA
 BLOCKED: Final = reasons_of(ReasonFamily.BLOCKED)
 """A guardrail worked as intended: message or draft was flagged."""
 FAILED: Final = reasons_of(*FAILURE_FAMILIES)
+HELD: Final = reasons_of(ReasonFamily.HELD)
+"""A reply waits until a person approves it."""
 
 
 def reasons_table(reasons: Iterable[Reason] = Reason) -> str:

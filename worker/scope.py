@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from worker import endings
 from worker.endings import Ending
-from worker.model import Account, Event, Scope
+from worker.model import Account, BudgetAction, BudgetReached, Event, Scope
 from worker.reasons import Reason
 
 
@@ -25,6 +25,13 @@ def closed_ending(event: Event, account: Account, now: datetime) -> Ending | Non
             Reason.COMMENTS_DISABLED, "ai_enabled_for_comments is false for this account"
         )
     return late_ending(event, account, now)
+
+
+def budget_ending(budget: BudgetReached | None) -> Ending | None:
+    """The ending when a budget is spent and the account wants silence then, else None."""
+    if budget is None or budget.action is not BudgetAction.SILENCE:
+        return None
+    return endings.silent_ending(Reason.BUDGET_SPENT, budget.sentence)
 
 
 def late_ending(event: Event, account: Account, now: datetime) -> Ending | None:

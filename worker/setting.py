@@ -9,6 +9,7 @@ from typing import Any
 
 from worker.model import (
     OPENAI_MODERATION,
+    BudgetAction,
     Combination,
     EscalationAction,
     FailurePolicy,
@@ -30,6 +31,7 @@ class Section(StrEnum):
     PEOPLE = "People in the conversation"
     APPROVAL = "Approval by people"
     HANDOFF = "Handoff to people"
+    SPENDING = "Budgets and limits"
 
 
 class SettingKind(StrEnum):
@@ -145,3 +147,9 @@ def warn_sent_at_once(before: ReplyMode, after: ReplyMode) -> Iterator[str]:
     """Replies are no longer approved."""
     if after is ReplyMode.AUTO != before:
         yield "Replies are sent without approval. Those that wait now are not sent by this change."
+
+
+def warn_unlimited(before: BudgetAction, after: BudgetAction) -> Iterator[str]:
+    """A spent budget no longer stops anything."""
+    if after is BudgetAction.ALERT != before:
+        yield "When a budget is spent, replies are sent as before and go on costing money."

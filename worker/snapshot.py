@@ -8,7 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from worker.model import Decision, Finding, Json, Tokens
+from worker.model import NANO, CostLine, Decision, Finding, Json, Tokens
 from worker.reasons import Reason
 from worker.stored_json import STORED_AS, object_writer, read_object
 
@@ -118,6 +118,17 @@ class SnapshotScreened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotCost:
+    """What one model cost for one purpose; ``usd`` is None when its price was not known."""
+
+    purpose: str = ""
+    model: str = ""
+    prompt: int = 0
+    completion: int = 0
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotAttempt:
     """One try of a call, as ``worker.model.Attempt``."""
 
@@ -198,6 +209,7 @@ class Snapshot:
     tokens: Tokens = field(default_factory=Tokens)
     models: Mapping[str, str] = field(default_factory=dict)
     tokens_by_model: Mapping[str, Tokens] = field(default_factory=dict)
+    costs: tuple[SnapshotCost, ...] = ()
     prompt_hash: str | None = None
     assessment: SnapshotAssessment | None = None
     rechecked: tuple[float, float | None] | None = None
@@ -206,6 +218,16 @@ class Snapshot:
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[SnapshotScreened, ...] = ()
     unreadable: tuple[str, ...] = field(default=(), metadata={STORED_AS: None})
+
+    @property
+    def usd(self) -> float:
+        """The cost as far as prices are known, US dollars."""
+        return sum(each.usd or 0.0 for each in self.costs)
+
+    @property
+    def unpriced(self) -> tuple[SnapshotCost, ...]:
+        """Uses of models without a known price: their cost is not in ``usd``."""
+        return tuple(each for each in self.costs if each.usd is None)
 
     @classmethod
     def from_json(cls, stored: object) -> Snapshot:
@@ -237,6 +259,7 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
         tokens=decision.tokens,
         models=decision.models,
         tokens_by_model=decision.tokens_by_model,
+        costs=[_cost(each) for each in decision.costs],
         prompt_hash=decision.prompt_hash,
         assessment=decision.assessment,
         rechecked=decision.rechecked,
@@ -247,6 +270,16 @@ def snapshot_json(decision: Decision) -> dict[str, Any]:
     )
     written: dict[str, Any] = object_writer(Snapshot)(values)
     return written
+
+
+def _cost(each: CostLine) -> SnapshotCost:
+    return SnapshotCost(
+        purpose=each.purpose,
+        model=each.model,
+        prompt=each.tokens.prompt,
+        completion=each.tokens.completion,
+        usd=None if each.nano_usd is None else each.nano_usd / NANO,
+    )
 
 
 def _finding(each: Finding) -> SnapshotFinding:

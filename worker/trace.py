@@ -32,6 +32,7 @@ from worker.model import (
     StageRecord,
     Tokens,
     TraceContext,
+    Usage,
 )
 from worker.ports import Clock
 from worker.reasons import Reason
@@ -71,6 +72,7 @@ class EventTrace:
     models: dict[str, str] = field(default_factory=dict)
     tokens_by_model: dict[str, Tokens] = field(default_factory=dict)
     tokens_by_purpose: dict[str, Tokens] = field(default_factory=dict)
+    usage: dict[tuple[str, str], Tokens] = field(default_factory=dict)
     degraded: bool = False
     screened: list[ScreenedPassage] = field(default_factory=list)
     confidence_log: list[dict[str, Json]] = field(default_factory=list)
@@ -167,14 +169,15 @@ class EventTrace:
 
     def completed(self, purpose: str, completion: Completion) -> None:
         """Add what a completion cost."""
-        self.spent(purpose, completion.tokens)
+        self.spent(purpose, completion.tokens, model=completion.model)
         known = self.tokens_by_model.get(completion.model, Tokens())
         self.tokens_by_model[completion.model] = known + completion.tokens
         self.models[purpose] = completion.model
 
-    def spent(self, purpose: str, tokens: Tokens) -> None:
+    def spent(self, purpose: str, tokens: Tokens, *, model: str) -> None:
         """Add tokens of a call."""
         self.tokens += tokens
+        self.usage[purpose, model] = self.usage.get((purpose, model), Tokens()) + tokens
         self.tokens_by_purpose[purpose] = self.tokens_by_purpose.get(purpose, Tokens()) + tokens
 
     def decision(
@@ -214,6 +217,10 @@ class EventTrace:
             models=self.models | ({"completion": candidate.model} if candidate.model else {}),
             tokens_by_model=dict(self.tokens_by_model),
             tokens_by_purpose=dict(self.tokens_by_purpose),
+            usage=tuple(
+                Usage(purpose=purpose, model=model, tokens=tokens)
+                for (purpose, model), tokens in self.usage.items()
+            ),
             prompt_hash=candidate.prompt_hash,
             answered_event=ending.answered_event,
             changes=self.conversation.changes,

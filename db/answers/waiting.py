@@ -44,8 +44,8 @@ WAITING: Final = f"""
         UNION ALL
         SELECT decision_id, user_id, conversation_id, reason_code, '', created_at, send_before
         FROM held_drafts
-        WHERE reason_code = 'HELD_FOR_APPROVAL' AND kind = 'reply' AND expires_at > %(now)s
-            AND send_before > %(now)s) AS w
+        WHERE reason_code IN ('HELD_FOR_APPROVAL', 'HELD_FOR_BUDGET') AND kind = 'reply'
+            AND expires_at > %(now)s AND send_before > %(now)s) AS w
     WHERE (%(accounts)s::text[] IS NULL OR user_id = ANY(%(accounts)s)) AND {UNANSWERED}
         AND (%(after)s::timestamptz IS NULL OR (since, decision_id) > (%(after)s, %(after_id)s))
     ORDER BY since, decision_id LIMIT %(limit)s

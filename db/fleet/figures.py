@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.costs.report import load_reached
 from db.rows import all_rows, first_row
 
 WAITING: Final = sa.text("""
@@ -53,6 +54,7 @@ class StoredFigures:
         longest_hold_s: the greatest ``hold_max_s`` of any account; 0 without accounts.
         partitions_ahead: months after this one that have a partition.
         queue_oldest: the oldest decision that waits for review, by kind of queue.
+        budgets_reached: account and period of each budget that is spent.
     """
 
     outbox_waiting: int
@@ -66,6 +68,7 @@ class StoredFigures:
     longest_hold_s: float
     partitions_ahead: int
     queue_oldest: dict[str, datetime]
+    budgets_reached: tuple[tuple[str, str], ...] = ()
 
 
 async def load_stored_figures(connection: AsyncConnection, today: date) -> StoredFigures:
@@ -75,4 +78,9 @@ async def load_stored_figures(connection: AsyncConnection, today: date) -> Store
     month = f"ai_decisions_{today:%Y_%m}"
     ahead = (await connection.execute(PARTITIONS, {"month": month})).scalar_one()
     queues = {str(row["kind"]): row["oldest"] for row in await all_rows(connection, QUEUES)}
-    return StoredFigures(partitions_ahead=int(ahead), queue_oldest=queues, **waiting)
+    return StoredFigures(
+        partitions_ahead=int(ahead),
+        queue_oldest=queues,
+        budgets_reached=await load_reached(connection, today),
+        **waiting,
+    )

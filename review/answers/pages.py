@@ -22,7 +22,7 @@ from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
 from worker.errors import RejectedError
-from worker.reasons import Reason
+from worker.reasons import HELD
 
 MOST: Final = 500
 
@@ -38,7 +38,7 @@ async def list_waiting(visit: Visit) -> Response:
 
 def _queue(item: WaitingItem) -> str:
     """The heading under which an item waits; sorting by it keeps the order in time."""
-    if item.reason_code == Reason.HELD_FOR_APPROVAL and not item.queue:
+    if item.reason_code in HELD and not item.queue:
         return "Replies to approve"
     return item.queue or "Escalations"
 

@@ -16,7 +16,7 @@ from db.audit.decision_context import DecisionRow
 from review.access import Right
 from review.answers.answerable import ANSWER_CHARS, is_answerable, standing_answer
 from review.http.visit import Visit
-from worker.reasons import Reason
+from worker.reasons import HELD
 
 MOVED_ON: Final = {
     Since.DELETED: "The author deleted the message. It cannot be answered any more.",
@@ -68,9 +68,7 @@ async def load_answer_panel(visit: Visit, row: DecisionRow, *, covered: bool) ->
     answers = await records.list_answers(pool, row["id"])
     since = await waiting.happened_since(pool, row)
     waits = is_answerable(row) and standing_answer(answers) is None and since is not Since.DELETED
-    late = row["reason_code"] == Reason.HELD_FOR_APPROVAL and any(
-        each.too_late(visit.now) for each in found.texts
-    )
+    late = row["reason_code"] in HELD and any(each.too_late(visit.now) for each in found.texts)
     return AnswerPanel(
         held=found,
         answers=answers,

@@ -19,7 +19,7 @@ from review.http.visit import Visit
 from worker.contract import idle_end
 from worker.held import disclosure_for
 from worker.model import Account, Event, Scope
-from worker.reasons import Reason
+from worker.reasons import HELD
 from worker.snapshot import Snapshot
 from worker.steps.answers import CheckedAnswer
 
@@ -62,7 +62,7 @@ async def send_answer(visit: Visit, row: DecisionRow, given: GivenAnswer) -> boo
 
 def _approvable(visit: Visit, row: DecisionRow, texts: tuple[HeldText, ...]) -> tuple[HeldText, ...]:
     """An escalation waits for people however old it is; a suggestion does not."""
-    if row["reason_code"] != Reason.HELD_FOR_APPROVAL:
+    if row["reason_code"] not in HELD:
         return texts
     return tuple(each for each in texts if not each.too_late(visit.now))
 

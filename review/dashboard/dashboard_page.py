@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
+from db.costs.report import load_spenders
 from db.figures import dashboard
 from db.figures.answers import answer_figures, in_total
 from db.figures.dashboard import DashboardFigures, FigureFilter
@@ -20,6 +22,9 @@ from review.dashboard.ranges import BadRange, Range
 from review.http.visit import Visit
 from review.queues.queue_loads import load_open_queues
 from worker.model import Scope
+
+SPENDERS: Final = 10
+"""Accounts in the table of costs: those that spent most this month."""
 
 
 async def show_dashboard(visit: Visit) -> Response:
@@ -38,6 +43,7 @@ async def show_dashboard(visit: Visit) -> Response:
         rejections = await rejection_counts(connection, figures)
         answers = in_total(await answer_figures(connection, figures))
         queues = await load_open_queues(visit, connection)
+    spenders = await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS)
     filters = {"account": figures.account or "", "scope": figures.scope or ""}
     query = chosen.query | {name: value for name, value in filters.items() if value}
     await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
@@ -55,11 +61,17 @@ async def show_dashboard(visit: Visit) -> Response:
         queues=queues,
         rejections=rejections,
         answers=answers,
+        spenders=spenders,
         suggestions=suggestions,
         account_link=lambda account: "?" + urlencode(query | {"account": account}),
         decisions=lambda **more: ranges.range_link(chosen, **(filters | more)),
         link=lambda tile: tile.link(chosen, filters),
     )
+
+
+def _spending(figures: FigureFilter) -> tuple[str, ...] | None:
+    """The accounts whose costs are shown; None for all."""
+    return None if figures.users == [""] else tuple(figures.users)
 
 
 def parse_dashboard_query(visit: Visit, parameters: Mapping[str, str]) -> tuple[Range, FigureFilter]:

@@ -47,6 +47,7 @@ def _environment() -> Environment:
         "percent": wording.percent,
         "webhook_cancel_reason": CANCEL_REASONS.__getitem__,
         "amount": wording.amount,
+        "usd": wording.usd,
         "category_words": content_covers.category_wording,
         "how": wording.match_wording,
         "reason_label": wording.reason_label,

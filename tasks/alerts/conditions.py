@@ -132,6 +132,18 @@ def frequent_blocks(now: Situation) -> Iterator[str]:
         yield f"account {name}: {recent} events blocked, {past} in the same hours of the past week"
 
 
+def upstream_not_called(now: Situation) -> Iterator[str]:
+    """Workers do not call an upstream, because it failed several times in a row."""
+    for upstream, workers in now.not_called:
+        yield f"{workers} workers do not call the upstream {upstream}: its breaker is open"
+
+
+def budget_spent(now: Situation) -> Iterator[str]:
+    """Accounts whose budget is spent."""
+    for account, period in now.fleet.stored.budgets_reached if now.fleet.stored else ():
+        yield f"account {account}: its budget for the {period} is spent"
+
+
 def review_late(now: Situation) -> Iterator[str]:
     """A queue is behind."""
     if now.fleet.stored:

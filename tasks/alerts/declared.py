@@ -152,5 +152,21 @@ ALERTS: Final = (
         expression=f"hushgate_review_queue_oldest_age_seconds > {SLA_S}",
         check=conditions.review_late,
     ),
+    Alert(
+        name="HushgateUpstreamNotCalled",
+        severity=AlertSeverity.PAGE,
+        summary="Workers do not call a model server, because it failed several times in a row.",
+        minutes=5,
+        expression="max by (upstream) (hushgate_breaker_state) > 0",
+        check=conditions.upstream_not_called,
+    ),
+    Alert(
+        name="HushgateBudgetSpent",
+        severity=AlertSeverity.TICKET,
+        summary="An account has spent its budget for models.",
+        minutes=1,
+        expression="hushgate_budgets_reached > 0",
+        check=conditions.budget_spent,
+    ),
 )
 """Every alert. A further one is an entry here and a section in docs/alerts.md."""

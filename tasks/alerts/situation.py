@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from db.fleet.reading import figures_connection
 from db.fleet.recent import RecentCount, load_recent_counts
-from tasks.fleet.state import FleetState, load_fleet
+from tasks.fleet.state import REACH_S, FleetState, load_fleet
+from tasks.limits.board import load_reports
+from worker.adapters.circuit_breaker import BreakerState
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
 
@@ -18,11 +24,14 @@ class Situation:
     Attributes:
         counts: empty while Postgres does not answer.
         workers: how many are expected.
+        not_called: each upstream whose breaker is not closed, with the number of workers; empty while Redis
+            does not answer.
     """
 
     fleet: FleetState
     counts: tuple[RecentCount, ...]
     workers: int
+    not_called: tuple[tuple[str, int], ...] = ()
 
 
 async def load_situation(
@@ -35,4 +44,17 @@ async def load_situation(
             counts = await load_recent_counts(connection, fleet.at)
     except StorageUnavailable:
         counts = ()
-    return Situation(fleet=fleet, counts=counts, workers=workers)
+    not_called = await _not_called(settings)
+    return Situation(fleet=fleet, counts=counts, workers=workers, not_called=not_called)
+
+
+async def _not_called(settings: StreamSettings) -> tuple[tuple[str, int], ...]:
+    url = settings.redis_url.get_secret_value()
+    try:
+        async with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis:
+            reports = await load_reports(redis, settings.stream)
+    except (RedisError, OSError):
+        return ()
+    upstreams = (each for report in reports for each in report.upstreams)
+    counts = Counter(each.upstream for each in upstreams if each.state != BreakerState.CLOSED)
+    return tuple(sorted(counts.items()))

@@ -214,6 +214,9 @@ WEBHOOK_ENDPOINTS_FAILING: Final = _fleet(
     "hushgate_webhook_endpoints_failing",
     "Webhook endpoints whose last attempt failed, or that are disabled for it.",
 )
+BUDGETS_REACHED: Final = _fleet(
+    "hushgate_budgets_reached", "Budgets of accounts, for this day or month, that are spent."
+)
 CONSERVATION_IMBALANCE: Final = _fleet(
     "hushgate_conservation_imbalance",
     "Accepted entries without exactly one ending; counted at most once in five minutes. 0: none is lost.",

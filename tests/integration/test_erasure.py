@@ -33,7 +33,9 @@ from tests.support.running import Running, eventually, running
 from tests.support.webhooks import LOGGED
 from worker.webhooks.types import WebhookType
 
-HOURS: Final = {"Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]}
+HOURS: Final = {
+    "Opening hours": ["We are open from nine to six on weekdays.", "On Sunday the shop is closed."]
+}
 WORD, AUTHOR, PLACE = "zquibble7731", "author-zorblax-4421", "chat-quux-9917"
 QUESTION: Final = f"When are you open on weekdays? {WORD}"
 FORM: Final = {name: re.compile(rf'name="{name}" value="([^"]*)"') for name in ("answer", "seen", "draft")}
@@ -129,7 +131,9 @@ def plant(shop: Shop) -> None:
         )
     eventually(lambda: engine.row("SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"),
                "the answer on the stream")  # fmt: skip
-    eventually(lambda: engine.row("SELECT 1 FROM webhook_deliveries WHERE attempts > 0"), "a webhook's attempt")
+    eventually(
+        lambda: engine.row("SELECT 1 FROM webhook_deliveries WHERE attempts > 0"), "a webhook's attempt"
+    )
 
 
 def review(shop: Shop, decision: dict[str, Any]) -> None:
@@ -177,13 +181,15 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     engine, words = shop.engine, (WORD, AUTHOR, PLACE)
     plant(shop)
     kept = engine.decide(shop.account, "When are you open?", author_id="other", conversation_id="other-place")
-    shared = engine.decide(shop.account, "When?", author_id="other", conversation_id="thread-shared", scope="comment")
-    append(engine.redis, [orjson.dumps({"user_id": shop.account, "author_id": "other", "text": "kept letter"})])
+    shared = engine.decide(
+        shop.account, "When?", author_id="other", conversation_id="thread-shared", scope="comment"
+    )
+    append(
+        engine.redis, [orjson.dumps({"user_id": shop.account, "author_id": "other", "text": "kept letter"})]
+    )
     eventually(lambda: len(engine.rows("SELECT 1 FROM dead_letters")) == 2, "the other dead letter")
     before, figures = erasing.places(engine.url, engine.redis, *words), counted(shop)
-    found = asyncio.run(
-        erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR)
-    )
+    found = asyncio.run(erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR))
     after = erasing.places(engine.url, engine.redis, *words)
     again = engine.redis.xlen("hushgate:events")
     engine.publish(shop.account, QUESTION, author_id="ghost", event_id=shop.events[0], conversation_id="new")

@@ -244,9 +244,14 @@ OUTCOMES = (
 )
 
 
+OF_BUDGETS = {Reason.BUDGET_SPENT, Reason.HELD_FOR_BUDGET}
+"""In tests/integration/test_costs.py, as they need prices."""
+
+
 def test_the_table_names_every_reason() -> None:
-    """No ending is without a test; an unknown account and the endings of a conversation have their own."""
+    """No ending is without a test; some have tests of their own."""
     tested = {outcome.reason for outcome in OUTCOMES} | {Reason.UNKNOWN_ACCOUNT} | SCENARIOS.keys()
+    tested |= OF_BUDGETS
 
     assert set(Reason) == tested
 

@@ -23,6 +23,7 @@ from worker.model import (
     Action,
     Attempt,
     AttemptOutcome,
+    CostLine,
     Decision,
     DecisionKind,
     Finding,
@@ -32,6 +33,7 @@ from worker.model import (
     Stage,
     StageOutcome,
     StageRecord,
+    Tokens,
 )
 from worker.reasons import Reason
 
@@ -246,6 +248,11 @@ class World:
                 explanation=text("explanation"), category=text("category"), action=Action.SILENCE
             ),
             models={"answer": text("model")},
+            costs=(
+                CostLine(
+                    purpose=text("purpose"), model=text("paid model"), tokens=Tokens(prompt=1), nano_usd=None
+                ),
+            ),
             prompt_hash="0" * 64,
             masked={text("masked kind"): 1},
             screened=(

@@ -89,6 +89,8 @@ FIRES = {
     "HushgateFrequentBlocks": situation(
         counts=count("FLAGGED_RULE", 30, 50, matched_rule="flagged_phrase:x")
     ),
+    "HushgateUpstreamNotCalled": replace(QUIET, not_called=(("model", 2),)),
+    "HushgateBudgetSpent": situation(stored={"budgets_reached": (("shop", "day"),)}),
     "HushgateReviewLate": situation(stored={"queue_oldest": {"sample": LONG_AGO}}),
 }
 

@@ -23,6 +23,7 @@ from worker.model import (
     EventType,
     Finding,
     Json,
+    PriceTable,
     ScreenedPassage,
     Severity,
     Span,
@@ -173,6 +174,7 @@ def stored() -> dict[str, Any]:
     ending = endings.blocked_ending(Reason.FLAGGED_RULE, FINDING)
     run.screened.append(SCREENED)
     decision = run.decision(replace(ending, candidate=candidate, answered_event="e2"), masked={"email": 2})
+    decision = replace(decision, costs=PriceTable().lines(decision.usage, decision.decided_at.date()))
     kept: dict[str, Any] = orjson.loads(orjson.dumps(snapshot_json(decision)))
     return kept
 

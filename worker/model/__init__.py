@@ -3,6 +3,16 @@
 from worker.model.account import OPENAI_MODERATION, Account, Combination, FailurePolicy, ModeratorChoice
 from worker.model.assessment import Action, Assessment, Tier
 from worker.model.conversation import AI_ONLY, ConversationState, NewerEvent, Owner, StaleReply
+from worker.model.costs import (
+    NANO,
+    BudgetAction,
+    BudgetPeriod,
+    BudgetReached,
+    CostLine,
+    ModelPrice,
+    PriceTable,
+    Usage,
+)
 from worker.model.decision import Decision, DecisionKind
 from worker.model.escalation import Escalation, EscalationAction, Weekday
 from worker.model.event import Event, EventType, Json, Message, MessageRole, Scope
@@ -24,6 +34,7 @@ from worker.model.trace_context import TRACE_FIELDS, TraceContext, trace_headers
 
 __all__ = [
     "AI_ONLY",
+    "NANO",
     "OPENAI_MODERATION",
     "STAGES",
     "TRACE_FIELDS",
@@ -32,10 +43,14 @@ __all__ = [
     "Assessment",
     "Attempt",
     "AttemptOutcome",
+    "BudgetAction",
+    "BudgetPeriod",
+    "BudgetReached",
     "CallPurpose",
     "Combination",
     "Completion",
     "ConversationState",
+    "CostLine",
     "Decision",
     "DecisionKind",
     "Escalation",
@@ -51,11 +66,13 @@ __all__ = [
     "Message",
     "MessageRole",
     "ModelCall",
+    "ModelPrice",
     "ModerationScores",
     "ModeratorChoice",
     "NewerEvent",
     "Owner",
     "Passage",
+    "PriceTable",
     "Prompt",
     "ReplyMode",
     "Retrieved",
@@ -75,6 +92,7 @@ __all__ = [
     "ToolResult",
     "ToolRound",
     "TraceContext",
+    "Usage",
     "Weekday",
     "trace_headers",
 ]

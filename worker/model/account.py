@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.model.conversation import StaleReply
+from worker.model.costs import BudgetAction
 from worker.model.event import Json
 from worker.model.held import ReplyMode
 
@@ -91,6 +92,9 @@ class Account:
             limit.
         keep_drafts_days: how long drafts that were not sent are kept, days.
         keep_quarantine_days: how long flagged exchanges are kept sealed, days.
+        budget_day_usd: what models may cost in a day, UTC, US dollars; None: no budget.
+        budget_month_usd: the same in a calendar month, UTC.
+        budget_action: what happens to events once a budget is spent.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
         handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
@@ -135,6 +139,9 @@ class Account:
     auto_from_confidence: float | None = None
     keep_drafts_days: float = 30.0
     keep_quarantine_days: float = 30.0
+    budget_day_usd: float | None = None
+    budget_month_usd: float | None = None
+    budget_action: BudgetAction = BudgetAction.ALERT
     handoff_texts: Mapping[str, str] = field(default_factory=dict)
     handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
     escalation_actions: Mapping[str, str] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from worker.model.assessment import Assessment
+from worker.model.costs import CostLine, Usage
 from worker.model.escalation import Escalation
 from worker.model.event import Event, Json
 from worker.model.findings import Finding
@@ -94,6 +95,8 @@ class Decision:
     models: Mapping[str, str] = field(default_factory=dict)
     tokens_by_model: Mapping[str, Tokens] = field(default_factory=dict)
     tokens_by_purpose: Mapping[str, Tokens] = field(default_factory=dict)
+    usage: tuple[Usage, ...] = ()
+    costs: tuple[CostLine, ...] = ()
     prompt_hash: str | None = None
     masked: Mapping[str, int] = field(default_factory=dict)
     screened: tuple[ScreenedPassage, ...] = ()

@@ -20,6 +20,7 @@ from worker.settings.metrics import MetricsSettings
 from worker.settings.model_names import ModelNames
 from worker.settings.moderation import ModerationSettings
 from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.prices import PriceSettings
 from worker.settings.retention import ErasureSettings
 from worker.settings.tracing import TraceSettings
 from worker.settings.webhooks import WebhookSettings
@@ -37,6 +38,7 @@ class Settings(
     AlertSettings,
     TraceSettings,
     CallSettings,
+    PriceSettings,
 ):
     """Settings of a worker, read from the environment and ``.env`` once, at start."""
 

@@ -31,6 +31,7 @@ def scope_closed(run: Run) -> Ending | None:
     """The ending when the account's settings or the event's age exclude an answer."""
     with run.trace.stage(Stage.SCOPE) as note:
         ending = scope.closed_ending(run.case.event, run.case.account, run.ports.clock.now())
+        ending = ending or scope.budget_ending(run.case.budget)
         note.outcome = StageOutcome.FLAGGED if ending else StageOutcome.PASSED
     return ending
 

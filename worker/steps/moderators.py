@@ -167,7 +167,7 @@ class ModeratorCall:
             trace.models["moderation"] = scores.model
         else:
             trace.models[f"moderation {name}"] = scores.model
-            trace.spent("moderation", scores.tokens)
+            trace.spent("moderation", scores.tokens, model=scores.model)
             self._note(AttemptOutcome.COMPLETED, started)
         found = moderation.finding(scores, self.choice, stage=self.subject.moderation_stage)
         self.result = ModeratorResult(

@@ -9,7 +9,7 @@ from typing import Protocol
 from worker.assessment import Delivery, Policy, SearchBounds
 from worker.holds import Holds
 from worker.masking import Masker
-from worker.model import AI_ONLY, Account, ConversationState, Event
+from worker.model import AI_ONLY, Account, BudgetReached, ConversationState, Event
 from worker.ports import Classifier, Clock, Moderator, Ports
 from worker.rules import CompiledRules
 from worker.trace import EventTrace
@@ -25,6 +25,7 @@ class EventCase:
         policy: the same version's assessment policy.
         delivery: the same version's options of delivery.
         conversation: who owned the conversation when the event's turn came.
+        budget: a budget of the account that is spent, or None.
     """
 
     event: Event
@@ -33,6 +34,7 @@ class EventCase:
     policy: Policy
     delivery: Delivery = field(default_factory=Delivery)
     conversation: ConversationState = AI_ONLY
+    budget: BudgetReached | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,93 @@
+"""``hushgate costs``: what models cost, by day, account, model and purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.options import database_url, own_connections
+from cli.output import emit, fail, printable
+from db.costs.report import CostFilter, CostKey, CostSum, load_costs
+from worker.spreadsheet import harmless
+
+SUMS: Final = ("prompt_tokens", "completion_tokens", "usd", "unpriced_tokens")
+DAYS: Final = 30
+
+
+def costs(
+    by: Annotated[
+        str, typer.Option(help=f"What to sum by, of {', '.join(CostKey)}; empty for one sum.")
+    ] = "day,account",
+    account: Annotated[str | None, typer.Option("--account", "-a", help="Only of this account.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="First day, such as 2026-11-01; default: 30 days.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Last day, UTC; default: today.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Print tokens and costs in US dollars, as counted with the decisions.
+
+    Prices are those of HUSHGATE_PRICES when a decision was made. Tokens of a model without a price are in
+    unpriced_tokens and not in usd; usd is empty when no price is known.
+
+    Examples:
+        hushgate costs --by day,model --since 2026-11-01
+
+        hushgate costs --by account,purpose --csv > costs.csv
+    """
+    today = datetime.now(UTC).date()
+    last = _day("until", until, today)
+    chosen = CostFilter(
+        accounts=None if account is None else (account,),
+        since=_day("since", since, last - timedelta(days=DAYS - 1)),
+        until=last,
+    )
+    keys = _keys(by)
+    rows = [_row(each, keys) for each in asyncio.run(_load(chosen, keys))]
+    columns = (*keys, *SUMS)
+    if as_csv:
+        _print_csv(rows, columns)
+    else:
+        emit(rows, columns)
+
+
+def _keys(text: str) -> tuple[CostKey, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in frozenset(CostKey)]:
+        raise fail(f"by: expected some of {', '.join(CostKey)}, got {unknown[0]!r}")
+    return tuple(dict.fromkeys(CostKey(word) for word in words))
+
+
+def _day(name: str, text: str | None, default: date) -> date:
+    if text is None:
+        return default
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise fail(f"{name}: expected a day such as 2026-11-01, got {text!r}") from None
+
+
+async def _load(chosen: CostFilter, keys: Sequence[CostKey]) -> tuple[CostSum, ...]:
+    async with own_connections(database_url()) as source:
+        return await load_costs(source, chosen, keys)
+
+
+def _row(found: CostSum, keys: Sequence[CostKey]) -> dict[str, Any]:
+    values = asdict(found) | {"day": found.day.isoformat() if found.day else None}
+    return {name: values[name] for name in (*keys, *SUMS)}
+
+
+def _print_csv(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
+    written = csv.writer(sys.stdout, lineterminator="\n")
+    written.writerow(columns)
+    for row in rows:
+        written.writerow(
+            [harmless(printable(value)) if isinstance(value, str) else value for value in row.values()]
+        )

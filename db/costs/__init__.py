@@ -1,0 +1,1 @@
+"""What accounts spend: the rolling ledger, budgets and reports."""

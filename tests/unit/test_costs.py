@@ -1,0 +1,126 @@
+"""Prices by model and day, and what a spent budget does."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.samples import account
+from worker import scope
+from worker.endings import Ending
+from worker.errors import ConfigurationError
+from worker.held import for_approval
+from worker.model import (
+    BudgetAction,
+    BudgetPeriod,
+    BudgetReached,
+    ModelPrice,
+    PriceTable,
+    ReplyMode,
+    Tokens,
+    Usage,
+)
+from worker.reasons import Reason
+from worker.settings import load
+from worker.settings.prices import PriceSettings, price_table
+
+TODAY = date(2026, 11, 22)
+DECLARED = """[
+    {"model": "big", "since": "2026-01-01", "prompt": 2.5, "completion": 10},
+    {"model": "big", "since": "2026-11-22", "prompt": 1.25, "completion": 5},
+    {"model": "free", "since": "2026-01-01", "prompt": 0}
+]"""
+
+TWICE = '{"model": "m", "since": "2026-01-01", "prompt": 1}'
+
+
+def declared(text: str = DECLARED) -> PriceTable:
+    """The prices of a variable."""
+    return price_table(load(PriceSettings, {"HUSHGATE_PRICES": text}))
+
+
+def spent(action: BudgetAction) -> BudgetReached:
+    """A budget of the day that is spent."""
+    return BudgetReached(period=BudgetPeriod.DAY, start=TODAY, budget_usd=1.0, spent_usd=1.25, action=action)
+
+
+@pytest.mark.parametrize(
+    ("model", "day", "nano_usd"),
+    [
+        ("big", date(2026, 11, 21), 1000 * 2500 + 100 * 10_000),
+        ("big", TODAY, 1000 * 1250 + 100 * 5000),
+        ("big-2026-04-14", TODAY, 1000 * 1250 + 100 * 5000),
+        ("big-20260414", TODAY, 1000 * 1250 + 100 * 5000),
+        ("big", date(2025, 12, 31), None),
+        ("bigger", TODAY, None),
+        ("free", TODAY, 0),
+    ],
+)
+def test_the_price_of_the_day_counts_and_an_unknown_one_is_not_zero(
+    model: str, day: date, nano_usd: int | None
+) -> None:
+    """A model that costs nothing is declared with 0; one without a price has no cost."""
+    used = [Usage(purpose="completion", model=model, tokens=Tokens(prompt=1000, completion=100))]
+
+    assert [line.nano_usd for line in declared().lines(used, day)] == [nano_usd]
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=20))
+def test_a_sum_of_costs_is_within_half_a_billionth_for_each_call(calls: list[tuple[int, int]]) -> None:
+    """Rounding does not add up to money."""
+    price = ModelPrice(model="m", since=TODAY, prompt=Decimal("0.0375"), completion=Decimal("0.15"))
+    each = sum(price.nano_usd(Tokens(prompt=prompt, completion=answer)) for prompt, answer in calls)
+    together = price.nano_usd(
+        Tokens(prompt=sum(prompt for prompt, _ in calls), completion=sum(answer for _, answer in calls))
+    )
+
+    assert abs(each - together) <= (len(calls) + 1) / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "[1]",
+        '[{"model": "m", "since": "2026-01-01", "prompt": -1}]',
+        '[{"model": "m", "since": "soon", "prompt": 1}]',
+        '[{"model": "m", "since": "2026-01-01", "prompt": 1, "answer": 2}]',
+        f"[{TWICE}, {TWICE}]",
+    ],
+)
+def test_prices_that_cannot_be_used_are_named(text: str) -> None:
+    """The variable is named, and the worker does not start."""
+    with pytest.raises(ConfigurationError, match="HUSHGATE_PRICES"):
+        declared(text)
+
+
+@pytest.mark.parametrize(
+    ("action", "mode", "reason"),
+    [
+        (BudgetAction.ALERT, ReplyMode.AUTO, Reason.REPLIED),
+        (BudgetAction.SILENCE, ReplyMode.AUTO, Reason.REPLIED),
+        (BudgetAction.SUGGEST, ReplyMode.AUTO, Reason.HELD_FOR_BUDGET),
+        (BudgetAction.SUGGEST, ReplyMode.SUGGEST, Reason.HELD_FOR_APPROVAL),
+    ],
+)
+def test_a_spent_budget_holds_replies_only_with_suggest(
+    action: BudgetAction, mode: ReplyMode, reason: Reason
+) -> None:
+    """A reply that waits for approval anyway keeps that reason."""
+    ready = Ending(reason_code=Reason.REPLIED, reason="", confidence=0.9, reply="Nine.")
+    found = for_approval(ready, account(reply_mode=mode), spent(action))
+
+    assert found.reason_code is reason
+
+
+@pytest.mark.parametrize("action", BudgetAction)
+def test_only_silence_ends_events_before_the_model(action: BudgetAction) -> None:
+    """The reason names what was spent and the budget."""
+    ending = scope.budget_ending(spent(action))
+
+    assert (ending is not None) == (action is BudgetAction.SILENCE)
+    assert ending is None or "spent 1.2500 USD since 2026-11-22, its budget for the day is 1" in ending.reason
