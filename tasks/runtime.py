@@ -16,6 +16,7 @@ from db.rights import session_login
 from tasks import telemetry
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
+from tasks.shards.clients import close
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
 from worker.errors import StorageUnavailable
@@ -138,7 +139,7 @@ class Runtime:
                 await self.parts.escalation_relay.drain()
         await cancel_all({*self._jobs, *self._calls} - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
-        await self.parts.redis.aclose()
+        await close(self.parts.redis)
         await self.parts.endpoints.close()
 
 

@@ -31,6 +31,7 @@ from tasks.metrics.process import WorkerMetrics
 from tasks.places import Places
 from tasks.relay import Relay
 from tasks.retractor import Retractor
+from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, connect
@@ -188,7 +189,8 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
     )
     gate = Gate(probe=lambda: probe(url, clock.now()), reopened=pool.check)
     await pool.open()
-    redis = connect(settings.redis_url.get_secret_value())
+    redis_url = settings.redis_url.get_secret_value()
+    redis = connect(redis_url)
     endpoints = open_endpoints(settings, metrics)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
@@ -206,7 +208,13 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         relay.nudge()
         escalation_relay.nudge()
 
-    lanes = ShardedLanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
+    lanes = ShardedLanes(
+        redis,
+        stream=settings.stream,
+        worker=worker,
+        keep_bytes=settings.payload_bytes,
+        another=(lambda: connect(redis_url)) if is_cluster(redis_url) else None,
+    )
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     ports = replace(build_ports(settings, endpoints, pool, clock), arrivals=arrivals)
     handler = EntryHandler(
