@@ -133,7 +133,7 @@ class Engine:
             self._beat_forever(),
             self._every(min(ttl_s / 4, REAP_S), self._reap),
             self._every(ttl_s, self._repair_page()),
-            self._every(MEMORY_LOOK_S, MemoryWatch(self._lanes.redis).look),
+            self._every(MEMORY_LOOK_S, MemoryWatch(self._lanes.redis, self._lanes.stream).look),
         )
 
     async def _read_until_drained(self) -> None:

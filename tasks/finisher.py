@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 FINISH_BATCH: Final = 512
 
 
-Ending = tuple[FinishRequest, asyncio.Future[EntryGrant | None]]
+FinishCall = tuple[FinishRequest, asyncio.Future[EntryGrant | None]]
 
 
 class Finisher:
@@ -29,7 +29,7 @@ class Finisher:
         self._lanes = lanes
         self._pause_s = pause_s
         self._places = places
-        self._queue: asyncio.Queue[Ending] = asyncio.Queue()
+        self._queue: asyncio.Queue[FinishCall] = asyncio.Queue()
 
     async def finish(self, grant: EntryGrant, *, keep: bool) -> EntryGrant | None:
         """The lane's next entry, or None; returns only when Redis has deleted the entry."""
@@ -47,11 +47,11 @@ class Finisher:
                 if not future.done():
                     future.set_result(grant)
 
-    def _fill(self, batch: list[Ending]) -> None:
+    def _fill(self, batch: list[FinishCall]) -> None:
         while len(batch) < FINISH_BATCH and not self._queue.empty():
             batch.append(self._queue.get_nowait())
 
-    async def _until_done(self, batch: list[Ending]) -> list[EntryGrant | None]:
+    async def _until_done(self, batch: list[FinishCall]) -> list[EntryGrant | None]:
         lent = 0
         try:
             while True:

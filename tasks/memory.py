@@ -9,6 +9,8 @@ from typing import Any, Final
 import structlog
 from redis.asyncio import Redis
 
+from tasks.shards.clients import server_info
+
 log = structlog.get_logger(__name__)
 
 WARN_SHARE: Final = 0.8
@@ -44,21 +46,22 @@ def from_info(info: Mapping[str, Any]) -> Memory:
     return Memory(used_bytes=int(info["used_memory"]) - uncounted, limit_bytes=int(info["maxmemory"]))
 
 
-async def memory(redis: Redis) -> Memory:
-    """Memory use of a server."""
-    return from_info(await redis.info("memory"))
+async def memory(redis: Redis, key: str) -> Memory:
+    """Memory use of the server that holds a key."""
+    return from_info(await server_info(redis, "memory", key))
 
 
 class MemoryWatch:
     """Logs once that Redis is nearly full, and once that it no longer is."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, key: str) -> None:
         self._redis = redis
+        self._key = key
         self._warned = False
 
     async def look(self) -> None:
         """Compare the memory in use with the limit."""
-        found = await memory(self._redis)
+        found = await memory(self._redis, self._key)
         if found.share >= WARN_SHARE and not self._warned:
             self._warned = True
             log.warning("redis_nearly_full", share=round(found.share, 3), limit_bytes=found.limit_bytes)

@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError, RedisError
 
 from tasks.memory import memory
+from tasks.shards.clients import LuaScript
 from worker.errors import StreamFull
 
 MARK_TTL_S: Final = 7 * 86_400
@@ -90,11 +91,11 @@ class OnceStream:
         self.redis = redis
         self.name = name
         self.lease_key = f"{{{name}}}:relay"
-        self.acquire = redis.register_script(ACQUIRE)
-        self.release = redis.register_script(RELEASE)
-        self.sent = redis.register_script(SENT)
-        self.send = redis.register_script(f"#!lua{SEND}")
-        self.send_over_limit = redis.register_script(f"#!lua flags=allow-oom{SEND}")
+        self.acquire = LuaScript(redis, ACQUIRE)
+        self.release = LuaScript(redis, RELEASE)
+        self.sent = LuaScript(redis, SENT)
+        self.send = LuaScript(redis, f"#!lua{SEND}")
+        self.send_over_limit = LuaScript(redis, f"#!lua flags=allow-oom{SEND}")
 
     def mark_key(self, mark: str) -> str:
         """The key that shows that an entry was put on the stream."""
@@ -161,7 +162,7 @@ class Lease:
             await self._stream.release(keys=[self._stream.lease_key], args=[self._token])
 
     async def _require_reserve(self) -> None:
-        found = await memory(self._stream.redis)
+        found = await memory(self._stream.redis, self._stream.name)
         if found.share >= 1 + RESERVE:
             raise StreamFull(f"{self._stream.name}: Redis is full beyond the reserve for replies: {found}")
 

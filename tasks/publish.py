@@ -15,7 +15,8 @@ from redis import Redis
 from redis.exceptions import OutOfMemoryError, ResponseError
 
 from tasks.shards.agreement import agree, current_layout
-from tasks.shards.layout import Layout, Shard
+from tasks.shards.clients import is_cluster_client
+from tasks.shards.layout import Shard, ShardLayout
 from worker.errors import PayloadRejected, StreamFull, StreamSealed
 from worker.payload import PAYLOAD_BYTES, Arrival, parse
 
@@ -25,7 +26,13 @@ BATCH: Final = 500
 SEALED_S: Final = 10.0
 """How long a publisher waits while the shards are doubled, which takes milliseconds."""
 LOOK_S: Final = 0.02
-LAYOUTS: Final[WeakKeyDictionary[Redis, dict[str, Layout]]] = WeakKeyDictionary()
+APPEND: Final = """#!lua
+-- KEYS[1] stream; ARGV payloads. Redis checks its memory at the start only: it adds all or none.
+local ids = {}
+for i, payload in ipairs(ARGV) do ids[i] = redis.call('XADD', KEYS[1], '*', 'data', payload) end
+return ids
+"""
+LAYOUTS: Final[WeakKeyDictionary[Redis, dict[str, ShardLayout]]] = WeakKeyDictionary()
 """The layouts that clients of this process have seen."""
 
 
@@ -120,7 +127,7 @@ def _append_batch(redis: Redis, batch: Sequence[bytes], stream: str, ids: list[s
     known = LAYOUTS.setdefault(redis, {})
     deadline = time.monotonic() + SEALED_S
     while missing := [number for number, entry_id in enumerate(ids) if not entry_id]:
-        layout = known.setdefault(stream, Layout(stream=stream))
+        layout = known.setdefault(stream, ShardLayout(stream=stream))
         by_shard: dict[Shard, list[int]] = {}
         for number in missing:
             by_shard.setdefault(layout.shard_of(batch[number]), []).append(number)
@@ -144,11 +151,8 @@ def _wait(deadline: float) -> None:
 
 def _append_to(redis: Redis, shard: Shard, payloads: Sequence[bytes]) -> list[str] | None:
     """The ids of the entries; None when the shard is sealed, and nothing was appended."""
-    pipe = redis.pipeline(transaction=True)
-    for payload in payloads:
-        pipe.xadd(shard.name, {"data": payload})
     try:
-        added = pipe.execute()
+        added = _appended(redis, shard.name, payloads)
     except OutOfMemoryError:
         raise
     except ResponseError as error:
@@ -156,6 +160,20 @@ def _append_to(redis: Redis, shard: Shard, payloads: Sequence[bytes]) -> list[st
             return None
         raise
     return [(each.decode() if isinstance(each, bytes) else str(each)) + shard.mark for each in added]
+
+
+def _appended(redis: Redis, stream: str, payloads: Sequence[bytes]) -> list[Any]:
+    """Append all payloads or none; the answers.
+
+    A transaction of redis-py does not look for a new primary, so a cluster gets a script.
+    """
+    if is_cluster_client(redis):
+        answer: Any = redis.eval(APPEND, 1, stream, *payloads)
+        return list(answer)
+    pipe = redis.pipeline(transaction=True)
+    for payload in payloads:
+        pipe.xadd(stream, {"data": payload})
+    return pipe.execute()
 
 
 def _batches(payloads: Iterator[bytes]) -> Iterator[list[bytes]]:

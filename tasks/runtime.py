@@ -18,6 +18,7 @@ from tasks import telemetry
 from tasks.heartbeat_file import keep_files
 from tasks.metrics.endpoint import MetricsEndpoint, serve_metrics
 from tasks.metrics.process import ProcessMetrics, WorkerMetrics
+from tasks.shards.clients import close
 from tasks.tracing.start import start_traces
 from tasks.wiring import WorkerParts, build_worker, worker_id
 from worker.cancellation import cancel_all
@@ -157,7 +158,7 @@ class Runtime:
                 await self.parts.escalation_relay.drain()
         await cancel_all({*self._jobs, *self._calls} - {asyncio.current_task()})
         await self.parts.pool.close(timeout=5)
-        await self.parts.redis.aclose()
+        await close(self.parts.redis)
         await self.parts.endpoints.close()
 
 

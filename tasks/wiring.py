@@ -36,6 +36,7 @@ from tasks.metrics.process import WorkerMetrics
 from tasks.places import Places
 from tasks.relay import Relay
 from tasks.retractor import Retractor
+from tasks.shards.clients import is_cluster
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, connect
@@ -210,7 +211,8 @@ async def build_worker(
     )
     gate = Gate(probe=lambda: probe(url, clock.now()), reopened=pool.check)
     await pool.open()
-    redis = connect(settings.redis_url.get_secret_value())
+    redis_url = settings.redis_url.get_secret_value()
+    redis = connect(redis_url)
     endpoints = open_endpoints(settings, metrics)
     guards = Guards(settings, metrics)
     rulebooks = Rulebooks(
@@ -229,7 +231,13 @@ async def build_worker(
         relay.nudge()
         escalation_relay.nudge()
 
-    lanes = ShardedLanes(redis, stream=settings.stream, worker=worker, keep_bytes=settings.payload_bytes)
+    lanes = ShardedLanes(
+        redis,
+        stream=settings.stream,
+        worker=worker,
+        keep_bytes=settings.payload_bytes,
+        another=(lambda: connect(redis_url)) if is_cluster(redis_url) else None,
+    )
     arrivals = LaneArrivals(lanes, pool, now=clock.now, payload_bytes=settings.payload_bytes)
     places = Places(settings.in_flight)
     holds = Holds(

@@ -12,17 +12,18 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
+from cli.doctor.cluster import cluster_checks
+from cli.doctor.redis_server import server_checks
 from db import conservation, migrate
 from db.audit.decision_list import read_connection
 from db.fitness import fitness
 from db.pool import WORKER_ROLE
 from tasks.memory import WARN_SHARE, from_info
 from tasks.shards.backlog import backlog
-from tasks.shards.clients import connect, connect_sync
+from tasks.shards.clients import connect, connect_sync, is_cluster_client
 from worker.settings import Settings
 
 LEAST_POSTGRES: Final = 150000
-LEAST_REDIS: Final = (7, 2)
 MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
 CLOCKS: Final = "redis to postgres clock"
@@ -33,16 +34,11 @@ EVERYSEC: Final = "a power failure may lose about a second of events"
 def redis_checks(settings: Settings) -> Iterator[DoctorCheck]:
     """Version, persistence, eviction, memory and clock of Redis."""
     with _redis(settings) as redis:
+        if is_cluster_client(redis):
+            yield from cluster_checks(redis)
+            return
         info: dict[str, Any] = redis.info()
-        version = str(info.get("valkey_version") or info["redis_version"])
-        recent = tuple(int(part) for part in version.split(".")[:2]) >= LEAST_REDIS
-        yield failed("redis version", version, "use Redis 7.2+ or Valkey 8+", unless=recent)
-        aof = bool(info.get("aof_enabled"))
-        fix = "set appendonly yes in redis.conf (CONFIG SET until then): events are stored in Redis only"
-        yield failed("redis AOF", "on" if aof else "off", fix, unless=aof)
-        policy = str(info.get("maxmemory_policy"))
-        fix = "CONFIG SET maxmemory-policy noeviction: eviction deletes events"
-        yield failed("redis eviction", policy, fix, unless=policy == "noeviction")
+        yield from server_checks(info)
         yield memory_check(info)
         yield from _fsync_check(redis)
         yield clock_check("redis clock", _redis_clock(redis) - time.time())

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from redis import Redis
 
-from tasks.shards.layout import Layout, Shard, layout_key, layout_of, require
+from tasks.shards.layout import Shard, ShardLayout, layout_key, layout_of, require
 from worker.errors import ConfigurationError
 
 MOST_SHARDS: Final = 1024
@@ -54,7 +54,7 @@ def agreement(stream: str, shards: int | None) -> tuple[str, int, str, str, str,
     return AGREE, 2, stream, layout_key(stream), wanted, NOTICE
 
 
-def agree(redis: Redis, stream: str, shards: int | None) -> Layout:
+def agree(redis: Redis, stream: str, shards: int | None) -> ShardLayout:
     """The layout of a stream; made with this number of shards where no event was ever published.
 
     Raises:
@@ -64,19 +64,19 @@ def agree(redis: Redis, stream: str, shards: int | None) -> Layout:
     return require(layout_of(stream, stored), shards)
 
 
-def current_layout(redis: Redis, stream: str) -> Layout:
+def current_layout(redis: Redis, stream: str) -> ShardLayout:
     """The layout now."""
     stored: Any = redis.get(layout_key(stream))
     return layout_of(stream, stored)
 
 
-def unfinished(redis: Redis, layout: Layout) -> dict[Shard, int]:
+def unfinished(redis: Redis, layout: ShardLayout) -> dict[Shard, int]:
     """Entries of sealed shards that are not decided yet, by shard; none of those that are empty."""
     counts: dict[Shard, Any] = {shard: redis.xlen(shard.sealed) for shard in layout.sealed()}
     return {shard: int(count) for shard, count in counts.items() if count}
 
 
-def double(redis: Redis, stream: str) -> Layout:
+def double(redis: Redis, stream: str) -> ShardLayout:
     """Seal every shard, then let publishers and workers use twice as many; the new layout.
 
     Publishers that come between the first seal and the switch wait for it. Safe to repeat after a failure: no
@@ -97,6 +97,6 @@ def double(redis: Redis, stream: str) -> Layout:
     return layout_of(stream, stored)
 
 
-def _epochs(layout: Layout) -> Iterator[tuple[int, ...]]:
+def _epochs(layout: ShardLayout) -> Iterator[tuple[int, ...]]:
     yield layout.epochs
     yield (*layout.epochs, 2 * layout.shards)

@@ -8,10 +8,10 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from tasks.shards.layout import Layout, ShardStream, layout_key, layout_of
+from tasks.shards.layout import ShardLayout, ShardStream, layout_key, layout_of
 
 
-async def load_layout(redis: Redis, stream: str) -> Layout:
+async def load_layout(redis: Redis, stream: str) -> ShardLayout:
     """The layout now.
 
     Raises:

@@ -51,6 +51,11 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
     )
 
 
+def is_cluster_client(redis: object) -> bool:
+    """Whether a client is that of a cluster, as ``connect`` and ``connect_sync`` give it."""
+    return isinstance(redis, RedisCluster | SyncRedisCluster)
+
+
 def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = False) -> SyncRedis:
     """A client for threads, publishers and commands."""
     if is_cluster(url):
@@ -69,6 +74,24 @@ def connect_sync(url: str, *, timeout_s: float = 10.0, decode_responses: bool = 
         socket_connect_timeout=timeout_s,
         decode_responses=decode_responses,
     )
+
+
+async def server_info(redis: Redis, section: str, key: str) -> dict[str, Any]:
+    """A section of INFO of the server that holds a key."""
+    asked: Any = redis
+    if isinstance(asked, RedisCluster):
+        await asked.initialize()
+        return dict(await asked.info(section, target_nodes=asked.get_node_from_key(key)))
+    return dict(await asked.info(section))
+
+
+async def close(redis: Redis) -> None:
+    """Close a client; that of a cluster keeps its connections open while it looks for a new primary."""
+    asked: Any = redis
+    if isinstance(asked, RedisCluster):
+        await asked.nodes_manager.aclose()
+        await asked.nodes_manager.aclose("startup_nodes")
+    await asked.aclose()
 
 
 class LuaScript:

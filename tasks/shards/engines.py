@@ -87,6 +87,7 @@ class ShardEngines:
         finally:
             self.drain()
             await cancel_all([stopping, *self._runs.values()])
+            await self._lanes.close()
 
     async def _look(self) -> float:
         """Start and drain engines as the layout says; seconds until the next look."""

@@ -9,7 +9,8 @@ from redis.asyncio import Redis
 
 from tasks.shards.agreement import agreement
 from tasks.shards.backlog import load_layout
-from tasks.shards.layout import Layout, Shard, layout_of, require, shard_number
+from tasks.shards.clients import close
+from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
 from tasks.stream import Lanes, NewerEntry
 from worker.errors import PayloadRejected
 from worker.model import Event
@@ -23,13 +24,24 @@ class ShardedLanes:
         stream: HUSHGATE_STREAM.
         worker: as of ``Lanes``.
         keep_bytes: as of ``Lanes``.
+        another: opens a further client, one for each shard: the client of a cluster closes all connections
+            when one node fails, which must not disturb the other shards. None: all shards use ``redis``.
     """
 
-    def __init__(self, redis: Redis, *, stream: str, worker: str, keep_bytes: int) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        *,
+        stream: str,
+        worker: str,
+        keep_bytes: int,
+        another: Callable[[], Redis] | None = None,
+    ) -> None:
         self.redis = redis
         self.layout = layout_of(stream, None)
-        self._open: Callable[[Shard], Lanes] = lambda shard: Lanes(
-            redis, stream=shard.name, worker=worker, keep_bytes=keep_bytes, mark=shard.mark
+        self._another = another
+        self._open: Callable[[Shard, Redis], Lanes] = lambda shard, client: Lanes(
+            client, stream=shard.name, worker=worker, keep_bytes=keep_bytes, mark=shard.mark
         )
         self._lanes: dict[str, Lanes] = {}
 
@@ -45,7 +57,7 @@ class ShardedLanes:
         stored = await redis.eval(*agreement(stream, shards))
         self.layout = require(layout_of(stream, stored), shards)
 
-    async def look(self) -> Layout:
+    async def look(self) -> ShardLayout:
         """Read the layout again; lanes of shards that were sealed go on under their new key.
 
         Raises:
@@ -61,10 +73,17 @@ class ShardedLanes:
         """The lanes of a shard."""
         found = self._lanes.get(shard.mark)
         if found is None:
-            found = self._lanes[shard.mark] = self._open(shard)
+            client = self._another() if self._another else self.redis
+            found = self._lanes[shard.mark] = self._open(shard, client)
             if shard in self.layout.sealed():
                 found.follow(shard.sealed)
         return found
+
+    async def close(self) -> None:
+        """Close the clients of the shards."""
+        for lanes in self._lanes.values():
+            if lanes.redis is not self.redis:
+                await close(lanes.redis)
 
     async def unfinished(self, shard: Shard) -> int:
         """Entries of a sealed shard that have no outcome."""

@@ -72,7 +72,7 @@ class ShardStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class ShardLayout:
     """The shards of a stream.
 
     Attributes:
@@ -151,15 +151,15 @@ def layout_key(stream: str) -> str:
     return f"{{{stream}}}:shards"
 
 
-def layout_of(stream: str, stored: bytes | str | None) -> Layout:
+def layout_of(stream: str, stored: bytes | str | None) -> ShardLayout:
     """The layout in ``layout_key``; one shard without it."""
     if not stored:
-        return Layout(stream=stream)
+        return ShardLayout(stream=stream)
     text = stored.decode() if isinstance(stored, bytes) else stored
-    return Layout(stream=stream, epochs=tuple(int(each) for each in text.split(",")))
+    return ShardLayout(stream=stream, epochs=tuple(int(each) for each in text.split(",")))
 
 
-def require(layout: Layout, shards: int | None) -> Layout:
+def require(layout: ShardLayout, shards: int | None) -> ShardLayout:
     """The layout, when the setting names its number of shards or nothing.
 
     Raises:

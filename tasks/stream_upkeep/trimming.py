@@ -8,6 +8,7 @@ from typing import Final
 
 from redis.asyncio import Redis
 
+from tasks.shards.clients import LuaScript
 from worker.settings import OutgoingStreamSettings
 
 DAY_MS: Final = 86_400_000
@@ -116,7 +117,7 @@ async def trim(redis: Redis, stream: str, keep: Keep) -> Trimmed:
     Raises:
         RedisError: safe to repeat.
     """
-    script, total, limit = redis.register_script(TRIM), 0, NOTHING
+    script, total, limit = LuaScript(redis, TRIM), 0, NOTHING
     more = True
     while more:
         args = [keep.read_ms, keep.groupless_ms, STEP]
@@ -138,7 +139,7 @@ async def plan(redis: Redis, stream: str, keep: Keep) -> Trimmed:
 
 
 async def _counted(redis: Redis, stream: str, keep: Keep) -> AsyncIterator[tuple[str, int]]:
-    script, first = redis.register_script(PLAN), "-"
+    script, first = LuaScript(redis, PLAN), "-"
     while first:
         args: list[int | str] = [keep.read_ms, keep.groupless_ms, first, STEP]
         found, count, last = await script(keys=[stream], args=args)

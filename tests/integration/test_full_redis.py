@@ -285,7 +285,7 @@ async def test_the_worker_warns_once_before_the_limit_and_says_when_it_is_over(
     """At 80 % there is still time to act."""
     stock(redis)
     async with AsyncRedis.from_url(redis_url) as client:
-        watch = MemoryWatch(client)
+        watch = MemoryWatch(client, "hushgate:events")
         with capture_logs() as logs:
             for share in (0.5, 0.85, 0.85, 0.78, 0.6, 0.85):
                 fill(redis, share)

@@ -21,7 +21,7 @@ from tasks.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished
 from tasks.shards.engines import ShardEngines
 from tasks.shards.lanes import ShardedLanes
-from tasks.shards.layout import Layout, Shard
+from tasks.shards.layout import Shard, ShardLayout
 from tasks.stream import EntryGrant, Lanes, backlog, connect
 from tests.support.running import Running, eventually, running
 from worker.errors import ConfigurationError, StreamSealed
@@ -147,7 +147,7 @@ async def test_a_new_worker_drains_sealed_shards_first(redis: Redis, own: AsyncR
     await run
 
     assert seen.order == {"c": list(range(9))}
-    assert seen.shards == {"", Layout(stream=STREAM, epochs=(1, 2)).shard_of(payload("c", 0)).mark[1:]}
+    assert seen.shards == {"", ShardLayout(stream=STREAM, epochs=(1, 2)).shard_of(payload("c", 0)).mark[1:]}
 
 
 def test_nobody_can_add_to_a_sealed_shard(redis: Redis) -> None:

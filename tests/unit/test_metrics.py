@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from cli.deployment.metrics import HEAD
 from db.conservation import Balance
 from db.fleet.figures import StoredFigures
-from tasks.fleet.state import FleetState, StreamState, imbalance_of
+from tasks.fleet.state import FleetState, ShardState, StreamState, imbalance_of
 from tasks.metrics import names
 from tasks.metrics.endpoint import serve_metrics
 from tasks.metrics.fleet import COUNTED_S, FRESH_S, FleetCollector, fleet_metrics
@@ -158,7 +158,10 @@ def test_requests_of_pages_are_counted_by_class_of_status() -> None:
     assert b"0193" not in generate_latest(registry)
 
 
-STREAM = StreamState(accepted=10, entries=3, oldest_age_s=12.5, beat_age_s=4.0, tasks_age_s=4.0, workers=2)
+SHARDS = (ShardState(name="s:0/2", up=True, entries=3, oldest_age_s=12.5), ShardState(name="s:1/2"))
+STREAM = StreamState(
+    accepted=10, entries=3, oldest_age_s=12.5, beat_age_s=4.0, tasks_age_s=4.0, workers=2, shards=SHARDS
+)
 STORED = StoredFigures(
     outbox_waiting=4,
     outbox_oldest=AT - timedelta(seconds=90),
@@ -188,6 +191,8 @@ def test_the_exporter_shows_every_fleet_metric() -> None:
     served = {metric.name for metric in fleet_metrics(state())}
 
     assert served == {each.name for each in METRICS if each.source is MetricSource.FLEET}
+    up = next(each for each in fleet_metrics(state()) if each.name == names.SHARD_UP.name)
+    assert [(each.labels["shard"], each.value) for each in up.samples] == [("s:0/2", 1.0), ("s:1/2", 0.0)]
     assert samples(state())["hushgate_outbox_oldest_age_seconds"] == 90.0
     assert samples(state())["hushgate_webhooks_oldest_age_seconds"] == 0.0
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tasks.shards.lanes import require_place
-from tasks.shards.layout import Layout, Shard, conversation_of, layout_of, require, shard_number
+from tasks.shards.layout import Shard, ShardLayout, conversation_of, layout_of, require, shard_number
 from tests.support.samples import event
 from worker.errors import ConfigurationError, PayloadRejected
 
@@ -72,7 +72,7 @@ def test_payloads_are_routed_by_their_conversation(payload: bytes, expected: obj
     """As READ finds the lane, also in a CloudEvents envelope; the first shard has what no worker can read."""
     assert conversation_of(payload) == expected
     if expected is None:
-        assert Layout(stream="s", epochs=(4,)).shard_of(payload).number == 0
+        assert ShardLayout(stream="s", epochs=(4,)).shard_of(payload).number == 0
 
 
 def test_another_number_of_shards_is_an_error() -> None:
