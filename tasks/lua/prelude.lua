@@ -16,7 +16,7 @@
 --   place            hash   lane -> account, of each lane counted in running
 --   ready            set    lanes as in queue whose account is not known: earlier releases write no other
 --   starts           hash   entry id -> how often it was granted; "<entry id> begun" -> see BEGIN
---   token            string counter that fences one ownership from the next
+--   token            string counter that fences one ownership from the next, and orders the turns of accounts
 --   vanished         string counter of entries that another client deleted from the stream
 local stream, group, me = KEYS[1], ARGV[1], ARGV[2]
 -- a sealed stream is itself a key under the hash tag
@@ -117,8 +117,8 @@ local function enqueue(lane, account)
   local added = redis.call('ZADD', queue_key, 0, account .. ':' .. head .. ':' .. lane)
   if not redis.call('ZSCORE', waiting_key, account) then
     local runs = redis.call('HGET', running_key, account) or 0
-    local token = redis.call('GET', prefix .. 'token') or 0
-    redis.call('ZADD', waiting_key, runs * LANE_RUNS + token % LANE_RUNS, account)
+    local turn = redis.call('INCR', prefix .. 'token') % LANE_RUNS
+    redis.call('ZADD', waiting_key, runs * LANE_RUNS + turn, account)
   end
   return added
 end

@@ -418,13 +418,41 @@ async def test_an_answer_that_took_too_long_is_not_sent() -> None:
     assert (decision.reason_code, decision.reply) == (Reason.TOO_LATE, None)
 
 
-async def test_a_message_too_old_after_a_hold_costs_no_model_call() -> None:
-    """The age is checked again before the model is called."""
+async def test_a_message_too_old_at_its_turn_costs_no_call() -> None:
+    """Neither moderation nor anything after it is asked."""
+    world = World()
+    world.clock.slept.append(3.0)
+    decision = await world.decide(owner=account(reply_max_age_s=2.0))
+
+    assert decision.reason_code == Reason.TOO_LATE
+    assert world.calls == (0, 0, 0, 0)
+
+
+async def test_a_message_too_old_after_a_hold_costs_no_further_call() -> None:
+    """The age is checked before each attempt of a hold, and before the model is called."""
     world = World(moderation=[DOWN, DOWN, DOWN, CLEAN])
     decision = await world.decide(owner=account(reply_max_age_s=2.0))
 
     assert decision.reason_code == Reason.TOO_LATE
-    assert world.calls == (4, 0, 0, 0)
+    assert world.calls == (3, 0, 0, 0)
+
+
+async def test_a_message_too_old_after_a_retry_costs_no_further_completion() -> None:
+    """The age is checked before each attempt of a completion."""
+    world = World(model=[BUSY, ANSWER])
+    decision = await world.decide(owner=account(reply_max_age_s=1.0))
+
+    assert decision.reason_code == Reason.TOO_LATE
+    assert world.calls == (1, 1, 1, 1)
+
+
+async def test_an_edit_is_moderated_however_old_it_is() -> None:
+    """Its result decides whether the text leaves the history, not whether a reply is sent."""
+    world = World(moderation=[DOWN, CLEAN])
+    world.clock.slept.append(3.0)
+    await world.decide(asked=event(type=EventType.MESSAGE_EDITED), owner=account(reply_max_age_s=2.0))
+
+    assert len(world.moderator.asked) == 2
 
 
 async def test_a_reply_is_sent_without_citation_marks() -> None:

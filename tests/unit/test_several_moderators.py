@@ -281,6 +281,16 @@ async def test_a_hit_ends_the_wait_for_another_moderator() -> None:
     assert moderated(decision) == {"a": "not_needed", "b": "hit"}
 
 
+@pytest.mark.parametrize("combination", Combination)
+async def test_a_message_too_old_after_a_hold_asks_no_moderator_again(combination: Combination) -> None:
+    """However moderators are combined, a hold ends when no reply could be sent any more."""
+    panel = Panel(api=[DOWN], a=[DOWN])
+    decision = await panel.decide(combination, api(HOLD), chosen("a", HOLD), reply_max_age_s=1.0)
+
+    assert decision.reason_code == Reason.TOO_LATE
+    assert len(panel.api.asked) + len(panel.a.asked) <= 5
+
+
 async def test_all_needs_a_hit_of_each() -> None:
     """One clear result passes a text, without waiting for an outage of the other."""
     both = await Panel(a=UNSAFE, b=UNSAFE).decide(ALL, chosen("a"), chosen("b"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
-from worker import endings, generation
+from worker import endings, generation, scope
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
 from worker.masking import Masker
@@ -84,6 +84,9 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
     with run.trace.stage(Stage.GENERATION) as note:
         try:
             async for attempt in _retrying(run):
+                if (late := scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())) is not None:
+                    note.outcome = StageOutcome.FAILED
+                    return late
                 with attempt:
                     completion = await _one_attempt(run, prompt, attempt.retry_state)
         except ModelUnavailable as error:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from worker import contract, endings, moderation, scope
 from worker.endings import (
+    MESSAGE,
     REPLY,
     Ending,
     GuardedText,
@@ -13,6 +14,7 @@ from worker.endings import (
 from worker.errors import EndpointMisconfigured, ModerationRejected
 from worker.model import (
     OPENAI_MODERATION,
+    EventType,
     FailurePolicy,
     Json,
     ModeratorChoice,
@@ -96,7 +98,7 @@ async def moderation_hit(run: GuardedRun, text: str, subject: GuardedText) -> En
             note.detail["decided_by"] = blocking.choice.name
         if blocking.finding is None:
             note.outcome = StageOutcome.FAILED
-            return _unmoderated(run, subject, blocking)
+            return _late_after_hold(run, subject, blocking) or _unmoderated(run, subject, blocking)
         note.outcome = StageOutcome.FLAGGED
         note.detail["matched_rule"] = blocking.finding.matched_rule
     others = (each.finding for each in given if each.finding and each is not blocking)
@@ -134,6 +136,15 @@ def _note_results(
         note.detail["moderators"] = [
             moderation.record(choice, result) for choice, result in zip(choices, results, strict=True)
         ]
+
+
+def _late_after_hold(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending | None:
+    """The ending of a message whose hold ended because it is too old for a reply."""
+    event, account = run.case.event, run.case.account
+    policy = result.choice.failure or account.moderation_failure
+    if policy != FailurePolicy.HOLD or subject is not MESSAGE or event.type is not EventType.MESSAGE:
+        return None
+    return scope.late_ending(event, account, run.ports.clock.now())
 
 
 def _unmoderated(run: GuardedRun, subject: GuardedText, result: ModeratorResult) -> Ending:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from worker import moderation
+from worker import moderation, scope
 from worker.cancellation import cancel_all
 from worker.classifiers.prompts import ClassifierQuestion
 from worker.endings import MESSAGE, GuardedText
@@ -18,6 +18,7 @@ from worker.model import (
     AttemptOutcome,
     CallPurpose,
     Combination,
+    EventType,
     FailurePolicy,
     MessageRole,
     ModerationScores,
@@ -83,6 +84,8 @@ async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
             now_s = max(min(due), clock.monotonic())
             with _waiting(run, leaves=all(call.is_held for call in waiting if call.result is None)):
                 await clock.sleep(max(0.0, now_s - clock.monotonic()))
+            for call in waiting:
+                call.give_up_when_late()
 
 
 def _waiting(run: GuardedRun, *, leaves: bool) -> AbstractContextManager[None]:
@@ -128,7 +131,9 @@ class ModeratorCall:
         while self.result is None:
             with _waiting(self.run, leaves=self.is_held):
                 await self.run.ports.clock.sleep(self.wait_s)
-            await self.attempt()
+            self.give_up_when_late()
+            if self.result is None:
+                await self.attempt()
 
     async def attempt(self) -> None:
         """Ask once; afterwards there is a result, or a time for the next attempt."""
@@ -159,6 +164,13 @@ class ModeratorCall:
                 error=self.error,
                 duration_ms=self._elapsed_ms(self.started_s),
             )
+
+    def give_up_when_late(self) -> None:
+        """End the hold of a message that is too old for a reply: its result would change nothing."""
+        event, account = self.run.case.event, self.run.case.account
+        is_answered = self.subject is MESSAGE and event.type is EventType.MESSAGE
+        if self.is_held and is_answered and scope.late_ending(event, account, self.run.ports.clock.now()):
+            self.give_up()
 
     def _answered(self, scores: ModerationScores, started: float) -> None:
         trace, name = self.run.trace, self.choice.name
