@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from db.pool import Pool, fetch_rows
+from worker.grouping import GroupedCall, ask
 from worker.model import Message, MessageRole
 
 HISTORY: Final = """
-    SELECT role, text FROM messages WHERE user_id = %s AND conversation_id = %s
-    ORDER BY created_at DESC, id DESC LIMIT %s
+    SELECT asked.place, m.role, m.text
+    FROM unnest(%s::text[], %s::text[], %s::integer[])
+        WITH ORDINALITY AS asked (user_id, conversation_id, most, place)
+    CROSS JOIN LATERAL (
+        SELECT role, text, created_at, id FROM messages
+        WHERE user_id = asked.user_id AND conversation_id = asked.conversation_id
+        ORDER BY created_at DESC, id DESC LIMIT asked.most) AS m
+    ORDER BY asked.place, m.created_at, m.id
 """
+
+
+async def _histories(source: Pool, asked: Sequence[tuple[str, str, int]]) -> tuple[tuple[Message, ...], ...]:
+    """The history of several conversations: account, conversation and most messages of each."""
+    found: list[list[Message]] = [[] for _ in asked]
+    columns = [list(column) for column in zip(*asked, strict=True)]
+    for place, role, text in await fetch_rows(source, HISTORY, columns):
+        found[place - 1].append(Message(role=MessageRole(role), text=text))
+    return tuple(map(tuple, found))
+
+
+HISTORIES: Final = GroupedCall(together=_histories)
 
 
 class PostgresConversations:
@@ -21,5 +41,4 @@ class PostgresConversations:
 
     async def history(self, user_id: str, conversation_id: str, limit: int) -> tuple[Message, ...]:
         """The newest ``limit`` messages, oldest first; restored messages keep their place in time."""
-        rows = await fetch_rows(self._source, HISTORY, (user_id, conversation_id, limit))
-        return tuple(Message(role=MessageRole(role), text=text) for role, text in reversed(rows))
+        return await ask(self._source, HISTORIES, (user_id, conversation_id, limit))

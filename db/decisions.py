@@ -12,6 +12,7 @@ import orjson
 import psycopg
 
 from db.answers.held import HELD, held_json
+from db.commits.rows import ROWS, CommitRow, commit_row, over_rows, rows_json
 from db.conversation_owners import TAKE, OwnerCause, conversation_state
 from db.costs.ledger import LEDGER, ledger_json
 from db.escalations.closing import Closing, ClosingCause, close_escalation
@@ -21,6 +22,7 @@ from db.outbox import CANCEL_OF_CONVERSATION, LOCK_CONVERSATION
 from db.pool import Pool, PoolConnection, checkout
 from db.webhooks.changes import MADE, OWNER, TAKEN, withdrawn
 from worker.assessment.policies.reply_metadata import reply_metadata
+from worker.grouping import GroupedCall, ask
 from worker.model import (
     TRACE_FIELDS,
     ConversationState,
@@ -44,14 +46,15 @@ FREE: Final = """
             AND (people_until > %(created_at)s OR changes <> %(changes)s)))
 """
 """A reply is stored only while the AI owns the conversation, without a change of the owner since its turn."""
-KEY: Final = f"""
+KEY_FROM: Final = f"""
     INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)
-    SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s
-    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
-    ON CONFLICT DO NOTHING RETURNING user_id
+    SELECT %(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s {{source}}
+    WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE} {{order}}
+    ON CONFLICT DO NOTHING RETURNING user_id, decision_id AS id
 """
+KEY: Final = KEY_FROM.format(source="", order="")
 KEY_OF_BURIED: Final = f"""
-    SELECT %(user_id)s::text AS user_id
+    SELECT %(user_id)s::text AS user_id, %(id)s::uuid AS id
     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s) AND {FREE}
         AND hushgate_take_over_key(%(user_id)s, %(event_id)s, %(entry_id)s, %(id)s, %(created_at)s)
 """
@@ -73,14 +76,14 @@ WITH key AS ({key}), decision AS (
     DELETE FROM messages m USING key
     WHERE %(quarantine)s AND m.user_id = key.user_id AND m.conversation_id = %(conversation_id)s
         AND m.message_id = %(message_id)s
-    RETURNING m.role, m.text
+    RETURNING key.id, m.role, m.text
 ), sealed AS (
     INSERT INTO quarantine (
         user_id, conversation_id, message_id, decision_id, role, text, created_at, expires_at)
     SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
         %(created_at)s, %(expires_at)s
-    FROM key, (
-        SELECT role, text FROM removed
+    FROM key, LATERAL (
+        SELECT removed.role, removed.text FROM removed WHERE removed.id = key.id
         UNION ALL SELECT 'user', %(text)s::text
         UNION ALL SELECT 'assistant', %(rejected_draft)s::text) AS exchange
     WHERE %(quarantine)s AND exchange.text IS NOT NULL
@@ -88,9 +91,9 @@ WITH key AS ({key}), decision AS (
     INSERT INTO messages (user_id, conversation_id, message_id, decision_id, role, text, created_at)
     SELECT key.user_id, %(conversation_id)s, %(message_id)s, %(id)s, exchange.role, exchange.text,
         %(created_at)s
-    FROM key, (VALUES (1, %(role)s, %(text)s::text), (2, 'assistant', %(reply)s::text))
+    FROM key, LATERAL (VALUES (1, %(role)s, %(text)s::text), (2, 'assistant', %(reply)s::text))
         AS exchange (place, role, text)
-    WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY exchange.place
+    WHERE %(remember)s AND exchange.text IS NOT NULL ORDER BY key.id, exchange.place
 ), reply AS (
     INSERT INTO outbox (
         user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,
@@ -101,7 +104,20 @@ WITH key AS ({key}), decision AS (
     FROM key WHERE %(reply)s::text IS NOT NULL
     ON CONFLICT (user_id, event_id) DO NOTHING  -- retention took the key and the event came again
 ){change}
-SELECT count(*){made} FROM key
+SELECT array_agg(key.id){made} FROM key
+"""
+_KEYS_OF_ROWS: Final = KEY_FROM.format(
+    source="FROM rows", order="ORDER BY rows.user_id, rows.event_id, rows.id"
+)
+_OVER_ROWS: Final = COMMIT.partition("{key}")[2].format(change=LEDGER, made=MADE)
+TOGETHER: Final = f"""
+WITH rows AS MATERIALIZED ({ROWS}), taken AS (
+    {over_rows(_KEYS_OF_ROWS, "rows")}
+), key AS (SELECT rows.* FROM rows JOIN taken USING (id){over_rows(_OVER_ROWS, "key")}
+"""
+"""``COMMIT`` over the rows of several events, for those that change neither history nor owner.
+
+Keys are taken in their order, so that two groups with the same events cannot wait for each other.
 """
 HANDOFF: Final = f""", handed AS ({TAKE.format(user_id="key.user_id", source="FROM key")}
     {OWNER}){TAKEN}"""
@@ -150,19 +166,22 @@ FLAGGED_EDIT: Final = f""", cancelled AS (
 """The exchange leaves the history, so a reply that still waits must not enter the conversation."""
 
 KNOWN: Final = """
-    SELECT k.entry_id, EXISTS (SELECT FROM dead_letters WHERE entry_id = %(entry_id)s),
-        c.people_until, c.changes
-    FROM (VALUES (1)) AS one
-    LEFT JOIN event_keys k
-        ON k.user_id = %(user_id)s AND k.event_id = %(event_id)s AND k.decision_id IS NOT NULL
-    LEFT JOIN conversations c
-        ON c.user_id = %(user_id)s AND c.conversation_id = %(conversation_id)s
+    SELECT (SELECT k.entry_id FROM event_keys k
+            WHERE k.user_id = asked.user_id AND k.event_id = asked.event_id AND k.decision_id IS NOT NULL),
+        EXISTS (SELECT FROM dead_letters d WHERE d.entry_id = asked.entry_id), c.people_until, c.changes
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
+        WITH ORDINALITY AS asked (user_id, event_id, entry_id, conversation_id, place)
+    LEFT JOIN LATERAL (
+        SELECT people_until, changes FROM conversations c
+        WHERE c.user_id = asked.user_id AND c.conversation_id = asked.conversation_id LIMIT 1) AS c ON true
+    ORDER BY asked.place
 """
 DECIDED: Final = """
     SELECT event_id FROM event_keys WHERE user_id = %s AND event_id = ANY(%s) AND decision_id IS NOT NULL
 """
 DUPLICATE: Final = """
-    INSERT INTO duplicates (entry_id, user_id, event_id, created_at) VALUES (%s, %s, %s, %s)
+    INSERT INTO duplicates (entry_id, user_id, event_id, created_at)
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) ORDER BY 1
     ON CONFLICT DO NOTHING
 """
 PARTITIONS: Final = "SELECT hushgate_ensure_partitions(%s, 3)"
@@ -210,7 +229,7 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
         StorageUnavailable: the outcome is unknown; safe to repeat.
     """
     values = _values(decision)
-    if await _committed(source, decision, KEY, values):
+    if await _first_commit(source, decision, values):
         return Recorded.NEW
     found = await load_event(source, decision.event, decision.decided_at)
     if found.outcome is not None:
@@ -224,30 +243,66 @@ async def record_decision(source: Pool, decision: Decision) -> Recorded:
     return Recorded.OVERTAKEN if decision.reply is not None and moved else Recorded.ALREADY
 
 
+async def _first_commit(source: Pool, decision: Decision, values: dict[str, Any]) -> bool:
+    """Commit, together with other events where the commit changes neither history nor owner."""
+    if _change(decision):
+        return await _committed(source, decision, KEY, values)
+    return await ask(source, COMMITS, commit_row(values))
+
+
+async def _commit_together(source: Pool, rows: Sequence[CommitRow]) -> tuple[bool, ...]:
+    """Commit several events in one transaction; which of them were new."""
+    values = {"rows": rows_json(rows)}
+    async with checkout(source) as connection:
+        try:
+            found = await (await connection.execute(TOGETHER, values)).fetchone()
+        except psycopg.errors.CheckViolation:  # no partition for this month yet
+            await connection.execute(PARTITIONS, (rows[0].at.date(),))
+            found = await (await connection.execute(TOGETHER, values)).fetchone()
+    new = frozenset(found[0] or ()) if found else frozenset()
+    return tuple(row.decision_id in new for row in rows)
+
+
+COMMITS: Final = GroupedCall(together=_commit_together)
+
+
 async def load_event(source: Pool, event: Event, now: datetime) -> StoredEvent:
     """The stored outcome of an event and the owner of its conversation, in one query.
 
     A further entry of the same event is recorded as a duplicate.
     """
+    outcome, people_until, changes = await ask(source, KNOWN_EVENTS, event)
+    return StoredEvent(outcome=outcome, conversation=conversation_state(people_until, changes, now))
+
+
+async def _known(
+    source: Pool, events: Sequence[Event]
+) -> list[tuple[Recorded | None, datetime | None, int | None]]:
+    """Of each event its stored outcome, and until when and how often people took its conversation."""
+    ids = [[each.user_id for each in events], [each.event_id for each in events]]
+    ids += [[each.entry_id for each in events], [each.conversation_id for each in events]]
     async with checkout(source) as connection:
-        values = {
-            "user_id": event.user_id,
-            "event_id": event.event_id,
-            "entry_id": event.entry_id,
-            "conversation_id": event.conversation_id,
-        }
-        row = await (await connection.execute(KNOWN, values)).fetchone()
-        decided_entry, is_buried, people_until, changes = row or (None, False, None, None)
-        outcome = None
-        if is_buried:
-            outcome = Recorded.BURIED
-        elif decided_entry == event.entry_id:
-            outcome = Recorded.ALREADY
-        elif decided_entry is not None:
-            noted = (event.entry_id, event.user_id, event.event_id, event.received_at)
-            await connection.execute(DUPLICATE, noted)
-            outcome = Recorded.DUPLICATE
-        return StoredEvent(outcome=outcome, conversation=conversation_state(people_until, changes, now))
+        rows = await (await connection.execute(KNOWN, ids)).fetchall()
+        found = [
+            (_outcome(event, entry_id, is_buried=is_buried), people_until, changes)
+            for event, (entry_id, is_buried, people_until, changes) in zip(events, rows, strict=True)
+        ]
+        again = [event for event, known in zip(events, found, strict=True) if known[0] is Recorded.DUPLICATE]
+        if again:
+            columns = zip(*((e.entry_id, e.user_id, e.event_id, e.received_at) for e in again), strict=True)
+            await connection.execute(DUPLICATE, [list(column) for column in columns])
+    return found
+
+
+def _outcome(event: Event, decided_entry: str | None, *, is_buried: bool) -> Recorded | None:
+    if is_buried:
+        return Recorded.BURIED
+    if decided_entry is None:
+        return None
+    return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE
+
+
+KNOWN_EVENTS: Final = GroupedCall(together=_known)
 
 
 async def decided_events(source: Pool, user_id: str, event_ids: Sequence[str]) -> frozenset[str]:
@@ -276,12 +331,18 @@ async def rehearse(connection: PoolConnection, decision: Decision) -> None:
     async with connection.transaction():
         await connection.execute(READ)
         async with connection.transaction() as commit:
-            await connection.execute(_statement(decision, KEY), values)
+            await connection.execute(TOGETHER, {"rows": rows_json([commit_row(values)])})
             raise psycopg.Rollback(commit)
 
 
 def _statement(decision: Decision, key: str) -> str:
-    """The commit of a decision: changes of the history or of the owner have parts of their own."""
+    """The commit of a decision."""
+    ledger = LEDGER if decision.costs else ""
+    return COMMIT.format(key=key, change=_change(decision) + ledger, made=MADE)
+
+
+def _change(decision: Decision) -> str:
+    """The parts of a commit that changes history or owner, or holds drafts; empty for any other."""
     change = ""
     if decision.people_until is not None:
         change = HANDOFF if decision.escalation is None else HANDOFF + OPEN
@@ -295,9 +356,7 @@ def _statement(decision: Decision, key: str) -> str:
         change = FLAGGED_EDIT
     if decision.held:
         change += HELD
-    if decision.costs:
-        change += LEDGER
-    return COMMIT.format(key=key, change=change, made=MADE)
+    return change
 
 
 def _is_flagged_edit(decision: Decision) -> bool:
@@ -308,20 +367,20 @@ async def _committed(source: Pool, decision: Decision, key: str, values: dict[st
     statement = _statement(decision, key)
     async with checkout(source) as connection:
         try:
-            return await _count(connection, decision, statement, values) > 0
+            return await _commit(connection, decision, statement, values)
         except psycopg.errors.CheckViolation:  # no partition for this month yet
             await connection.execute(PARTITIONS, (values["created_at"].date(),))
-            return await _count(connection, decision, statement, values) > 0
+            return await _commit(connection, decision, statement, values)
 
 
-async def _count(
+async def _commit(
     connection: PoolConnection, decision: Decision, statement: str, values: dict[str, Any]
-) -> int:
-    """Commit; a change of what a relay may send locks the conversation."""
+) -> bool:
+    """Commit, and say whether the event is new; a change of what a relay may send locks the conversation."""
     withdraws = decision.reason_code == Reason.MESSAGE_DELETED or _is_flagged_edit(decision)
     if decision.people_until is None and decision.escalation is None and not withdraws:
         row = await (await connection.execute(statement, values)).fetchone()
-        return int(row[0]) if row else 0
+        return bool(row and row[0])
     async with connection.transaction():
         await connection.execute(LOCK_CONVERSATION, values)
         row = await (await connection.execute(statement, values)).fetchone()
@@ -330,7 +389,7 @@ async def _count(
         if row and row[0] and decision.people_until is not None:
             await connection.execute(CANCEL_OF_CONVERSATION, values)
             await close_escalation(connection, _closing(decision))
-    return int(row[0]) if row else 0
+    return bool(row and row[0])
 
 
 def _closing(decision: Decision) -> Closing:

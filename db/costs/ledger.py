@@ -17,11 +17,12 @@ SLOTS: Final = 8
 LEDGER: Final = """, ledger AS (
     INSERT INTO account_costs AS c (user_id, grain, start, purpose, model, slot, decisions, prompt_tokens,
         completion_tokens, nano_usd, unpriced_tokens)
-    SELECT key.user_id, n.grain, n.start, n.purpose, n.model, n.slot, 1, n.prompt_tokens,
-        n.completion_tokens, n.nano_usd, n.unpriced_tokens
+    SELECT key.user_id, n.grain, n.start, n.purpose, n.model, n.slot, count(*), sum(n.prompt_tokens),
+        sum(n.completion_tokens), sum(n.nano_usd), sum(n.unpriced_tokens)
     FROM key, jsonb_to_recordset(%(costs)s::jsonb) AS n (
         grain text, start date, purpose text, model text, slot smallint, prompt_tokens bigint,
         completion_tokens bigint, nano_usd bigint, unpriced_tokens bigint)
+    GROUP BY key.user_id, n.grain, n.start, n.purpose, n.model, n.slot
     ORDER BY key.user_id, n.grain, n.start, n.purpose, n.model, n.slot
     ON CONFLICT (user_id, grain, start, purpose, model, slot) DO UPDATE SET
         decisions = c.decisions + excluded.decisions,
@@ -30,7 +31,10 @@ LEDGER: Final = """, ledger AS (
         nano_usd = c.nano_usd + excluded.nano_usd,
         unpriced_tokens = c.unpriced_tokens + excluded.unpriced_tokens
 )"""
-"""The rows are locked in one order, so two commits never wait for each other in a circle."""
+"""The rows are locked in one order, so two commits never wait for each other in a circle.
+
+A commit of several events adds up what they cost: a statement may change a row once only.
+"""
 
 
 def ledger_rows(decision: Decision) -> list[dict[str, Any]]:

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from psycopg import AsyncRawCursor
 from psycopg.types.json import Jsonb
 
 from db.documents.embedding_models import StoredEmbedder, stored_embedder, vector_text
-from db.documents.search_statement import search_statement
+from db.documents.search_statement import raw_search
 from db.documents.vector_index import EXACT_NUMBERS
-from db.pool import Pool, PoolConnection, checkout
+from db.pool import Pool, Values, checkout, fetch_rows
 from worker.calibration import percentile
 from worker.documents.cleaning import clean_text
 from worker.documents.words import search_words
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.grouping import GroupedCall, ask
 from worker.model import CallPurpose, FoundBy, ModelCall, Passage, Retrieved, Stage
 from worker.ports import Embedder
 
@@ -29,14 +31,17 @@ SCAN: Final = {
     "hnsw.max_scan_tuples": "40000",
 }
 """Limits of the HNSW scan for chunks of this account; measured in ``docs/retrieval.md``."""
+MOST_SEARCHES: Final = 16
+"""Searches of a round trip: each waits for the slowest of them."""
 LEAST_SHARE: Final = 0.01
 """An account with a smaller share of all vectors is searched exactly: the scan would end too early."""
 STATE: Final = """
     SELECT coalesce((
-               SELECT w.chunks FROM account_words w WHERE w.user_id = %(user_id)s AND w.lexeme = ''), 0),
+               SELECT w.chunks FROM account_words w WHERE w.user_id = asked.user_id AND w.lexeme = ''), 0),
            (SELECT reltuples FROM pg_class WHERE oid = to_regclass('hnsw_' || e.id)),
            e.id, e.model, e.dimensions, e.asked_dimensions, e.quantiles, e.calibrated_chunks
-    FROM (SELECT) AS one LEFT JOIN embedders e ON e.state = 'active'
+    FROM unnest(%s::text[]) WITH ORDINALITY AS asked (user_id, place)
+    LEFT JOIN embedders e ON e.state = 'active' ORDER BY asked.place
 """
 
 
@@ -97,21 +102,19 @@ class PostgresRetriever:
             "limit": limit,
             "min_similarity": min_similarity,
         }
-        async with checkout(self._source) as connection:
-            state = await _state(connection, user_id)
-            if not query or not state.chunks:
-                return Retrieved()
-            if self._embedder is None or state.embedder is None:
-                rows = await _rows(connection, state.by_words(), values, labelled=bool(labels))
-                return Retrieved(passages=tuple(_passage(row, None) for row in rows))
+        state = await ask(self._source, STATES, user_id)
+        if not query or not state.chunks:
+            return Retrieved()
+        if self._embedder is None or state.embedder is None:
+            rows = await _rows(self._source, state.by_words(), values, labelled=bool(labels))
+            return Retrieved(passages=tuple(_passage(row, None) for row in rows))
         started_s = time.monotonic()
         vector, degraded = await self._vector(_cleaned(embedded or query), state)  # without a connection
         call = _call(started_s, state.embedder, degraded)
         values["vector"] = vector
         if vector is None:
             state = state.by_words()
-        async with checkout(self._source) as connection:
-            rows = await _rows(connection, state, values, labelled=bool(labels))
+        rows = await _rows(self._source, state, values, labelled=bool(labels))
         passages = tuple(_passage(row, state.embedder) for row in rows)
         return Retrieved(passages=passages, degraded=degraded, embedding=call)
 
@@ -147,28 +150,47 @@ def _cleaned(query: str) -> str:
     return clean_text(query)[:QUERY_CHARS].strip()
 
 
-async def _state(connection: PoolConnection, user_id: str) -> _State:
-    row = await (await connection.execute(STATE, {"user_id": user_id})).fetchone()
-    assert row is not None  # a select without a table is a row
-    chunks, indexed, *embedder = row
-    return _State(
-        chunks=chunks,
-        indexed=indexed or 0,
-        embedder=None if embedder[0] is None else stored_embedder(embedder),
-    )
+async def _states(source: Pool, user_ids: Sequence[str]) -> list[_State]:
+    rows = await fetch_rows(source, STATE, (list(user_ids),))
+    return [
+        _State(
+            chunks=chunks,
+            indexed=indexed or 0,
+            embedder=None if embedder[0] is None else stored_embedder(embedder),
+        )
+        for chunks, indexed, *embedder in rows
+    ]
 
 
 async def _rows(
-    connection: PoolConnection, state: _State, values: Mapping[str, Any], *, labelled: bool
+    source: Pool, state: _State, values: Mapping[str, Any], *, labelled: bool
 ) -> list[tuple[Any, ...]]:
     """The rows of one search; not prepared, because a generic plan would ignore the account's size."""
-    query = search_statement(state.embedder, exact=state.exact, labelled=labelled)
-    if state.exact:  # one round trip instead of three
-        return await (await connection.execute(query, values, prepare=False)).fetchall()
-    async with connection.transaction():
+    statement = raw_search(state.embedder, exact=state.exact, labelled=labelled)
+    search = statement.text, tuple(values[name] for name in statement.parameters)
+    if state.exact:
+        return await ask(source, SEARCHES, search)
+    async with checkout(source) as connection, connection.transaction():
         for name, value in SCAN.items():
             await connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-        return await (await connection.execute(query, values, prepare=False)).fetchall()
+        return await (await AsyncRawCursor(connection).execute(*search, prepare=False)).fetchall()
+
+
+async def _searches(source: Pool, asked: Sequence[tuple[str, Values]]) -> list[list[tuple[Any, ...]]]:
+    """Several searches in one round trip."""
+    async with checkout(source) as connection:
+        cursors = [AsyncRawCursor(connection) for _ in asked]
+        if len(asked) == 1:
+            await cursors[0].execute(*asked[0], prepare=False)
+        else:
+            async with connection.pipeline():
+                for cursor, search in zip(cursors, asked, strict=True):
+                    await cursor.execute(*search, prepare=False)
+        return [await cursor.fetchall() for cursor in cursors]
+
+
+STATES: Final = GroupedCall(together=_states)
+SEARCHES: Final = GroupedCall(together=_searches, most=MOST_SEARCHES)
 
 
 def _passage(row: Sequence[Any], embedder: StoredEmbedder | None) -> Passage:

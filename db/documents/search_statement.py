@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from db.documents.embedding_models import StoredEmbedder
 
+PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 RANK_CONSTANT: Final = 60
 """Of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009."""
 MOST_WORDS: Final = 32
@@ -92,6 +96,14 @@ PASSAGES: Final = """
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchStatement:
+    """A search as SQL with the parameters ``$1``, ``$2``, ..., and the names of their values."""
+
+    text: str
+    parameters: tuple[str, ...]
+
+
 def search_statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -> str:
     """The search as SQL; embedder and length are literals, which a partial index requires."""
     parts = (BY_WORDS, *((EXACT if exact else APPROXIMATE, FUSED) if embedder else (WORDS_ONLY,)), PASSAGES)
@@ -104,3 +116,12 @@ def search_statement(embedder: StoredEmbedder | None, *, exact: bool, labelled: 
         most_words=MOST_WORDS,
         most_chunks=MOST_CHUNKS,
     )
+
+
+@lru_cache(maxsize=64)
+def raw_search(embedder: StoredEmbedder | None, *, exact: bool, labelled: bool) -> SearchStatement:
+    """``search_statement`` for ``AsyncRawCursor``, which does not look for parameters at every search."""
+    named = search_statement(embedder, exact=exact, labelled=labelled)
+    names = tuple(dict.fromkeys(PARAMETER.findall(named)))
+    text = PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", named)
+    return SearchStatement(text=text, parameters=names)

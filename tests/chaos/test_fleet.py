@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from cli.stack import Stack
@@ -83,6 +84,27 @@ def test_a_kill_amid_shared_moderation_requests_loses_nothing(fleet: Fleet) -> N
 def _asks_for_several(sandbox: SandboxHandle) -> bool:
     bodies = [each["body"] for each in sandbox.requests(route="mod") if each["outcome"] == "in_flight"]
     return any(isinstance(body, dict) and isinstance(body["input"], list) for body in bodies)
+
+
+def test_a_kill_amid_a_group_of_commits_loses_nothing(fleet: Fleet) -> None:
+    """SIGKILL while commits of several events wait for a lock; Postgres commits them without their worker."""
+    with psycopg.connect(fleet.database_url) as held:
+        held.execute("LOCK TABLE event_keys IN SHARE MODE")
+        fleet.publish(150, [f"grouped-{number}" for number in range(150)], ["this is spam"])
+        killed = fleet.busy_worker()
+        waiting = f"SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE {_COMMITTING}"
+        until(lambda: fleet.rows(waiting.format(killed=killed)), "its commits wait")
+        fleet.send(killed, signal.SIGKILL)
+    fleet.start_worker()
+    fleet.settle()
+    groups = fleet.rows("SELECT count(*) FROM event_keys GROUP BY xmin::text ORDER BY 1 DESC")
+
+    assert groups[0][0] > 1
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+_COMMITTING = "NOT granted AND relation = 'event_keys'::regclass AND application_name LIKE '%:{killed}:%'"
 
 
 def test_a_stopped_worker_loses_its_lanes_and_disturbs_nobody_when_it_comes_back(fleet: Fleet) -> None:

@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from tasks import stream
 from tasks.fairness.shares import ReadPlan, account_key
+from tasks.shards.clients import LuaScript
 from tasks.stream import GROUP, EntryGrant, FinishRequest, Lanes, backlog, connect
 
 STREAM: Final = "test:events"
@@ -233,14 +234,14 @@ class EarlierWorker(Lanes):
         super().__init__(redis, stream=STREAM, worker=worker, keep_bytes=4096)
         prelude = (BEFORE / "prelude.lua").read_text()
         for name in ("read", "finish", "reap", "release", "repair"):
-            script = redis.register_script(prelude + (BEFORE / f"{name}.lua").read_text())
+            script = LuaScript(redis, prelude + (BEFORE / f"{name}.lua").read_text())
             setattr(self, f"_{name}", script)
 
     async def read(self, limit: int, plan: ReadPlan = AHEAD) -> stream.ReadResult:
         """READ as it was: no plan, and no accounts in the reply."""
-        args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
+        args: list[Any] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
         rows, entries, last, _ = await self._read(keys=[STREAM], args=args)
-        grants = tuple(stream._grant(row) for row in rows)
+        grants = tuple(self._grant(row) for row in rows)
         return stream.ReadResult(grants=grants, entries_read=int(entries), last_id=last.decode())
 
 

@@ -1,0 +1,1 @@
+"""The commits of several events in one statement."""

@@ -1,0 +1,151 @@
+"""Concurrent calls to one server in groups; a call on an idle server is made at once.
+
+::
+
+    ask(one) ── nothing under way ──► with the calls of this turn of the event loop
+         │
+         └── others under way ──► with those of the next ``WAIT_S``, or until the others have ended
+                                      │
+                                      └── the group failed: each call alone
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from worker.cancellation import cancel_all
+from worker.errors import StorageUnavailable
+
+WAIT_S: Final = 0.003
+"""Longest wait for further calls."""
+MOST: Final = 64
+"""Calls of a group."""
+ALONE_S: Final = 5.0
+"""How long calls are made alone after the server failed with a group: a call may have crashed it."""
+
+Server = TypeVar("Server")
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupedCall(Generic[Server, Asked, Answer]):
+    """A kind of call that can be made for several callers at once.
+
+    Attributes:
+        together: an answer per question in their order, each as if it had been asked alone. When it raises,
+            nothing was done for any of them or all of it may be repeated.
+        most: questions of a group.
+    """
+
+    together: Callable[[Server, Sequence[Asked]], Awaitable[Sequence[Answer]]]
+    most: int = MOST
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Waiting(Generic[Asked, Answer]):
+    """One caller's question."""
+
+    asked: Asked
+    answer: asyncio.Future[Answer]
+
+
+class Groups(Generic[Server, Asked, Answer]):
+    """The callers of one kind of call."""
+
+    def __init__(self, call: GroupedCall[Server, Asked, Answer]) -> None:
+        self._call = call
+        self._collected: list[_Waiting[Asked, Answer]] = []
+        self._under_way: dict[asyncio.Task[None], list[_Waiting[Asked, Answer]]] = {}
+        self._timer: asyncio.Handle | None = None
+        self._alone_until_s = float("-inf")
+
+    async def ask(self, server: Server, asked: Asked) -> Answer:
+        """The answer to one question; raises what it raises when asked alone.
+
+        Cancellation of one caller does not concern the others of its group.
+        """
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting[Asked, Answer](asked=asked, answer=loop.create_future())
+        self._collected.append(waiting)
+        if len(self._collected) >= self._call.most:
+            self._flush(server)
+        elif self._timer is None and self._under_way:
+            self._timer = loop.call_later(WAIT_S, self._flush, server)
+        elif self._timer is None:
+            self._timer = loop.call_soon(self._flush, server)
+        try:
+            return await waiting.answer
+        except asyncio.CancelledError:
+            await self._abandon(waiting)
+            raise
+
+    def _flush(self, server: Server) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        group = [each for each in self._collected if not each.answer.done()]
+        self._collected = []
+        loop = asyncio.get_running_loop()
+        alone = loop.time() < self._alone_until_s
+        for part in ([each] for each in group) if alone else ([group] if group else ()):
+            task = loop.create_task(self._make(server, part))
+            self._under_way[task] = part
+            task.add_done_callback(lambda ended: self._ended(server, ended))
+
+    def _ended(self, server: Server, task: asyncio.Task[None]) -> None:
+        """Ask at once what was collected meanwhile, when nothing else is under way."""
+        for each in self._under_way.pop(task):
+            each.answer.cancel()  # none is without an answer, unless the task was cancelled
+        if self._collected and not self._under_way:
+            self._flush(server)
+
+    async def _make(self, server: Server, group: list[_Waiting[Asked, Answer]]) -> None:
+        """Make the call; afterwards each caller of the group has an answer or an error."""
+        try:
+            answers = await self._call.together(server, [each.asked for each in group])
+        except Exception as error:  # noqa: BLE001  # a bug reaches every caller instead of none
+            if len(group) > 1 and not _is_of_server(error):
+                await asyncio.gather(*(self._make(server, [each]) for each in group))
+                return
+            if len(group) > 1:
+                self._alone_until_s = asyncio.get_running_loop().time() + ALONE_S
+            for each in group:
+                if not each.answer.done():
+                    each.answer.set_exception(error)
+        else:
+            for each, answer in zip(group, answers, strict=True):
+                if not each.answer.done():
+                    each.answer.set_result(answer)
+
+    async def _abandon(self, waiting: _Waiting[Asked, Answer]) -> None:
+        """End a call whose callers were all cancelled."""
+        for task, group in self._under_way.items():
+            if waiting in group and all(each.answer.done() for each in group):
+                await cancel_all((task,))
+                return
+
+
+def _is_of_server(error: Exception) -> bool:
+    """Whether the server failed, so that each call alone would fail as well."""
+    return isinstance(error, StorageUnavailable) and not error.may_be_input
+
+
+_GROUPS: Final[WeakKeyDictionary[Any, dict[object, Groups[Any, Any, Any]]]] = WeakKeyDictionary()
+
+
+async def ask(server: Server, call: GroupedCall[Server, Asked, Answer], asked: Asked) -> Answer:
+    """The answer to one question, asked together with those of other callers of the same server.
+
+    Raises:
+        Exception: what the call raises for this question alone.
+    """
+    groups = _GROUPS.setdefault(server, {})
+    found: Groups[Server, Asked, Answer] | None = groups.get(call)
+    if found is None:
+        found = groups[call] = Groups(call)
+    return await found.ask(server, asked)
