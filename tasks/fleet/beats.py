@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import structlog
 from celery.signals import after_task_publish
-from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
+
+from tasks.shards.clients import connect_sync
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +32,7 @@ def tasks_key(stream: str) -> str:
 
 def sign_beat(url: str, stream: str) -> None:
     """Sign now and whenever this process sends a task; called once, when beat starts."""
-    redis = Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S)
+    redis = connect_sync(url, timeout_s=REACH_S)
 
     def sign(**_signal: Any) -> None:
         try:
