@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from redis.asyncio import Redis
-
 from cli.doctor.check import DoctorCheck, warned
 from tasks.limits.board import WorkerReport, load_reports
+from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
 from worker.settings import Settings
 
@@ -36,5 +35,5 @@ def upstream_checks(settings: Settings) -> Iterator[DoctorCheck]:
 
 
 async def _reports(settings: Settings) -> tuple[WorkerReport, ...]:
-    async with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=REACH_S) as redis:
+    async with connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S) as redis:
         return await load_reports(redis, settings.stream)

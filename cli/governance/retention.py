@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
-from redis.asyncio import Redis
 
 from cli.options import own_connections, settings_of
 from cli.output import emit, fail
@@ -15,6 +14,7 @@ from db.governance.declared import RETENTION, STREAM_RETENTION, KeptBy, TableRet
 from db.governance.retention import MOST_COUNTED, rows_due
 from db.pool import Pool
 from tasks.governance.sweep import sweep
+from tasks.shards.clients import connect
 from tasks.stream_upkeep.figures import load_figures
 from tasks.stream_upkeep.trimming import Keep, plan
 from worker.settings import OutgoingStreamSettings, RedisPresence, RetentionSettings
@@ -111,7 +111,7 @@ async def _streams() -> list[dict[str, Any]]:
         return []
     settings = settings_of(OutgoingStreamSettings)
     rows = []
-    async with Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=10) as redis:
+    async with connect(settings.redis_url.get_secret_value(), timeout_s=10) as redis:
         for each in STREAM_RETENTION:
             stream = str(getattr(settings, each.name))
             oldest_s = (await load_figures(redis, each.name, stream)).oldest_s

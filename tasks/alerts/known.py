@@ -53,4 +53,4 @@ async def keep_known(url: str, stream: str, states: Mapping[str, AlertState]) ->
 
 
 def _connected(url: str) -> Redis:
-    return Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S)
+    return connect(url, timeout_s=REACH_S)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db.fleet.reading import figures_connection
 from db.fleet.recent import RecentCount, load_recent_counts
 from tasks.fleet.state import REACH_S, FleetState, load_fleet
 from tasks.limits.board import load_reports
+from tasks.shards.clients import connect
 from worker.adapters.circuit_breaker import BreakerState
 from worker.errors import StorageUnavailable
 from worker.settings import StreamSettings
@@ -51,7 +51,7 @@ async def load_situation(
 async def _not_called(settings: StreamSettings) -> tuple[tuple[str, int], ...]:
     url = settings.redis_url.get_secret_value()
     try:
-        async with Redis.from_url(url, socket_timeout=REACH_S, socket_connect_timeout=REACH_S) as redis:
+        async with connect(url, timeout_s=REACH_S) as redis:
             reports = await load_reports(redis, settings.stream)
     except (RedisError, OSError):
         return ()
