@@ -10,6 +10,7 @@ import orjson
 from redis.asyncio import Redis
 
 from tasks.alerts.changes import NAMED, AlertState
+from tasks.shards.clients import connect
 
 REACH_S = 10.0
 
