@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.unit.assessment.samples import passage
 from worker.assessment.signals.coefficients import shipped_model
-from worker.assessment.signals.lexical import EvidenceKind, evidence_grounds, lexical_signals
+from worker.assessment.signals.grounds import EvidenceKind, evidence_grounds
+from worker.assessment.signals.lexical import lexical_signals
 from worker.assessment.signals.records import doubtful_attributes, record_pairs, record_text
 from worker.assessment.text.citations import citation_check
 from worker.assessment.text.language import detect_language, main_script, mixed_script_words, wrong_language
