@@ -49,10 +49,15 @@ class PlainFitter:
 
 def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> list[LabelledReply]:
     """Two replies a group: one with nothing missing, one with much."""
-    quiet = {"unsupported_numbers": 0.0, "unsupported_names": 0.0, "bare_sentences": 0.0}
+    quiet = dict.fromkeys(
+        ("unsupported_numbers", "unsupported_times", "unsupported_names", "bare_sentences"), 0.0
+    )
     return [
         LabelledReply(
-            group=f"g{n:02}", kind=kind, signals={**quiet, "weakest_sentence": 2.0 * bad}, ungrounded=bool(bad)
+            group=f"g{n:02}",
+            kind=kind,
+            signals={**quiet, "weakest_sentence": 2.0 * bad},
+            ungrounded=bool(bad),
         )
         for n in range(groups)
         for bad in (0, 1)

@@ -39,13 +39,13 @@ def lexical_signals(grounds: Grounds, draft: str, language: str = "en") -> Mappi
 
 
 def has_bare_fact(signals: Mapping[str, float]) -> bool:
-    """Whether a number, a name, or every fact of some sentence is missing from the evidence.
+    """Whether a number, a time of day, a name, or every fact of some sentence is missing from the evidence.
 
     Such a draft is never sent without a judge. Of 306 short counterfactual answers (RGB), 97 errors would be
     sent without this rule and 18 with it. Of RAGTruth's answers to questions that would be sent, it stops one
     in nine.
     """
-    bare = ("unsupported_numbers", "unsupported_names", "bare_sentences")
+    bare = ("unsupported_numbers", "unsupported_times", "unsupported_names", "bare_sentences")
     return any(signals[name] > 0.0 for name in bare)
 
 
