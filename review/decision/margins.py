@@ -16,7 +16,7 @@ from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.thresholds import THRESHOLDS
 from worker.assessment.policies.validators import ValidatorsPolicy
-from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.signals.grounds import EvidenceKind
 from worker.assessment.signals.scoring import Veto
 from worker.errors import PolicyRejected
 from worker.model import Json, Stage

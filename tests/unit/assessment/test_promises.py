@@ -148,3 +148,19 @@ async def test_a_certain_promise_is_not_judged() -> None:
 def test_a_condition_or_a_way_to_do_it_is_no_promise(draft: str, promised: bool) -> None:
     """The draft does not say that it was done or is being done."""
     assert promises(draft) is promised
+
+
+@pytest.mark.parametrize(
+    ("draft", "promised"),
+    [
+        ("If you come from another provider, they will tell you when the transfer is due.", False),
+        ("They will tell you when the transfer is due.", True),
+        ("The staff was noted as friendly.", False),
+        ("It has been noted that the shop is small.", False),
+        ("Your request has been noted.", True),
+        ("He received profits that were then shipped to California.", False),
+    ],
+)
+def test_acts_of_others_and_plain_reports_are_no_promise(draft: str, promised: bool) -> None:
+    """A third party's act, and a relative clause or a remark in the passive."""
+    assert promises(draft) is promised

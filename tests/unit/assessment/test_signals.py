@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.unit.assessment.samples import passage
 from worker.assessment.signals.coefficients import shipped_model
-from worker.assessment.signals.lexical import EvidenceKind, evidence_grounds, lexical_signals
+from worker.assessment.signals.grounds import EvidenceKind, evidence_grounds
+from worker.assessment.signals.lexical import has_bare_fact, lexical_signals
 from worker.assessment.signals.records import doubtful_attributes, record_pairs, record_text
 from worker.assessment.text.citations import citation_check
 from worker.assessment.text.language import detect_language, main_script, mixed_script_words, wrong_language
@@ -19,7 +20,9 @@ from worker.assessment.text.quantities import (
     times_of_day,
 )
 from worker.assessment.text.words import (
+    DISCOURSE,
     comparable_unit,
+    content_units,
     fact_units,
     normalised_text,
     split_sentences,
@@ -262,3 +265,57 @@ def test_the_last_sentence_is_looked_at_by_itself() -> None:
     found = lexical_signals(grounds, "The ferry sank near Bari. Investors remain thrilled about innovation.")
 
     assert found["last_sentence"] == found["worst_sentence"] > found["mean_sentence"] > 0.0
+
+
+def test_known_words_in_new_relations_make_a_weak_sentence() -> None:
+    """The sentence has no new word; its neighbours are nowhere near each other in the evidence."""
+    evidence = "Ana repaired the old bridge in spring. Much later the town council paid Bruno for paint."
+    grounds = evidence_grounds("Who paid?", evidence)
+    told = lexical_signals(grounds, "The town council paid Bruno.")
+    swapped = lexical_signals(grounds, "The council repaired Bruno in spring paint.")
+
+    assert told["worst_sentence"] == swapped["worst_sentence"] == 0.0
+    assert told["weakest_sentence"] == 0.0 < swapped["weakest_sentence"]
+
+
+def test_neighbours_of_the_question_are_no_new_relation() -> None:
+    """A reply may repeat the question's words side by side."""
+    evidence = "Bruno sells bicycles, tyres, lamps, bells and helmets. Ana runs a workshop for repair."
+    draft = "Bruno offers bicycle repair."
+    asked = lexical_signals(evidence_grounds("Bruno offers bicycle repair?", evidence), draft)
+    unasked = lexical_signals(evidence_grounds("q", evidence), draft)
+
+    assert asked["weakest_sentence"] == 0.0 < unasked["weakest_sentence"]
+
+
+def test_the_weakest_sentences_are_the_mean_of_two() -> None:
+    """One weak sentence counts half when the other one copies the evidence."""
+    grounds = evidence_grounds("q", "The ferry sank near Bari.")
+    found = lexical_signals(grounds, "The ferry sank near Bari. Investors remain thrilled.")
+
+    assert found["two_weakest_sentences"] == found["weakest_sentence"] / 2 > 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("Theo thông tin được cung cấp, phí giao thông cao.", ["phí", "giao", "thông", "cao"]),
+        ("Information provided in the context.", []),
+    ],
+)
+def test_framing_words_of_two_syllables_state_nothing(text: str, units: list[str]) -> None:
+    """Vietnamese frames a text with words of two syllables; a syllable of them alone keeps its meaning."""
+    found = [u for u in fact_units(content_units(text)) if u not in DISCOURSE]
+
+    assert found == [comparable_unit(u) for u in units]
+
+
+@pytest.mark.parametrize(
+    ("draft", "bare"),
+    [("Until 6 pm.", False), ("Until 7 pm.", True), ("Until 18:00.", False), ("For 20 euros.", True)],
+)
+def test_a_time_of_day_that_no_passage_has_is_a_bare_fact(draft: str, bare: bool) -> None:
+    """It is no number to compare; without this rule wrong opening hours would be sent unread."""
+    grounds = evidence_grounds("How long are you open?", "We are open until 6 pm.")
+
+    assert has_bare_fact(lexical_signals(grounds, draft)) is bare

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from worker.assessment.signals.coefficients import model_json, parse_model, shipped_model
-from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.signals.grounds import EvidenceKind
 from worker.assessment.training.fitting import (
     LabelledReply,
     TrainingSource,
@@ -49,10 +49,15 @@ class PlainFitter:
 
 def examples(groups: int = 25, kind: EvidenceKind = EvidenceKind.QUESTION) -> list[LabelledReply]:
     """Two replies a group: one with nothing missing, one with much."""
-    quiet = {"unsupported_numbers": 0.0, "unsupported_names": 0.0, "bare_sentences": 0.0}
+    quiet = dict.fromkeys(
+        ("unsupported_numbers", "unsupported_times", "unsupported_names", "bare_sentences"), 0.0
+    )
     return [
         LabelledReply(
-            group=f"g{n:02}", kind=kind, signals={**quiet, "missing_words": 2.0 * bad}, ungrounded=bool(bad)
+            group=f"g{n:02}",
+            kind=kind,
+            signals={**quiet, "weakest_sentence": 2.0 * bad},
+            ungrounded=bool(bad),
         )
         for n in range(groups)
         for bad in (0, 1)
@@ -124,10 +129,10 @@ def test_too_few_groups_keep_the_old_coefficients() -> None:
 
     assert model.kinds == base.kinds
     assert model.record["kinds"] == {
-        "question": {"rows": 38, "groups": 19, "kept": "model 2"},
-        "summary": {"rows": 0, "groups": 0, "kept": "model 2"},
-        "records": {"rows": 0, "groups": 0, "kept": "model 2"},
-        "relevance": {"rows": 0, "groups": 0, "kept": "model 2"},
+        "question": {"rows": 38, "groups": 19, "kept": f"model {base.version}"},
+        "summary": {"rows": 0, "groups": 0, "kept": f"model {base.version}"},
+        "records": {"rows": 0, "groups": 0, "kept": f"model {base.version}"},
+        "relevance": {"rows": 0, "groups": 0, "kept": f"model {base.version}"},
     }
 
 

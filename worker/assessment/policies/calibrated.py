@@ -16,7 +16,8 @@ from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.calibrated_questions import relevance_question, support_questions
 from worker.assessment.policies.outcomes import non_answer_assessment, policy_name, undecided_reasons
 from worker.assessment.relevance.scoring import relevance_reasons
-from worker.assessment.signals.lexical import Grounds, has_bare_fact
+from worker.assessment.signals.grounds import Grounds
+from worker.assessment.signals.lexical import has_bare_fact
 from worker.assessment.signals.scoring import SignalScore, score_draft, score_reasons
 from worker.assessment.text.language import author_language, text_in_language
 from worker.assessment.values import DraftCase

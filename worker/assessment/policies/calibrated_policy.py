@@ -14,7 +14,7 @@ from worker.assessment.signals.coefficients import (
     relevance_model,
     shipped_model,
 )
-from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.signals.grounds import EvidenceKind
 from worker.model import Action
 
 FALLBACKS: Mapping[str, str] = MappingProxyType(

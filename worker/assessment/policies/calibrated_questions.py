@@ -5,7 +5,8 @@ from __future__ import annotations
 from worker.assessment.judge import Aspect, JudgeQuestion
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy, JudgeUnit
 from worker.assessment.relevance.asked import asked_for, previous_question
-from worker.assessment.signals.lexical import Grounds, sentence_coverage
+from worker.assessment.signals.grounds import Grounds
+from worker.assessment.signals.sentences import sentence_coverage
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.words import normalised_text, split_sentences
 from worker.assessment.values import DraftCase

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
 from worker.assessment.policies.designs import Policy
-from worker.assessment.signals.lexical import has_bare_fact, sentence_coverage
+from worker.assessment.signals.lexical import has_bare_fact
 from worker.assessment.signals.scoring import score_draft
+from worker.assessment.signals.sentences import sentence_coverage
 from worker.assessment.text.citations import sentences_with_citations, without_citations
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import is_unspaced, normalised_text, split_sentences

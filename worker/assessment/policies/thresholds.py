@@ -15,7 +15,7 @@ from worker.assessment.policies.failsafe_policy import FailsafePolicy
 from worker.assessment.policies.guardrail import GuardrailPolicy
 from worker.assessment.policies.safety_checks import SafetyPolicy
 from worker.assessment.policies.validators import ValidatorsPolicy
-from worker.assessment.signals.lexical import EvidenceKind, evidence_grounds
+from worker.assessment.signals.grounds import EvidenceKind, evidence_grounds
 from worker.assessment.values import DraftCase
 
 AnyPolicy = TypeVar(

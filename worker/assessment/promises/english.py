@@ -92,6 +92,9 @@ ENGLISH = PromiseGrammar(
         r"(?:has|have|was|were|is|are) (?:been |being )?\w+|"
         r"if you (?:have|were|are|get) [^,.]*|as i have noted|i have checked the documents|"
         r"opening hours (?:was|were|have been) (?:changed|extended)|(?:can|must|may|should|could) (?:be|"
-        r"have been) \w+"
+        r"have been) \w+|(?:was|were|is|are|been) (?:\w+ )?(?:noted|reported) (?:that|as|to be|for)\b|"
+        r"(?<=\w )that (?:was|were) (?:then |later )?\w+|(?:another |your (?:\w+ )?)(?:provider|network|"
+        r"bank|carrier|operator|insurer|doctor|employer|landlord|supplier|manufacturer|retailer)\b[^.;!?]*?"
+        r"\bthey\b[^.;!?]*"
     ),
 )

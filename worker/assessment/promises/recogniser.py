@@ -18,7 +18,8 @@ from worker.assessment.promises.asian import CHINESE, VIETNAMESE
 from worker.assessment.promises.english import ENGLISH
 from worker.assessment.promises.european import FRENCH, GERMAN, SPANISH
 from worker.assessment.promises.grammar import PromiseGrammar
-from worker.assessment.signals.lexical import evidence_grounds, sentence_coverage
+from worker.assessment.signals.grounds import evidence_grounds
+from worker.assessment.signals.sentences import sentence_coverage
 from worker.assessment.text.citations import without_citations
 from worker.assessment.text.wordlists import folded_text
 from worker.assessment.text.words import split_sentences

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from worker.assessment.signals.lexical import EvidenceKind
+from worker.assessment.signals.grounds import EvidenceKind
 from worker.model import Json
 
 

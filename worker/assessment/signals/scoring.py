@@ -10,7 +10,8 @@ from worker.assessment.non_answers.recogniser import is_non_answer
 from worker.assessment.relevance.asked import is_task
 from worker.assessment.relevance.scoring import RelevanceScore, relevance_score
 from worker.assessment.signals.coefficients import CoefficientSet, relevance_model
-from worker.assessment.signals.lexical import EvidenceKind, Grounds, evidence_grounds, lexical_signals
+from worker.assessment.signals.grounds import EvidenceKind, Grounds, evidence_grounds
+from worker.assessment.signals.lexical import lexical_signals
 from worker.assessment.text.citations import CitationCheck, citation_check, without_citations
 from worker.assessment.text.language import author_language, mixed_script_words, wrong_language
 from worker.assessment.values import DraftCase

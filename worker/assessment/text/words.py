@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from icu4py.breakers import SentenceBreaker
 
-from worker.assessment.text.wordlists import list_words
+from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
 
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -22,6 +22,7 @@ UNSPACED = (
 _TOKEN = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:['’][^\W\d_{UNSPACED}]+)?")
 _SPACED_TOKEN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")  # where no unspaced script occurs: faster
 _UNSPACED_CHAR = re.compile(rf"[{UNSPACED}]")
+_VIETNAMESE = re.compile("[ăâđêôơư\u1ea0-\u1ef9]")
 _CAMEL = re.compile(r"([a-z])(?=[A-Z])")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LINE = re.compile(r"[^\r\n]+")
@@ -89,6 +90,16 @@ def text_units(text: str) -> list[str]:
     for token in pattern.findall(folded):
         found += _units_of(token)
     return found
+
+
+def content_units(text: str) -> list[str]:
+    """Comparable units without the framing words of Vietnamese, which have two syllables ("thông tin").
+
+    Their syllables also occur in words with a meaning of their own, so they cannot be left out one by one.
+    """
+    if not text.isascii() and _VIETNAMESE.search(folded := folded_text(text)):
+        return text_units(list_pattern("framing").sub(" ", folded))
+    return text_units(text)
 
 
 @lru_cache(maxsize=65536)
