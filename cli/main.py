@@ -50,6 +50,8 @@ COMMANDS: Final = {
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
+    "backup": "cli.deployment.backup:backup",
+    "restore": "cli.deployment.backup:restore",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",
