@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
+from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
@@ -131,3 +133,25 @@ def test_a_restore_refuses_servers_that_are_not_empty(
     assert f"expected a Redis without our streams, got {STREAM}" in busy.err
     assert "expected a backup with backup.json" in none.err
     assert "expected an empty folder" in again.err
+
+
+def test_the_password_of_redis_is_rotated_while_a_worker_decides(
+    shell: Shell, url: str, sandbox: SandboxHandle
+) -> None:
+    """Redis takes both passwords until all processes were restarted; then the old one opens nothing."""
+    old_url = shell.environment["REDIS_URL"]
+    user, old = urlsplit(old_url).username, urlsplit(old_url).password
+    new_url = old_url.replace(str(old), "rotated-hunter2")
+    with Redis.from_url(old_url) as redis:
+        redis.acl_setuser(str(user), enabled=True, passwords=["+rotated-hunter2"])
+        try:
+            with running(url, old_url, sandbox) as before:
+                user_id = before.account()
+                before.decide(user_id, "Hello")
+            with running(url, new_url, sandbox) as after:
+                redis.acl_setuser(str(user), enabled=True, passwords=[f"-{old}"])
+                after.decide(user_id, "Hello again")
+            with Redis.from_url(old_url) as refused, pytest.raises(AuthenticationError):
+                refused.ping()
+        finally:
+            redis.acl_setuser(str(user), enabled=True, passwords=[f"+{old}", "-rotated-hunter2"])
