@@ -54,6 +54,8 @@ COMMANDS: Final = {
     "alerts": "cli.alerts.commands:app",
     "audit-log": "cli.audit_log.commands:app",
     "migrate": "cli.deployment.migrate:migrate",
+    "backup": "cli.deployment.backup:backup",
+    "restore": "cli.deployment.backup:restore",
     "sandbox": "cli.deployment.serve:sandbox",
     "doctor": "cli.doctor.command:doctor",
     "config": "cli.deployment.config:app",

@@ -20,12 +20,14 @@ from tasks.webhooks.bodies import webhook_schema
 from worker.errors import ConfigurationError
 from worker.reasons import reasons_table
 from worker.settings import FIELDS, SECRETS, Settings, load
+from worker.settings.secret_files import SUFFIX
 
 app = typer.Typer(
     no_args_is_help=True,
     help="The environment variables: `show` prints their values, `example` a complete .env file.",
 )
 MASK: Final = "********"
+FILES: Final = "OPENAI_API_KEY_FILE=/run/secrets/openai"
 REASONS_HEAD: Final = (
     "# Reason codes\n\nMade by `hushgate schema reasons` from [worker/reasons.py](../worker/reasons.py)."
     " `reason_code` in `ai_decisions` holds one of them; no code is ever renamed.\n\n"
@@ -43,7 +45,7 @@ DOCUMENTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
 
 @app.command()
 def show() -> None:
-    """Print every variable with its value and origin (environment, .env, default); secrets are masked.
+    """Print every variable with its value and origin (environment, file, .env, default); secrets are masked.
 
     Exit 3 when a worker could not start with these values; standard error names every reason.
     """
@@ -63,6 +65,7 @@ def example() -> None:
         hushgate config example > .env
     """
     typer.echo("# Every variable Hushgate reads; printed by `hushgate config example`.")
+    typer.echo(f"# A secret can be in a file: NAME{SUFFIX} is its path, such as {FILES}.")
     for name, field in FIELDS.items():
         default = "" if field.is_required() or field.default is None else _text(field.default)
         typer.echo(f"\n# {field.description}{_without_value(field)}")
@@ -97,6 +100,8 @@ def _values() -> Iterator[dict[str, Any]]:
 
 
 def _value(variable: str, field: FieldInfo, in_file: dict[str, str | None]) -> tuple[str | None, str]:
+    if variable in SECRETS and (os.environ | in_file).get(f"{variable}{SUFFIX}"):
+        return MASK, f"{variable}{SUFFIX}"
     for source, origin in ((os.environ, "environment"), (in_file, ".env")):
         if source.get(variable):
             return MASK if variable in SECRETS else source[variable], origin

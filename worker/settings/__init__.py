@@ -11,7 +11,7 @@ from worker.settings.environment import Environment, load, secret_variables
 from worker.settings.gateway import GatewaySettings, IngestSettings
 from worker.settings.metrics import FleetSettings, MetricsSettings
 from worker.settings.moderation import ModerationSettings
-from worker.settings.outgoing import OutgoingStreamSettings
+from worker.settings.outgoing import BackupSettings, OutgoingStreamSettings
 from worker.settings.retention import ErasureSettings, RetentionSettings
 from worker.settings.review import ReviewSettings, SiteSettings
 from worker.settings.servers import DatabaseSettings, LoginSettings, RedisPresence, StreamSettings
@@ -25,6 +25,7 @@ __all__ = [
     "FIELDS",
     "SECRETS",
     "AlertSettings",
+    "BackupSettings",
     "ClassifierSettings",
     "DatabaseSettings",
     "DocumentSettings",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.errors import ConfigurationError
+from worker.settings.secret_files import SecretFiles, is_secret, secrets_from_files
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
@@ -26,6 +28,19 @@ class Environment(BaseSettings):
         hide_input_in_errors=True,  # a traceback of ValidationError would quote secrets
     )
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # as pydantic-settings calls it
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment, then the files that it names, then ``.env``."""
+        files = SecretFiles(settings_cls, os.environ, dotenv_settings)
+        return init_settings, env_settings, files, dotenv_settings
+
     sentry_dsn: SecretStr | None = Field(
         default=None,
         alias="SENTRY_DSN",
@@ -40,10 +55,13 @@ def load(kind: type[Known], environment: Mapping[str, str] | None = None) -> Kno
     """The settings of a class, from the environment and ``.env``, or from the given variables only.
 
     Raises:
-        ConfigurationError: one line for every problem, with variable, expectation and value.
+        ConfigurationError: one line for every problem, with variable, expectation and value; for files of
+            secrets before all others.
     """
     try:
-        return kind() if environment is None else kind.model_validate(dict(environment))
+        if environment is None:
+            return kind()
+        return kind.model_validate({**environment, **secrets_from_files(kind.model_fields, environment)})
     except ValidationError as error:
         lines = [_problem_line(kind, problem) for problem in error.errors(include_url=False)]
         # without its cause, which quotes the input: secrets too
@@ -52,7 +70,7 @@ def load(kind: type[Known], environment: Mapping[str, str] | None = None) -> Kno
 
 def secret_variables(fields: Iterable[FieldInfo]) -> frozenset[str]:
     """The variables of these fields whose values are secret."""
-    return frozenset(str(field.alias) for field in fields if "SecretStr" in str(field.annotation))
+    return frozenset(str(field.alias) for field in fields if is_secret(field))
 
 
 def _problem_line(kind: type[Environment], problem: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from worker.settings.servers import StreamSettings
+from worker.settings.servers import DatabaseSettings, StreamSettings
 
 
 class OutgoingStreamSettings(StreamSettings):
@@ -38,3 +38,7 @@ class OutgoingStreamSettings(StreamSettings):
         description="Age of the oldest entry that a consumer group has not acknowledged above which logs and"
         " hushgate doctor warn.",
     )
+
+
+class BackupSettings(OutgoingStreamSettings, DatabaseSettings):
+    """Settings of ``hushgate backup`` and ``hushgate restore``."""

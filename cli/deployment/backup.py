@@ -1,0 +1,124 @@
+"""``hushgate backup`` and ``hushgate restore``: Postgres and Redis together, while workers run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final
+
+import orjson
+import typer
+from redis import Redis
+
+from cli.exit_codes import ExitCode
+from cli.options import settings_of
+from cli.output import emit, fail
+from db import migrate
+from db.backup.dump import dump_database, restore_database
+from db.backup.restored import repeat_sends, restored_ends
+from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
+from worker import __version__
+from worker.settings import BackupSettings
+
+TABLES: Final = "postgres.dump"
+STREAMS: Final = "redis.ndjson"
+MANIFEST: Final = "backup.json"
+FORMAT: Final = 1
+CLOCK_S: Final = 5.0
+"""What was sent so long before the backup began is sent again: clocks of relay and Redis may differ."""
+REACH_S: Final = 60.0
+
+Programs = Annotated[
+    Path | None,
+    typer.Option("--programs", help="Folder of pg_dump and pg_restore, for a Postgres newer than 18."),
+]
+Folder = Annotated[Path, typer.Argument(help="Folder of the backup.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a backup says about itself; written last, so that a folder without it is no backup.
+
+    Attributes:
+        began: every event that the stream took before is in the backup.
+        last_id: the newest entry of the stream of events at that time.
+        entries: events in the backup that waited or ran; some of them may be decided in its tables too.
+    """
+
+    format: int
+    release: str
+    began: str
+    last_id: str
+    entries: int
+    marks: int
+
+
+def backup(folder: Folder, programs: Programs = None) -> None:
+    """Back up Postgres and Redis into a new folder, while workers run.
+
+    DATABASE_URL needs the login of the database's owner. The backup has every event that was accepted before
+    the command began: with its decision, or as an event that waits. For example:
+
+        hushgate backup /var/backups/hushgate/2026-11-20
+    """
+    known = settings_of(BackupSettings)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise fail(f"{folder}: expected an empty folder, got one with files")
+    began = datetime.now(UTC)
+    with _redis(known) as redis:
+        saved = save_streams(redis, known, folder / STREAMS)
+    dump_database(known.database_url.get_secret_value(), folder / TABLES, programs=programs)
+    manifest = Manifest(
+        format=FORMAT,
+        release=__version__,
+        began=began.isoformat(),
+        last_id=saved.last_id,
+        entries=saved.entries,
+        marks=saved.marks,
+    )
+    (folder / MANIFEST).write_bytes(orjson.dumps(asdict(manifest)))
+    emit([asdict(manifest)], ["began", "entries", "marks"])
+
+
+def restore(folder: Folder, programs: Programs = None) -> None:
+    """Restore a backup into an empty database and a Redis without our streams, before workers start.
+
+    DATABASE_URL needs the login of the database's owner. Newer migrations are applied. Events that waited
+    are decided when workers start. What was sent while the backup was made is sent again with the same key.
+    Then run hushgate migrate --create-logins on a new server. For example:
+
+        hushgate restore /var/backups/hushgate/2026-11-20
+    """
+    known = settings_of(BackupSettings)
+    manifest = _manifest(folder)
+    url = known.database_url.get_secret_value()
+    with _redis(known) as redis:
+        require_empty(redis, known)
+        restore_database(url, folder / TABLES, programs=programs)
+        migrate.upgrade(url)
+        ends = restored_ends(url, saved_entry_ids(folder / STREAMS))
+        since = datetime.fromisoformat(manifest.began) - timedelta(seconds=CLOCK_S)
+        repeated = repeat_sends(url, since)
+        accepted = ends.ended + ends.waiting
+        load_streams(redis, known, folder / STREAMS, last_id=manifest.last_id, accepted=accepted)
+    found = {"began": manifest.began, "ended": ends.ended, "waiting": ends.waiting, "sent_again": repeated}
+    emit([found], list(found))
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        values = orjson.loads((folder / MANIFEST).read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise fail(f"{folder}: expected a backup with {MANIFEST}, got {type(error).__name__}") from error
+    if values.get("format") != FORMAT:
+        raise fail(
+            f"{folder}: expected a backup of format {FORMAT}, got {values.get('format')!r}",
+            code=ExitCode.REJECTED,
+        )
+    return Manifest(**values)
+
+
+def _redis(known: BackupSettings) -> Redis:
+    return Redis.from_url(known.redis_url.get_secret_value(), socket_timeout=REACH_S)

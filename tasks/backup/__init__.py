@@ -1,0 +1,1 @@
+"""Redis in a backup: the events that wait, the outgoing streams and their marks."""

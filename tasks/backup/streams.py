@@ -1,0 +1,143 @@
+"""Saves and loads what only Redis has, as JSON lines.
+
+Lanes, owners, heartbeats and pending lists are left out: workers make them from the entries.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from tasks.stream_upkeep.figures import stream_names
+from worker.errors import ConfigurationError
+from worker.settings import OutgoingStreamSettings
+
+PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedStreams:
+    """What was saved.
+
+    Attributes:
+        last_id: the newest id of the stream of events when saving began; every entry up to it is in the
+            backup, or has its ending in a dump that is made afterwards.
+    """
+
+    last_id: str
+    entries: int
+    marks: int
+
+
+def save_streams(redis: Redis, settings: OutgoingStreamSettings, file: Path) -> SavedStreams:
+    """Save marks first, then the outgoing streams, then the events; ``redis`` answers bytes.
+
+    An entry that ends meanwhile may be missing, so the database must be dumped afterwards.
+    """
+    last_id = _last_id(redis, settings.stream)
+    entries = marks = 0
+    with file.open("wb") as out:
+        for mark in _marks(redis, settings):
+            out.write(orjson.dumps(mark) + b"\n")
+            marks += 1
+        for name in _outgoing(settings):
+            if (dumped := redis.dump(name)) is not None:
+                out.write(orjson.dumps({"stream": name, "dump": _text(dumped)}) + b"\n")
+        for entry_id, fields in _entries(redis, settings.stream, last_id):
+            values = {_text(name): _text(value) for name, value in fields.items()}
+            out.write(orjson.dumps({"entry": entry_id, "fields": values}) + b"\n")
+            entries += 1
+    return SavedStreams(last_id=last_id, entries=entries, marks=marks)
+
+
+def saved_entry_ids(file: Path) -> list[str]:
+    """The ids of the events of a backup, in order."""
+    return [line["entry"] for line in _lines(file) if "entry" in line]
+
+
+def require_empty(redis: Redis, settings: OutgoingStreamSettings) -> None:
+    """Return when no stream of ours is there.
+
+    Raises:
+        ConfigurationError: one is.
+    """
+    found = [name for name in (settings.stream, *_outgoing(settings)) if redis.exists(name)]
+    if found:
+        raise ConfigurationError(f"REDIS_URL: expected a Redis without our streams, got {', '.join(found)}")
+
+
+def load_streams(
+    redis: Redis, settings: OutgoingStreamSettings, file: Path, *, last_id: str, accepted: int
+) -> None:
+    """Load a file into a Redis without our streams; ``accepted`` is what its stream has ever taken.
+
+    Raises:
+        ConfigurationError: the server cannot read a stream that a newer one wrote.
+    """
+    for line in _lines(file):
+        if "mark" in line:
+            redis.set(line["mark"], "1", px=line["left_ms"])
+        elif "stream" in line:
+            _load_stream(redis, line["stream"], base64.b64decode(line["dump"]))
+        else:
+            fields: Any = {
+                base64.b64decode(name): base64.b64decode(value) for name, value in line["fields"].items()
+            }
+            redis.xadd(settings.stream, fields, id=line["entry"])
+    if not redis.exists(settings.stream):
+        redis.xgroup_create(settings.stream, "restored", id="0", mkstream=True)
+        redis.xgroup_destroy(settings.stream, "restored")
+    count = ("ENTRIESADDED", accepted, "MAXDELETEDID", last_id)
+    redis.execute_command("XSETID", settings.stream, last_id, *count)  # type: ignore[no-untyped-call]
+
+
+def _outgoing(settings: OutgoingStreamSettings) -> tuple[str, ...]:
+    return tuple(stream_names(settings).values())
+
+
+def _load_stream(redis: Redis, name: str, dumped: bytes) -> None:
+    try:
+        redis.restore(name, 0, dumped)
+    except ResponseError as error:
+        raise ConfigurationError(f"stream {name}: the server does not read this dump: {error}") from error
+
+
+def _last_id(redis: Redis, stream: str) -> str:
+    try:
+        info: Any = redis.xinfo_stream(stream)
+    except ResponseError:
+        return "0-0"
+    return bytes(info["last-generated-id"]).decode()
+
+
+def _marks(redis: Redis, settings: OutgoingStreamSettings) -> Iterator[dict[str, Any]]:
+    for stream in _outgoing(settings):
+        for key in redis.scan_iter(match=f"{{{stream}}}:sent:*", count=PAGE):
+            left_ms: Any = redis.pttl(key)
+            if left_ms > 0:
+                yield {"mark": bytes(key).decode(), "left_ms": left_ms}
+
+
+def _entries(redis: Redis, stream: str, last_id: str) -> Iterator[tuple[str, dict[bytes, bytes]]]:
+    first = "-"
+    while page := redis.xrange(stream, first, last_id, count=PAGE):
+        rows: Any = page
+        yield from ((bytes(entry_id).decode(), fields) for entry_id, fields in rows)
+        first = f"({bytes(rows[-1][0]).decode()}"
+
+
+def _lines(file: Path) -> Iterator[Any]:
+    with file.open("rb") as lines:
+        for line in lines:
+            yield orjson.loads(line)
+
+
+def _text(value: bytes) -> str:
+    return base64.b64encode(value).decode()

@@ -1,0 +1,157 @@
+"""A backup taken while events are decided, and restored: nothing is lost, nothing is decided twice."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from redis import Redis
+from redis.exceptions import AuthenticationError
+
+from cli.stack import Stack
+from sandbox.server import SandboxHandle
+from tests.conftest import create_database, database_at
+from tests.support.fleet_signs import STREAM
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import Ended, Shell
+
+REPLIES = "hushgate:replies"
+GROUP = "channel"
+EVENTS = 60
+QUESTION = "When are you open on weekdays?"
+
+
+@pytest.fixture
+def url(stack: Stack, template: str, tmp_path: Path) -> str:
+    """A migrated, empty database of one test's own."""
+    name = f"hushgate_{tmp_path.name}"
+    create_database(stack.database_url, name, template)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+def other(stack: Stack, tmp_path: Path) -> str:
+    """An empty database without tables, to restore into."""
+    name = f"hushgate_restored_{tmp_path.name}"
+    create_database(stack.database_url, name)
+    return database_at(stack.database_url, name)
+
+
+@pytest.fixture
+def shell(redis_url: str, tmp_path: Path) -> Shell:
+    """The shell of the owner."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "REDIS_URL": redis_url}
+    return Shell(environment=environment, folder=tmp_path)
+
+
+def conservation(shell: Shell, url: str) -> dict[str, str]:
+    """What the conservation check says about a database and this Redis."""
+    keys = {"OPENAI_API_KEY": "sandbox", "OPENROUTER_API_KEY": "sandbox"}
+    rows = shell.run("doctor", "--offline", env={"DATABASE_URL": url, **keys}).rows
+    return next(dict(row) for row in rows if row["check"] == "conservation")
+
+
+def backed_up(shell: Shell, url: str, sandbox: SandboxHandle, folder: Path) -> tuple[str, list[str]]:
+    """A backup taken while a slow worker decides; the account, and the events accepted before it began."""
+    sandbox.set_latency(chat=0.3, moderations=0.05)
+    redis_url = shell.environment["REDIS_URL"]
+    with running(url, redis_url, sandbox, HUSHGATE_IN_FLIGHT="20") as engine:
+        user_id = engine.account(documents={"Hours": ["We are open from nine to six on weekdays."]})
+        engine.redis.xgroup_create(REPLIES, GROUP, id="0", mkstream=True)
+        before = [engine.publish(user_id, QUESTION) for _ in range(EVENTS)]
+        decided = "SELECT 1 FROM event_keys"
+        eventually(lambda: len(engine.rows(decided)) >= EVENTS // 4, "a quarter of the events")
+        ended: list[Ended] = []
+        saving = threading.Thread(
+            target=lambda: ended.append(shell.spawn("backup", str(folder), env={"DATABASE_URL": url}))
+        )
+        saving.start()
+        while saving.is_alive():  # the load goes on
+            engine.publish(user_id, QUESTION)
+            saving.join(0.1)
+    assert ended[0].code == 0, ended[0].err
+    sandbox.reset()
+    return user_id, before
+
+
+def replies(engine: Running) -> list[str]:
+    """The keys of the reply stream."""
+    entries: Any = engine.redis.xrange(REPLIES)
+    return [fields[b"key"].decode() for _, fields in entries]
+
+
+def test_a_backup_under_load_is_restored_whole(
+    shell: Shell, url: str, other: str, sandbox: SandboxHandle, tmp_path: Path
+) -> None:
+    """Every event that was accepted before it is decided once, and each reply is on the stream once."""
+    user_id, before = backed_up(shell, url, sandbox, tmp_path / "backup")
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        redis.flushall()
+    restored = shell.run("restore", str(tmp_path / "backup"), env={"DATABASE_URL": other})
+
+    assert restored.code == 0, restored.err
+    assert restored.rows[0]["waiting"] > 0
+    with running(other, shell.environment["REDIS_URL"], sandbox) as engine:
+        eventually(lambda: engine.redis.xlen(STREAM) == 0, "the end of what waited")
+        waiting = "SELECT 1 FROM outbox WHERE delivered_at IS NULL"
+        eventually(lambda: not engine.rows(waiting), "the last reply")
+        once = engine.rows("SELECT event_id FROM ai_decisions WHERE event_id = ANY(%s)", before)
+        sent, groups = replies(engine), engine.redis.xinfo_groups(REPLIES)
+
+        assert sorted(row["event_id"] for row in once) == sorted(before)
+        assert {f"{user_id}/{each}" for each in before} <= set(sent)
+        assert len(sent) == len(set(sent))
+        assert [group["name"] for group in groups] == [GROUP.encode()]
+        assert conservation(shell, other)["state"] == "ok"
+        for each in before[:3]:
+            engine.publish(user_id, QUESTION, event_id=each)
+        assert engine.decide(user_id, QUESTION)["reason_code"] == "REPLIED"
+        eventually(lambda: engine.redis.xlen(STREAM) == 0, "the replayed events")
+        assert conservation(shell, other)["state"] == "ok"
+        assert "3 duplicates" in conservation(shell, other)["found"]
+
+
+def test_a_restore_refuses_servers_that_are_not_empty(
+    shell: Shell, url: str, other: str, tmp_path: Path
+) -> None:
+    """Nothing is changed then; neither by a folder that is no backup."""
+    folder = str(tmp_path / "backup")
+    saved = shell.run("backup", folder, env={"DATABASE_URL": url})
+    full = shell.run("restore", folder, env={"DATABASE_URL": url})
+    with Redis.from_url(shell.environment["REDIS_URL"]) as redis:
+        redis.xadd(STREAM, {"data": b"{}"})
+    busy = shell.run("restore", folder, env={"DATABASE_URL": other})
+    none = shell.run("restore", str(tmp_path), env={"DATABASE_URL": other})
+    again = shell.run("backup", folder, env={"DATABASE_URL": url})
+
+    assert saved.code == 0
+    assert (full.code, busy.code, none.code, again.code) == (3, 3, 2, 2)
+    assert "expected an empty database" in full.err
+    assert f"expected a Redis without our streams, got {STREAM}" in busy.err
+    assert "expected a backup with backup.json" in none.err
+    assert "expected an empty folder" in again.err
+
+
+def test_the_password_of_redis_is_rotated_while_a_worker_decides(
+    shell: Shell, url: str, sandbox: SandboxHandle
+) -> None:
+    """Redis takes both passwords until all processes were restarted; then the old one opens nothing."""
+    old_url = shell.environment["REDIS_URL"]
+    user, old = urlsplit(old_url).username, urlsplit(old_url).password
+    new_url = old_url.replace(str(old), "rotated-hunter2")
+    with Redis.from_url(old_url) as redis:
+        redis.acl_setuser(str(user), enabled=True, passwords=["+rotated-hunter2"])
+        try:
+            with running(url, old_url, sandbox) as before:
+                user_id = before.account()
+                before.decide(user_id, "Hello")
+            with running(url, new_url, sandbox) as after:
+                redis.acl_setuser(str(user), enabled=True, passwords=[f"-{old}"])
+                after.decide(user_id, "Hello again")
+            with Redis.from_url(old_url) as refused, pytest.raises(AuthenticationError):
+                refused.ping()
+        finally:
+            redis.acl_setuser(str(user), enabled=True, passwords=[f"+{old}", "-rotated-hunter2"])
