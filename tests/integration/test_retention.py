@@ -34,8 +34,8 @@ SHORTEST: Final = {
     "HUSHGATE_KEEP_JOBS_DAYS": 1,
 }
 DECISION: Final = """
-    INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope,
-        decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
+    INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
+        scope, decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
     VALUES (%(at)s, %(id)s, 'shop', %(id)s::text, 'm', %(conversation)s, %(author)s, 'chat', 'ignore', 0,
         'X', '', '', '{}', false)
 """
@@ -128,7 +128,10 @@ def rows(owner: Rows) -> dict[str, int]:
 
 def test_every_table_and_stream_is_declared(owner: Rows) -> None:
     """A new table needs a line that says how long it is kept, or why for ever."""
-    query = "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition"  # noqa: E501
+    query = (
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
+        " AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    )
     stored = sorted(row["relname"] for row in owner.execute(query))
     streams = {"stream", *(each.setting for each in OUTGOING)}
 
