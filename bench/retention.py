@@ -31,7 +31,8 @@ from worker.settings import RetentionSettings
 
 ROWS = 500_000
 WINDOW_S = 5.0
-PAIRS = 10
+PAIRS = 24
+TABLES = ("event_keys", "messages", "outbox")
 OUT = Path("out/bench-retention.json")
 NUMBERS = count(1)
 FILL = (
@@ -84,7 +85,7 @@ async def commits(source: Pool) -> list[float]:
 async def measure(url: str) -> dict[str, Any]:
     """Alternating windows; the ratios of each pair."""
     settings = RetentionSettings.model_validate({"DATABASE_URL": url})
-    deleted = dict.fromkeys(("event_keys", "messages", "outbox"), 0)
+    deleted = dict.fromkeys(TABLES, 0)
 
     def note(table: str, rows: int) -> None:
         deleted[table] += rows
@@ -100,7 +101,9 @@ async def measure(url: str) -> dict[str, Any]:
             for sweeping in (True, False) if number % 2 else (False, True):
                 pace = SweepPace(deleted=note)
                 now = datetime.now(UTC)
-                job = asyncio.create_task(sweep(cold, settings, now, pace=pace)) if sweeping else None
+                only = (TABLES[number % len(TABLES)],)
+                work = sweep(cold, settings, now, pace=pace, only=only) if sweeping else None
+                job = asyncio.create_task(work) if work else None
                 found[sweeping] = await commits(hot)
                 if job is not None:
                     job.cancel()

@@ -47,9 +47,7 @@ def place(
     if not 0 < len(reason.strip()) <= REASON_CHARS:
         raise fail(f"reason: expected 1 to {REASON_CHARS} characters")
     by, end = login(), time_of("--until", until)
-    new = NewHold(
-        user_id=account, kind=kind, subject=subject, reason=reason.strip(), placed_by=by, until=end
-    )
+    new = NewHold(user_id=account, kind=kind, subject=subject, reason=reason.strip(), placed_by=by, until=end)
     emit([_row(asyncio.run(_place(new)))], COLUMNS)
 
 

@@ -14,9 +14,7 @@ from db.access_log import LogEntry, append_entry_psycopg
 from db.identifiers import uuid_at
 from db.pool import Pool, checkout
 
-COLUMNS: Final = (
-    "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
-)
+COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
     INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by, placed_at, until)
     VALUES (%(id)s, %(user_id)s, %(kind)s, %(subject)s, %(reason)s, %(placed_by)s, %(now)s, %(until)s)

@@ -389,9 +389,7 @@ def test_retention_keeps_the_conservation_law(stack: Stack, template: str) -> No
     async def work(source: Pool) -> dict[str, int]:
         for each in made:
             await decisions.record_decision(source, each)
-        return await sweep(
-            source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DECISIONS_MONTHS=5), NOW
-        )
+        return await sweep(source, keeping(HUSHGATE_KEEP_KEYS_DAYS=1, HUSHGATE_KEEP_DECISIONS_MONTHS=5), NOW)
 
     async def balance() -> conservation.Balance:
         async with read_connection(url) as connection:

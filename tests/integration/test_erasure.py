@@ -193,9 +193,7 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     append(engine.redis, [orjson.dumps(letter)])
     eventually(lambda: len(engine.rows("SELECT 1 FROM dead_letters")) == 2, "the other dead letter")
     before, figures = erasing.places(engine.url, engine.redis, *words), counted(shop)
-    found = asyncio.run(
-        erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR)
-    )
+    found = asyncio.run(erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR))
     after = erasing.places(engine.url, engine.redis, *words)
     again = engine.redis.xlen("hushgate:events")
     engine.publish(shop.account, QUESTION, author_id="ghost", event_id=shop.events[0], conversation_id="new")

@@ -26,7 +26,7 @@ LOGGED = LogEntry(action=LoggedAction.ERASURE, person="kim")
 
 async def request(url: str, account: str, kind: ErasureKind, subject: str) -> UUID:
     """A request that nobody has counted or confirmed yet."""
-    new = NewErasure(user_id=account, kind=kind, subject=subject, reason="asked by letter", requested_by="kim")
+    new = NewErasure(user_id=account, kind=kind, subject=subject, reason="a letter", requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
         return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
 

@@ -183,6 +183,7 @@ class Settings(
         alias="HUSHGATE_BEAT_FILE",
         description="File with the schedule of beat.",
     )
+
     @field_validator("openai_api_key")
     @classmethod
     def _moderation_has_a_key(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:

@@ -98,9 +98,7 @@ NAMES = (
     "hushgate_json_forms(text)",
     "hushgate_uuid_time(uuid)",
 )
-GRANTS = (
-    "GRANT SELECT, INSERT, UPDATE (released_at, released_by) ON legal_holds TO hushgate_reviewer",
-)
+GRANTS = ("GRANT SELECT, INSERT, UPDATE (released_at, released_by) ON legal_holds TO hushgate_reviewer",)
 
 
 def upgrade() -> None:
@@ -138,7 +136,9 @@ def upgrade() -> None:
         ),
     )
     op.create_check_constraint(
-        op.f("ck_ai_rules_keep_quarantine_days_bounded"), "ai_rules", "keep_quarantine_days BETWEEN 30 AND 366"
+        op.f("ck_ai_rules_keep_quarantine_days_bounded"),
+        "ai_rules",
+        "keep_quarantine_days BETWEEN 30 AND 366",
     )
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     for function in FUNCTIONS:

@@ -277,7 +277,9 @@ def upgrade() -> None:
     values = {"schema": schema, "path": PATH.format(schema=schema), "targets": TARGETS}
     with op.get_context().autocommit_block():
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS ix_duplicates_created_at")
-        op.create_index("ix_duplicates_created_at", "duplicates", ["created_at"], postgresql_concurrently=True)
+        op.create_index(
+            "ix_duplicates_created_at", "duplicates", ["created_at"], postgresql_concurrently=True
+        )
     op.execute("DROP FUNCTION hushgate_sweep_answers")  # its setting would stay
     for function in (EVENT_IS_HELD, SWEEP_ROWS, DUE, DROP_PARTITIONS, FORMER_BEFORE):
         op.execute(function.format(**values))
@@ -303,7 +305,9 @@ def downgrade() -> None:
         setting = "SET hushgate.erasing = 'on'" if name == "answers" else ""
         target = FORMER_NAMES[name]
         op.execute(
-            PLAIN_SWEEP.format(**values, name=name, target=target, condition=condition, age=age, setting=setting)
+            PLAIN_SWEEP.format(
+                **values, name=name, target=target, condition=condition, age=age, setting=setting
+            )
         )
     op.execute(PLAIN_BEFORE.format(**values))
     without_holds = DROP_PARTITIONS.format(**values)
