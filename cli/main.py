@@ -50,6 +50,8 @@ COMMANDS: Final = {
     "beat": "cli.deployment.serve:beat",
     "gateway": "cli.deployment.gateway:gateway",
     "retention": "cli.governance.retention:app",
+    "holds": "cli.governance.holds:app",
+    "erasure": "cli.governance.erasure:app",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
     "audit-log": "cli.audit_log.commands:app",

@@ -397,6 +397,8 @@ compiled_rules: Final = table(
     required("created_at", Timestamp, server_default=NOW),
 )
 
+NOT_ERASED: Final = "NOT snapshot_json ? 'erased'"
+"""True of a decision that is no tombstone."""
 HIGH_SCORE_PATH: Final = "$.stages[*].detail.highest.keyvalue() ? (@.value.score >= 0.5).key"
 HIGH_SCORE_CATEGORIES: Final[sa.Label[Any]] = sa.func.jsonb_path_query_array(
     ai_decisions.c.snapshot_json, sa.cast(HIGH_SCORE_PATH, JSONPATH)

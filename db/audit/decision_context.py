@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from db.audit.filters import ASSESSED
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows, first_row
-from db.tables import HIGH_SCORE_CATEGORIES, ai_decisions, outbox
+from db.tables import HIGH_SCORE_CATEGORIES, NOT_ERASED, ai_decisions, outbox
 
 DecisionRow: TypeAlias = dict[str, Any]
 """So that pages can say what they hand down."""
@@ -131,10 +131,11 @@ class StoredPassage:
 
 
 async def get_decision(connection: AsyncConnection, decision_id: UUID) -> DecisionRow | None:
-    """A decision with its snapshot and its reply, or None; searched by the time in its id."""
+    """A decision with its snapshot and its reply, searched by the time in its id; None also when erased."""
     here = (
         ai_decisions.c.created_at.between(*uuid_time_bounds(decision_id)),
         ai_decisions.c.id == decision_id,
+        sa.text(NOT_ERASED),
     )
     query = sa.select(ai_decisions, ASSESSED.label("assessed"), *_REPLY).select_from(_WITH_REPLY).where(*here)
     return await first_row(connection, query)

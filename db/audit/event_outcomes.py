@@ -28,6 +28,7 @@ from db.audit.event_records import (
 from db.audit.search import TooSlow, statement_limit
 from db.identifiers import uuid_time_bounds
 from db.rows import all_rows
+from db.tables import NOT_ERASED
 from worker.model import AttemptOutcome
 from worker.snapshot import Snapshot
 from worker.trace import MOST_ATTEMPTS
@@ -59,7 +60,7 @@ UNKEYED: Final = sa.text("""
     ORDER BY user_id, created_at DESC
 """)
 """Decisions whose key retention has deleted; there is no index on the event id alone."""
-DECISION: Final = sa.text("""
+DECISION: Final = sa.text(f"""
     SELECT id, created_at, decision, reason_code, reason, confidence, matched_rule, degraded,
            conversation_id, (snapshot_json ->> 'rules_version')::integer AS settings_version,
            snapshot_json -> 'assessment' ->> 'policy' AS policy,
@@ -67,7 +68,7 @@ DECISION: Final = sa.text("""
            jsonb_build_object('stages', snapshot_json -> 'stages', 'attempts', snapshot_json -> 'attempts')
            AS calls,
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS sealed_when_decided
-    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
+    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
 DUPLICATES: Final = sa.text(
     "SELECT count(*) AS entries FROM duplicates WHERE user_id = :user_id AND event_id = :event_id"

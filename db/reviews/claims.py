@@ -16,6 +16,7 @@ from db.reviews.queue_items import lease_end
 from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
 from db.reviews.rulings import Reviewer, ReviewRejected
 from db.rows import changed_rows, first_row
+from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 
 CLAIMED: Final = "RETURNING i.id AS item_id, i.queue_id, i.decision_id, i.user_id, i.claimed_until"
@@ -58,9 +59,10 @@ GOLDEN: Final = sa.text(f"""
 """)
 DECISIONS: Final = {QueueKind.ESCALATIONS: DecisionKind.ESCALATE, QueueKind.SAMPLE: DecisionKind.IGNORE}
 """The decision that all items of such a queue have; a golden item of another would be recognisable."""
-EXISTS: Final = sa.text(
-    "SELECT EXISTS (SELECT FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :decision)"
-)
+EXISTS: Final = sa.text(f"""
+    SELECT EXISTS (SELECT FROM ai_decisions
+                   WHERE created_at BETWEEN :since AND :until AND id = :decision AND {NOT_ERASED})
+""")
 CLOSE_ERASED: Final = sa.text("UPDATE queue_items SET done_at = :now WHERE id = :item")
 RENEW: Final = sa.text("""
     UPDATE queue_items i SET claimed_until = :now + q.lease_s * interval '1 second'

@@ -16,15 +16,16 @@ from db.identifiers import uuid_time_bounds
 from db.outbox import CONVERSATION_LOCK
 from db.reviews.rulings import Remedy, Ruling
 from db.rows import first_row
+from db.tables import NOT_ERASED
 from worker.model import DecisionKind
 from worker.snapshot import Snapshot
 
-SUBJECT: Final = sa.text("""
+SUBJECT: Final = sa.text(f"""
     SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision,
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined,
            (SELECT a.id FROM answers a WHERE a.decision_id = ai_decisions.id AND a.text IS NOT NULL
             ORDER BY a.created_at DESC, a.id DESC LIMIT 1) AS answer_id
-    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id
+    FROM ai_decisions WHERE created_at BETWEEN :since AND :until AND id = :id AND {NOT_ERASED}
 """)
 NEWEST_ANSWER: Final = sa.text("""
     SELECT id FROM answers WHERE decision_id = :id AND text IS NOT NULL

@@ -30,12 +30,14 @@ OPEN: Final = sa.text("""
 ADVANCE: Final = sa.text("UPDATE queues SET filled_to = :to WHERE id = :queue")
 SLICE_OF: Final = """
     WITH slice AS (
-        SELECT id, created_at, user_id, decision, reason_code, matched_rule FROM ai_decisions
+        SELECT id, created_at, user_id, decision, reason_code, matched_rule,
+               snapshot_json ? 'erased' AS erased
+        FROM ai_decisions
         WHERE created_at >= :since AND created_at < :until ORDER BY created_at, id LIMIT :slice
     ), put AS (
         INSERT INTO queue_items (queue_id, decision_id, decision_at, user_id, stratum, chance, created_at)
         SELECT :queue, id, created_at, user_id, {stratum}, CAST(:chance AS float8), :now
-        FROM slice WHERE {condition} AND (:every OR user_id = ANY(:accounts))
+        FROM slice WHERE {condition} AND NOT erased AND (:every OR user_id = ANY(:accounts))
         ORDER BY created_at, id
         ON CONFLICT DO NOTHING
     )
@@ -47,6 +49,7 @@ DAY_OF: Final = """
         SELECT id, created_at, user_id, {stratum} AS stratum, count(*) OVER (PARTITION BY {stratum}) AS size,
                row_number() OVER (PARTITION BY {stratum} ORDER BY uuid_hash_extended(id, :seed), id) AS place
         FROM ai_decisions WHERE created_at >= :since AND created_at < :until
+            AND NOT snapshot_json ? 'erased'
             AND decision = 'ignore' AND reason_code <> ALL(:facts) AND (:every OR user_id = ANY(:accounts))
     ) AS ranked WHERE place <= :each ORDER BY created_at, id
     ON CONFLICT DO NOTHING

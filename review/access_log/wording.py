@@ -36,6 +36,8 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.CONVERSATION: "Took or released a conversation",
     LoggedAction.WEBHOOK: "Managed webhooks or read a delivery",
     LoggedAction.ANSWER: "Answered a message",
+    LoggedAction.HOLD: "Placed or released a legal hold",
+    LoggedAction.ERASURE: "Requested, confirmed or cancelled an erasure",
 }
 """Total: an action without words fails a test."""
 

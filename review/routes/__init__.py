@@ -12,6 +12,7 @@ from review.routes.auth import SIGNING_IN
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
+from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
@@ -25,10 +26,12 @@ PAGES: Final = (
     *REVIEWING,
     *FIGURES,
     *WEBHOOKS,
+    *GOVERNANCE,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,
     *API,
     *ANSWERS_API,
     *API_CHANGES,
+    *GOVERNANCE_API,
 )

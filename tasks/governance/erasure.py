@@ -82,13 +82,17 @@ async def run_erasures(parts: ErasureParts) -> int:
 
 
 async def run_erasure(parts: ErasureParts, erasure_id: UUID) -> None:
-    """Advance one request as far as it goes, unless another process works on it; raises as ``run_erasures``."""
+    """Advance one request as far as it goes, unless another process works on it.
+
+    Raises:
+        StorageUnavailable, RedisError: safe to repeat.
+    """
     if (found := await steps.claim_erasure(parts.pool, erasure_id)) is not None:
         await advance(parts, found)
 
 
 async def advance(parts: ErasureParts, erasure: Erasure) -> None:
-    """Run a claimed request until it is finished or has to wait: for a person, or for events in the stream."""
+    """Run a claimed request until it is finished, or waits for a person or for events in the stream."""
     current: Erasure | None = erasure
     while current is not None and current.phase != ErasurePhase.FINISHED:
         parts.progress(current)
@@ -107,20 +111,6 @@ async def _run_phase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase)
             return False
         case ErasurePhase.PREVIEWED:
             return await _begin(parts, erasure)
-        case (
-            ErasurePhase.DECISIONS
-            | ErasurePhase.CONVERSATIONS
-            | ErasurePhase.DECISIONS_AGAIN
-            | ErasurePhase.CONVERSATIONS_AGAIN
-        ):
-            await _repeat(parts, erasure, steps.erase_decisions)
-        case ErasurePhase.COPIES_AGAIN:
-            await _repeat(parts, erasure, steps.erase_again)
-        case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
-            await steps.erase_rows(parts.pool, erasure.id)
-            await unblock_conversations(parts.pool, datetime.now(UTC))
-        case ErasurePhase.STREAMS:
-            await _erase_entries(parts, erasure)
         case ErasurePhase.WAITING:
             if await waiting_events(parts.redis, parts.streams.stream, erasure, erasure.until_entry):
                 await steps.release_erasure(parts.pool, erasure.id)
@@ -129,9 +119,23 @@ async def _run_phase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase)
             await _erase_entries(parts, erasure)
             await _finish(parts, erasure)
             return False
-        case ErasurePhase.FINISHED | ErasurePhase.CANCELLED:
-            return False
+        case _:
+            await _erase(parts, erasure, phase)
     return True
+
+
+async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> None:
+    """Do the work of a phase that waits for nothing."""
+    match phase:
+        case ErasurePhase.COPIES_AGAIN:
+            await _repeat(parts, erasure, steps.erase_again)
+        case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
+            await steps.erase_rows(parts.pool, erasure.id)
+            await unblock_conversations(parts.pool, datetime.now(UTC))
+        case ErasurePhase.STREAMS:
+            await _erase_entries(parts, erasure)
+        case _:
+            await _repeat(parts, erasure, steps.erase_decisions)
 
 
 async def _begin(parts: ErasureParts, erasure: Erasure) -> bool:

@@ -58,7 +58,7 @@ class _Progress:
     reported_at: float = 0.0
 
     def take(self, step: StepResult) -> None:
-        """Go on behind the last row; a step that stays at one time, as all its rows are kept, looks at more."""
+        """Go on behind the last row; look at more when all rows of one time are kept."""
         stuck = step.last == self.after and step.deleted == 0
         self.rows = self.rows * 2 if stuck else self.rows
         self.deleted += step.deleted

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
 import psycopg
 import pytest
 from redis import Redis
+from typer.testing import CliRunner
 from uuid_utils.compat import uuid7
 
+from cli.main import command_line
 from cli.stack import Stack
 from db import conservation
 from db.audit.decision_list import read_connection
-from db.governance.erasures import ErasureKind
+from db.governance.erasures import ErasureHeld, ErasureKind, hash_subject
 from db.people.records import Role
 from db.pool import create_pool
 from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.lists.export_layout import Form
 from sandbox.server import SandboxHandle
+from tasks.governance import receipts
 from tasks.publish import append
 from tests.support import erasing
 from tests.support.exporting import finished_export
@@ -125,15 +131,14 @@ def plant(shop: Shop) -> None:
             (uuid7(), person.person_id, f"author={AUTHOR}"),
         )
         owner.execute(
-            "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by, released_at, released_by)"
-            " VALUES (%s, %s, 'author', %s, 'a case', 'kim', now(), 'kim')",
+            "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by, released_at,"
+            " released_by) VALUES (%s, %s, 'author', %s, 'a case', 'kim', now(), 'kim')",
             (uuid7(), shop.account, AUTHOR),
         )
-    eventually(lambda: engine.row("SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"),
-               "the answer on the stream")  # fmt: skip
-    eventually(
-        lambda: engine.row("SELECT 1 FROM webhook_deliveries WHERE attempts > 0"), "a webhook's attempt"
-    )
+    delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
+    eventually(lambda: engine.row(delivered), "the answer on the stream")
+    tried = "SELECT 1 FROM webhook_deliveries WHERE attempts > 0"
+    eventually(lambda: engine.row(tried), "a webhook's attempt")
 
 
 def review(shop: Shop, decision: dict[str, Any]) -> None:
@@ -141,8 +146,8 @@ def review(shop: Shop, decision: dict[str, Any]) -> None:
     values = {"id": uuid7(), "decision": decision["id"], "at": decision["created_at"], "user": shop.account}
     with psycopg.connect(shop.engine.url, autocommit=True) as owner:
         owner.execute(
-            "INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, note, source)"
-            " VALUES (%(id)s, %(decision)s, %(at)s, %(user)s, 'kim', 'agree', %(note)s, 'page')",
+            "INSERT INTO decision_reviews (id, decision_id, decision_at, user_id, person, ruling, note,"
+            " source) VALUES (%(id)s, %(decision)s, %(at)s, %(user)s, 'kim', 'agree', %(note)s, 'page')",
             values | {"note": f"they asked {WORD}"},
         )
         owner.execute(
@@ -168,7 +173,8 @@ def balance_of(shop: Shop) -> conservation.Balance:
 def counted(shop: Shop) -> list[dict[str, Any]]:
     """What figures are made from: decisions by reason, with their tokens, attempts and reviews."""
     return shop.engine.rows(
-        "SELECT d.reason_code, d.decision, count(*), sum((d.snapshot_json #>> '{tokens,prompt}')::int) AS tokens,"
+        "SELECT d.reason_code, d.decision, count(*),"
+        " sum((d.snapshot_json #>> '{tokens,prompt}')::int) AS tokens,"
         " sum(jsonb_array_length(d.snapshot_json -> 'attempts')) AS attempts, count(r.id) AS reviews,"
         " sum(jsonb_array_length(d.snapshot_json -> 'stages')) AS stages, sum(d.confidence) AS confidence"
         " FROM ai_decisions d LEFT JOIN decision_reviews r ON r.decision_id = d.id AND r.ruling = 'agree'"
@@ -181,12 +187,10 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     engine, words = shop.engine, (WORD, AUTHOR, PLACE)
     plant(shop)
     kept = engine.decide(shop.account, "When are you open?", author_id="other", conversation_id="other-place")
-    shared = engine.decide(
-        shop.account, "When?", author_id="other", conversation_id="thread-shared", scope="comment"
-    )
-    append(
-        engine.redis, [orjson.dumps({"user_id": shop.account, "author_id": "other", "text": "kept letter"})]
-    )
+    thread = {"conversation_id": "thread-shared", "scope": "comment"}
+    shared = engine.decide(shop.account, "When?", author_id="other", **thread)
+    letter = {"user_id": shop.account, "author_id": "other", "text": "kept letter"}
+    append(engine.redis, [orjson.dumps(letter)])
     eventually(lambda: len(engine.rows("SELECT 1 FROM dead_letters")) == 2, "the other dead letter")
     before, figures = erasing.places(engine.url, engine.redis, *words), counted(shop)
     found = asyncio.run(erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR))
@@ -219,3 +223,177 @@ def decision_of(shop: Shop, event_id: str) -> Any:
     row = shop.engine.row("SELECT decision_id FROM event_keys WHERE event_id = %s", event_id)
     assert row is not None
     return row["decision_id"]
+
+
+def test_what_was_in_flight_is_erased_by_the_second_pass_and_later_messages_are_new(shop: Shop) -> None:
+    """The job waits for an event that was published before it started, and leaves later ones."""
+    engine, author = shop.engine, "author-in-flight"
+    slow = engine.account(documents=HOURS, burst_window_s=2.0)
+    early = engine.publish(slow, QUESTION, author_id=author, conversation_id="in-flight-1")
+    waiting = asyncio.run(erasing.erase(engine.url, shop.redis_url, slow, ErasureKind.AUTHOR, author))
+    late = engine.publish(slow, "Are you there?", author_id=author, conversation_id="in-flight-2")
+    engine.decided(slow, early)
+    eventually(lambda: ended(shop, waiting.id), "the end of the erasure")
+    engine.decided(slow, late)
+    stored = engine.rows("SELECT * FROM ai_decisions WHERE user_id = %s", slow)
+    rows = {row["event_id"]: row for row in stored}
+
+    assert waiting.phase == "waiting"
+    assert rows[early]["author_id"] == rows[early]["message_text"] == ""
+    assert (rows[late]["author_id"], rows[late]["message_text"]) == (author, "Are you there?")
+    assert erasing.places(engine.url, engine.redis, "in-flight-1") == []
+    assert balance_of(shop).holds
+
+
+def ended(shop: Shop, erasure_id: Any) -> bool:
+    """Whether an erasure has ended, after another turn of the worker's task."""
+    asyncio.run(erasing.advance(shop.engine.url, shop.redis_url))
+    return asyncio.run(erasing.load(shop.engine.url, erasure_id)).phase == "finished"
+
+
+@pytest.mark.parametrize("kind", ["decision", "conversation", "author"])
+def test_an_erasure_spares_what_is_held(shop: Shop, kind: str) -> None:
+    """A hold on the author or the conversation too, when the erasure is about something larger."""
+    engine, account = shop.engine, shop.engine.account(documents=HOURS)
+    names = {"author_id": f"kept-{kind}", "conversation_id": f"place-{kind}"}
+    held = engine.decide(account, QUESTION, **names)
+    free = engine.decide(account, QUESTION, author_id=f"gone-{kind}", conversation_id=f"gone-{kind}")
+    subject = {"decision": str(held["id"]), "conversation": f"place-{kind}", "author": f"kept-{kind}"}[kind]
+    with psycopg.connect(engine.url, autocommit=True) as owner:
+        owner.execute(
+            "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by)"
+            " VALUES (%s, %s, %s, %s, 'a case', 'kim')", (uuid7(), account, kind, subject)
+        )  # fmt: skip
+    eventually(lambda: engine.reply(account, held["event_id"]), "the reply")
+    found = asyncio.run(erasing.erase(engine.url, shop.redis_url, account, ErasureKind.ACCOUNT, account))
+    texts = engine.rows("SELECT message_text FROM ai_decisions WHERE id IN (%s, %s)", held["id"], free["id"])
+
+    assert found.receipt is not None
+    assert found.receipt["decisions_under_legal_hold"] == 1
+    assert sorted(row["message_text"] for row in texts) == ["", QUESTION]
+    assert engine.row("SELECT 1 FROM messages WHERE decision_id = %s", held["id"])
+    assert engine.row("SELECT 1 FROM outbox WHERE decision_id = %s", held["id"])
+    assert engine.reply(account, held["event_id"]) is not None
+    assert engine.reply(account, free["event_id"]) is None
+
+
+def test_an_erasure_of_what_is_held_is_refused(shop: Shop) -> None:
+    """Exactly this author is under a hold."""
+    with psycopg.connect(shop.engine.url, autocommit=True) as owner:
+        owner.execute(
+            "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by)"
+            " VALUES (%s, %s, 'author', 'accused', 'a case', 'kim')", (uuid7(), shop.account)
+        )  # fmt: skip
+    with pytest.raises(ErasureHeld):
+        asyncio.run(erasing.request(shop.engine.url, shop.account, ErasureKind.AUTHOR, "accused"))
+
+
+def test_a_conversation_and_an_account_go_as_a_whole(shop: Shop) -> None:
+    """All its authors; of an account also its documents and webhooks, while its settings stay."""
+    engine, account = shop.engine, shop.engine.account(documents=HOURS)
+    asyncio.run(add_endpoint(engine.url, account))
+    for author in ("first-writer", "second-writer"):
+        engine.decide(account, QUESTION, author_id=author, conversation_id="whole-place")
+    other = engine.decide(account, QUESTION, author_id="third-writer", conversation_id="other")
+    one = asyncio.run(
+        erasing.erase(engine.url, shop.redis_url, account, ErasureKind.CONVERSATION, "whole-place")
+    )
+    between = erasing.places(engine.url, engine.redis, "first-writer", "second-writer", "whole-place")
+    kept = engine.row("SELECT author_id FROM ai_decisions WHERE id = %s", other["id"])
+    whole = asyncio.run(erasing.erase(engine.url, shop.redis_url, account, ErasureKind.ACCOUNT, account))
+    counts = {
+        table: len(engine.rows(f"SELECT 1 FROM {table} WHERE user_id = %s", account))
+        for table in ("documents", "chunks", "account_words", "webhook_endpoints", "messages", "ai_rules")
+    }
+
+    assert one.erased["ai_decisions"] == 2
+    assert between == []
+    assert kept == {"author_id": "third-writer"}
+    assert whole.erased["ai_decisions"] == 1
+    assert erasing.places(engine.url, engine.redis, "third-writer") == []
+    assert counts == {"documents": 0, "chunks": 0, "account_words": 0, "webhook_endpoints": 0, "messages": 0,
+                      "ai_rules": 1}  # fmt: skip
+    assert balance_of(shop).holds
+
+
+def test_an_interrupted_erasure_is_continued_and_its_counts_are_those_of_the_preview(shop: Shop) -> None:
+    """Every step ends in an exception once; the counts of rows are exactly those that were shown before."""
+    engine, account = shop.engine, shop.engine.account(documents=HOURS)
+    for number in range(3):
+        engine.decide(account, QUESTION, author_id="resumed", conversation_id=f"resumed-{number}")
+    eventually(lambda: len(engine.rows("SELECT 1 FROM outbox WHERE user_id = %s AND delivered_at IS NOT NULL",
+                                       account)) == 3, "three replies")  # fmt: skip
+    erasure_id = asyncio.run(erasing.request(engine.url, account, ErasureKind.AUTHOR, "resumed"))
+    asyncio.run(erasing.advance(engine.url, shop.redis_url))
+    preview = asyncio.run(erasing.confirm(engine.url, erasure_id)).preview
+    calls = 0
+    while asyncio.run(erasing.load(engine.url, erasure_id)).phase != "finished":
+        calls += 1
+        with contextlib.suppress(erasing.Interrupted):
+            asyncio.run(erasing.advance_one_step(engine.url, shop.redis_url))
+    found = asyncio.run(erasing.load(engine.url, erasure_id))
+
+    assert preview is not None
+    assert calls > 8
+    for table in ("ai_decisions", "messages", "outbox", "hushgate:replies"):
+        assert found.erased[table] == preview[table] == (6 if table == "messages" else 3), table
+    assert (found.subject, found.phase) == (None, "finished")
+
+
+def test_a_receipt_proves_what_was_erased_and_shows_any_change(shop: Shop) -> None:
+    """Its signature, the id that was erased, and one that was made before a key was configured."""
+    engine, account = shop.engine, shop.engine.account()
+    erasure_id = asyncio.run(erasing.request(engine.url, account, ErasureKind.AUTHOR, "nobody"))
+    asyncio.run(erasing.advance(engine.url, shop.redis_url, key=None))
+    asyncio.run(erasing.confirm(engine.url, erasure_id))
+    asyncio.run(erasing.advance(engine.url, shop.redis_url, key=None))
+    unsigned = asyncio.run(erasing.load(engine.url, erasure_id))
+    asyncio.run(erasing.advance(engine.url, shop.redis_url))
+    found = asyncio.run(erasing.load(engine.url, erasure_id))
+    public = [receipts.public_key(b"x" * 32), receipts.public_key(erasing.KEY)]
+
+    assert unsigned.receipt is not None
+    assert unsigned.signature is None
+    assert found.receipt == unsigned.receipt
+    assert found.signature is not None
+    assert receipts.is_signed_by(found.receipt, found.signature, public)
+    assert not receipts.is_signed_by(found.receipt, found.signature, public[:1])
+    for name in found.receipt:
+        changed = {**found.receipt, name: "changed"}
+        assert not receipts.is_signed_by(changed, found.signature, public), name
+    salt = bytes.fromhex(found.receipt["subject_salt"])
+    assert found.receipt["subject_sha256"] == hash_subject(salt, "nobody")
+    assert "nobody" not in str(found.receipt)
+
+
+def test_the_commands_count_erase_and_verify(shop: Shop, tmp_path: Path) -> None:
+    """From the request to a receipt that is valid, and one that was changed."""
+    engine, account = shop.engine, shop.engine.account(documents=HOURS)
+    engine.decide(account, QUESTION, author_id="by-command", conversation_id="by-command")
+    key = base64.b64encode(erasing.KEY).decode()
+    variables = {"DATABASE_URL": engine.url, "REDIS_URL": shop.redis_url, "HUSHGATE_SIGNING_KEY": key}
+
+    def run(*words: str) -> tuple[int, dict[str, Any]]:
+        result = CliRunner().invoke(command_line(words[:1]), list(words), env=variables)
+        lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
+        return result.exit_code, orjson.loads(lines[-1]) if lines else {}
+
+    _, hold = run("holds", "place", account, "author", "by-command", "--reason", "a case")
+    refused, _ = run("erasure", "request", account, "author", "by-command", "--reason", "a letter")
+    run("holds", "release", hold["id"])
+    _, counted = run("erasure", "request", account, "author", "by-command", "--reason", "a letter")
+    _, erased = run("erasure", "confirm", counted["id"])
+    _, receipt = run("erasure", "receipt", counted["id"])
+    file = tmp_path / "receipt.json"
+    file.write_bytes(orjson.dumps(receipt))
+    valid, _ = run("erasure", "verify", str(file), "--subject", "by-command")
+    other, _ = run("erasure", "verify", str(file), "--subject", "another")
+    receipt["receipt"]["erased"]["messages"] = 99
+    file.write_bytes(orjson.dumps(receipt))
+    changed, _ = run("erasure", "verify", str(file))
+    shown, _ = run("retention", "show")
+    dry, _ = run("retention", "run", "--dry-run")
+
+    assert (refused, valid, other, changed, shown, dry) == (1, 0, 1, 1, 0, 0)
+    assert (counted["phase"], erased["phase"]) == ("previewed", "finished")
+    assert counted["preview"]["ai_decisions"] == erased["erased"]["ai_decisions"] == 1

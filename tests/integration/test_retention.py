@@ -34,8 +34,8 @@ SHORTEST: Final = {
     "HUSHGATE_KEEP_JOBS_DAYS": 1,
 }
 DECISION: Final = """
-    INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id, scope,
-        decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
+    INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
+        scope, decision, confidence, reason_code, reason, message_text, snapshot_json, degraded)
     VALUES (%(at)s, %(id)s, 'shop', %(id)s::text, 'm', %(conversation)s, %(author)s, 'chat', 'ignore', 0,
         'X', '', '', '{}', false)
 """
@@ -51,18 +51,24 @@ OF_DECISION: Final = {
     "held_drafts": "(user_id, conversation_id, message_id, decision_id, reason_code, kind, text, created_at,"
     " expires_at) VALUES ('shop', %(conversation)s, 'm', %(id)s, 'X', 'draft', 'x', %(at)s, %(at)s)",
     "outbox": "(user_id, event_id, decision_id, conversation_id, message_id, scope, text, created_at,"
-    " delivered_at) VALUES ('shop', %(id)s::text, %(id)s, %(conversation)s, 'm', 'chat', 'x', %(at)s, %(at)s)",
+    " delivered_at) VALUES ('shop', %(id)s::text, %(id)s, %(conversation)s, 'm', 'chat', 'x',"
+    " %(at)s, %(at)s)",
     "outgoing_events": "(user_id, conversation_id, type, key, body, created_at, streamed_at) VALUES ('shop',"
-    " %(conversation)s, 'reply.created', %(id)s::text, jsonb_build_object('decision_id', %(id)s::text), %(at)s,"
+    " %(conversation)s, 'reply.created', %(id)s::text, jsonb_build_object('decision_id',"
+    " %(id)s::text), %(at)s,"
     " %(at)s)",
-    "escalations": "(decision_id, user_id, event_id, conversation_id, message_id, author_id, scope, reason_code,"
+    "escalations": "(decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,"
+    " reason_code,"
     " queue, opened_at, closed_at, closed_by, cause) VALUES (%(id)s, 'shop', 'e', %(conversation)s, 'm',"
     " %(author)s, 'chat', 'X', '', %(at)s, %(at)s, '', 'idle')",
-    "answers": "(id, decision_id, user_id, conversation_id, message_id, scope, outcome, text, person, released,"
+    "answers": "(id, decision_id, user_id, conversation_id, message_id, scope, outcome, text,"
+    " person, released,"
     " rules_version, created_at) VALUES (gen_random_uuid(), %(id)s, 'shop', %(conversation)s, 'm', 'chat',"
     " 'written', 'x', 'kim', false, 1, %(at)s)",
-    "retractions": "(decision_id, review_id, user_id, event_id, conversation_id, message_id, scope, created_at,"
-    " not_before, delivered_at) VALUES (%(id)s, gen_random_uuid(), 'shop', 'e', %(conversation)s, 'm', 'chat',"
+    "retractions": "(decision_id, review_id, user_id, event_id, conversation_id, message_id, scope,"
+    " created_at,"
+    " not_before, delivered_at) VALUES (%(id)s, gen_random_uuid(), 'shop', 'e', %(conversation)s,"
+    " 'm', 'chat',"
     " %(at)s, %(at)s, %(at)s)",
     "decision_reviews": "(id, decision_id, decision_at, user_id, person, ruling, source)"
     " VALUES (gen_random_uuid(), %(id)s, %(at)s, 'shop', 'kim', 'agree', 'page')",
@@ -128,7 +134,10 @@ def rows(owner: Rows) -> dict[str, int]:
 
 def test_every_table_and_stream_is_declared(owner: Rows) -> None:
     """A new table needs a line that says how long it is kept, or why for ever."""
-    query = "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition"  # noqa: E501
+    query = (
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
+        " AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    )
     stored = sorted(row["relname"] for row in owner.execute(query))
     streams = {"stream", *(each.setting for each in OUTGOING)}
 
@@ -182,9 +191,8 @@ async def test_young_rows_stay(source: Pool, owner: Rows) -> None:
             owner.execute(f"DELETE FROM {table}".encode())
     owner.execute("DELETE FROM purged")
 
-    assert after == {
-        table: number for table, number in before.items() if table not in {"quarantine", "held_drafts"}
-    }
+    expired = {"quarantine", "held_drafts"}
+    assert after == {table: number for table, number in before.items() if table not in expired}
 
 
 async def test_a_step_deletes_no_more_rows_than_asked_for_and_the_next_one_goes_on(

@@ -16,7 +16,7 @@ from redis.asyncio import Redis as AsyncRedis
 from db.access_log import LogEntry, LoggedAction
 from db.governance import erasures
 from db.governance.erasures import Erasure, ErasureKind, NewErasure
-from db.pool import create_pool
+from db.pool import create_pool, fetch_rows
 from tasks.governance.erasure import ErasureParts, run_erasures
 from worker.settings import OutgoingStreamSettings
 
@@ -26,9 +26,7 @@ LOGGED = LogEntry(action=LoggedAction.ERASURE, person="kim")
 
 async def request(url: str, account: str, kind: ErasureKind, subject: str) -> UUID:
     """A request that nobody has counted or confirmed yet."""
-    new = NewErasure(
-        user_id=account, kind=kind, subject=subject, reason="asked by letter", requested_by="kim"
-    )
+    new = NewErasure(user_id=account, kind=kind, subject=subject, reason="a letter", requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
         return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
 
@@ -102,3 +100,26 @@ def stored_values(redis: Redis) -> Iterator[tuple[bytes, str]]:
             case kind:
                 raise AssertionError(f"{key!r} is a {kind!r}")
         yield key, repr(value)
+
+
+class Interrupted(Exception):
+    """A worker died after a phase."""
+
+
+async def advance_one_step(url: str, redis_url: str) -> None:
+    """A worker that dies when it enters its second phase; another one may claim the request at once."""
+    entered = 0
+
+    def die(_: Erasure) -> None:
+        nonlocal entered
+        entered += 1
+        if entered > 1:
+            raise Interrupted
+
+    async with (
+        create_pool(url, size=2, application="test") as pool,
+        AsyncRedis.from_url(redis_url) as redis,
+    ):
+        await fetch_rows(pool, "UPDATE erasures SET alive_at = NULL RETURNING id")
+        streams = OutgoingStreamSettings.model_validate({"REDIS_URL": redis_url})
+        await run_erasures(ErasureParts(pool=pool, redis=redis, streams=streams, key=KEY, progress=die))

@@ -446,6 +446,39 @@ def _invited(world: World, token: str) -> dict[str, Any]:
     }
 
 
+def hold(world: World, _: UUID) -> UUID:
+    """A legal hold on the account, in force."""
+    made: UUID = world.add(
+        "legal_holds",
+        id=uuid7(),
+        user_id=world.account,
+        kind="author",
+        subject=world.text("held author"),
+        reason=world.text("reason of a hold"),
+        placed_by=world.text("hold placed by"),
+    )
+    return made
+
+
+def erasure(world: World, _: UUID) -> UUID:
+    """An erasure that was counted and waits for a person."""
+    made: UUID = world.add(
+        "erasures",
+        id=uuid7(),
+        user_id=world.account,
+        kind="author",
+        subject=world.text("erased author"),
+        salt=b"",
+        subject_hash="",
+        reason=world.text("reason of an erasure"),
+        requested_by=world.text("erasure requested by"),
+        phase="previewed",
+        preview=Jsonb({"messages": 1}),
+        receipt=Jsonb({}),
+    )
+    return made
+
+
 def _about(world: World) -> dict[str, Any]:
     made = world.decision
     return {"decision_id": made.decision_id, "decision_at": made.decided_at, "user_id": world.account}
@@ -506,6 +539,8 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "conversation": conversation,
     "delivery": delivery,
     "endpoint_id": endpoint,
+    "erasure_id": erasure,
+    "hold_id": hold,
     "decision_id": lambda world, _: world.decision.decision_id,
     "document": document,
     "invitation_id": invitation,

@@ -32,13 +32,13 @@ class RetentionSettings(DatabaseSettings):
         default=24,
         ge=0,
         alias="HUSHGATE_KEEP_DECISIONS_MONTHS",
-        description="Months that the audit, reviews, people's answers and ended replies are kept; 0 for ever.",
+        description="Months that the audit, reviews, answers and ended replies are kept; 0 for ever.",
     )
     keep_messages_days: int = Field(
         default=365,
         ge=0,
         alias="HUSHGATE_KEEP_MESSAGES_DAYS",
-        description="Days that the history of conversations is kept, from which prompts are built; 0 for ever.",
+        description="Days that the history is kept from which prompts are built; 0 for ever.",
     )
     keep_outgoing_days: int = Field(
         default=30,

@@ -262,7 +262,7 @@ COPIES = """
         counts := counts || jsonb_build_object('answers', gone);
         UPDATE escalations t SET conversation_id = '', message_id = '', author_id = '',
             closed_at = coalesce(t.closed_at, now()), closed_by = coalesce(t.closed_by, ''),
-            cause = coalesce(t.cause, 'message_deleted')
+            cause = 'message_deleted'
         WHERE t.decision_id = ANY(ids) AND t.author_id || t.conversation_id <> '';
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('escalations', gone);

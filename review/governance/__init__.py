@@ -1,0 +1,1 @@
+"""Pages of legal holds and erasures of one account."""

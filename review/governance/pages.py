@@ -1,0 +1,108 @@
+"""The page of an account's holds and erasures, and the page of one erasure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+from starlette.responses import Response
+
+from db.governance import erasures, holds
+from db.governance.erasures import ErasureKind
+from db.governance.holds import REASON_CHARS, SUBJECT_CHARS, HoldKind
+from review.accounts.stored_versions import account_of_path
+from review.governance import requests
+from review.governance.requests import Unusable
+from review.http.visit import Refused, Visit
+
+DONE: Final = {
+    "placed": "The hold is in force.",
+    "released": "The hold was released. The next sweep deletes what is old enough.",
+    "cancelled": "The erasure was cancelled. Nothing was erased.",
+}
+EMPTY: Final = {"form": "", "kind": "", "subject": "", "reason": "", "until": ""}
+
+
+async def show_governance(visit: Visit) -> Response:
+    """Holds and erasures of the account, with forms for new ones."""
+    return await _show(visit)
+
+
+async def change_governance(visit: Visit) -> Response:
+    """Place a hold, or request an erasure."""
+    typed = {name: visit.field(name) for name in EMPTY}
+    fields = (typed["kind"], typed["subject"], typed["reason"])
+    try:
+        if typed["form"] == "hold":
+            await requests.place(visit, *fields, typed["until"])
+            return visit.redirect("governance", "done=placed", account=account_of_path(visit))
+        if typed["form"] == "erasure":
+            found = await requests.ask(visit, *fields)
+            return visit.redirect("erasure", account=found.user_id, erasure_id=found.id)
+    except Unusable as problem:
+        return await _show(visit, typed=typed, problem=f"{problem}.", status=422)
+    raise Refused(400, "Which form?", "form: expected hold or erasure.")
+
+
+async def release_hold(visit: Visit) -> Response:
+    """Release a hold."""
+    await requests.release(visit)
+    return visit.redirect("governance", "done=released", account=account_of_path(visit))
+
+
+async def show_erasure(visit: Visit) -> Response:
+    """One erasure: what it would erase, what it has erased, and its receipt."""
+    found = await requests.erasure_of_path(visit)
+    counts = sorted((found.erased or found.preview or {}).items())
+    return visit.render(
+        "governance/erasure.html",
+        account=found.user_id,
+        erasure=found,
+        counts=[(name, rows) for name, rows in counts if rows],
+        tab="governance",
+    )
+
+
+async def confirm_erasure(visit: Visit) -> Response:
+    """Let a worker erase, after a confirmation."""
+    if visit.field("sure") != "yes":
+        raise Refused(400, "Not confirmed", "Tick the box: an erasure cannot be undone.")
+    found = await requests.confirm(visit)
+    return visit.redirect("erasure", account=found.user_id, erasure_id=found.id)
+
+
+async def cancel_erasure(visit: Visit) -> Response:
+    """Cancel an erasure that is not confirmed."""
+    await requests.cancel(visit)
+    return visit.redirect("governance", "done=cancelled", account=account_of_path(visit))
+
+
+async def download_receipt(visit: Visit) -> Response:
+    """The signed receipt as a file."""
+    found = await requests.erasure_of_path(visit)
+    if found.receipt is None:
+        raise Refused(404, "No receipt yet", "The erasure has not ended.")
+    body = orjson.dumps({"receipt": found.receipt, "signature": found.signature}, option=orjson.OPT_INDENT_2)
+    name = f'attachment; filename="erasure-{found.id}.json"'
+    return Response(body, media_type="application/json", headers={"Content-Disposition": name})
+
+
+async def _show(
+    visit: Visit, *, typed: dict[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
+    user_id = account_of_path(visit)
+    return visit.render(
+        "governance/account.html",
+        status=status,
+        account=user_id,
+        holds=await holds.list_holds(visit.store.pool, (user_id,), with_ended=True),
+        erasures=await erasures.list_erasures(visit.store.pool, (user_id,)),
+        hold_kinds=list(HoldKind),
+        erasure_kinds=list(ErasureKind),
+        typed=typed or EMPTY,
+        problem=problem,
+        reason_chars=REASON_CHARS,
+        subject_chars=SUBJECT_CHARS,
+        done=DONE.get(visit.request.query_params.get("done", ""), ""),
+        tab="governance",
+    )
