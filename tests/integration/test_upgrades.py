@@ -104,12 +104,15 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack
         ("CREATE INDEX CONCURRENTLY i ON outbox (text)", None),
         ("UPDATE outbox SET text = '' WHERE id < 5", None),
         ("CREATE INDEX i ON shelves (name)", None),
+        ("CREATE INDEX i ON ai_rules (user_id)", None),
+        ("ALTER TABLE ai_rules DROP COLUMN version", "drops a column"),
+        ("DROP FUNCTION f(int); CREATE FUNCTION f(int, text) RETURNS int", None),
         ("ALTER TABLE shelves ALTER COLUMN name SET NOT NULL", None),
         ("COMMENT ON COLUMN outbox.text IS 'never DROP COLUMN text'", None),
     ],
 )
 def test_a_statement_that_narrows_or_blocks_is_found(statement: str, what: str | None) -> None:
     """On tables that the previous release has; a migration may do anything to its own."""
-    found = problems([statement], frozenset({"outbox"}))
+    found = problems([statement], frozenset({"outbox", "ai_rules"}))
 
     assert [each.partition(":")[0] for each in found] == ([what] if what else [])

@@ -12,7 +12,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 VERSIONS: Final = Path(__file__).parents[2] / "db" / "migrations" / "versions"
-TABLE: Final = r"(?:ONLY\s+)?(?:public\.)?\"?(?P<table>\w+)\"?"
+TABLE: Final = r"(?:ONLY\s+)?(?:\"?\w+\"?\.)?\"?(?P<table>\w+)\"?"
+DROPS: Final = "drops what is called"
 RULES: Final[tuple[tuple[str, str], ...]] = (
     (rf"\bDROP TABLE (?:IF EXISTS )?{TABLE}", "drops a table"),
     (rf"\bTRUNCATE (?:TABLE )?{TABLE}", "empties a table"),
@@ -25,14 +26,34 @@ RULES: Final[tuple[tuple[str, str], ...]] = (
         rf"\bALTER TABLE {TABLE}.*\bADD (?:COLUMN )?(?!CONSTRAINT)(?!.*\bDEFAULT\b).*\bNOT NULL\b",
         "needs a value",
     ),
+    (rf"\bDELETE FROM {TABLE}(?!.*\bWHERE\b)", "empties a table"),
+    (rf"\bREVOKE .* ON (?:TABLE )?{TABLE}", "takes a right away"),
+    (r"\bDROP (?:FUNCTION|VIEW|TYPE|ROLE) (?:IF EXISTS )?(?:\"?\w+\"?\.)?\"?(?P<table>\w+)", DROPS),
+)
+"""Pattern and what it takes from the previous release."""
+BLOCKING: Final[tuple[tuple[str, str], ...]] = (
     (rf"\bALTER TABLE {TABLE}.*\bADD CONSTRAINT\b(?!.*\bNOT VALID\b)", "checks a table under a lock"),
     (rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON {TABLE}", "blocks writes while it builds"),
     (rf"\bUPDATE {TABLE} SET (?!.*\bWHERE\b)", "rewrites a table in one transaction"),
-    (rf"\bDELETE FROM {TABLE}(?!.*\bWHERE\b)", "empties a table"),
-    (rf"\bREVOKE .* ON (?:TABLE )?{TABLE}", "takes a right away"),
-    (r"\bDROP (?:FUNCTION|VIEW|TYPE|ROLE) (?:IF EXISTS )?\"?(?P<table>\w+)", "drops what is called"),
 )
-"""Pattern and what it does to an existing table."""
+"""Pattern and how it makes workers wait, on a table of ``GROWING``."""
+GROWING: Final = frozenset(
+    {
+        "access_log",
+        "ai_decisions",
+        "chunks",
+        "conversations",
+        "dead_letters",
+        "decision_reviews",
+        "duplicates",
+        "event_keys",
+        "messages",
+        "outbox",
+        "outgoing_events",
+        "webhook_deliveries",
+    }
+)
+"""Tables with a row for most events, or more: where a lock is long."""
 REASON: Final = re.compile(r"^# expand-only: (\S.{19,})$", re.MULTILINE)
 """A migration that breaks a rule says in a line of its own why the previous release survives it."""
 
@@ -76,13 +97,20 @@ def watched() -> Iterator[Migrated]:
 
 def problems(statements: list[str], existing: frozenset[str]) -> list[str]:
     """What is wrong with the statements of a migration; its own new tables do not count."""
-    found = []
-    for statement in statements:
-        for pattern, what in RULES:
-            match = re.search(pattern, statement, re.IGNORECASE)
-            if match and (match["table"] in existing or what == "drops what is called"):
-                found.append(f"{what}: {statement[:120]}")
-    return found
+    rules = [(rule, existing) for rule in RULES] + [(rule, existing & GROWING) for rule in BLOCKING]
+    return [
+        f"{what}: {statement[:120]}"
+        for statement in statements
+        for (pattern, what), tables in rules
+        if (match := re.search(pattern, statement, re.IGNORECASE))
+        and (_stays_away(match["table"], statements) if what == DROPS else match["table"] in tables)
+    ]
+
+
+def _stays_away(name: str, statements: list[str]) -> bool:
+    """Whether a migration does not make again what it drops."""
+    made = rf"\bCREATE (?:OR REPLACE )?(?:FUNCTION|VIEW|TYPE|ROLE) (?:\"?\w+\"?\.)?\"?{name}\b"
+    return not any(re.search(made, each, re.IGNORECASE) for each in statements)
 
 
 def reason(revision: str) -> str | None:
