@@ -1,0 +1,118 @@
+"""An upgrade while workers of the previous release run: they work on, and nothing blocks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic import command
+
+from cli.stack import Stack
+from db import migrate
+from tests.conftest import create_database, database_at
+from tests.support.migration_rules import problems, reason, watched
+from tests.support.release_statements import RELEASES, repeat, worker_statements
+
+FILES = sorted(RELEASES.glob("*.json"))
+FILLED = (
+    "ai_decisions",
+    "event_keys",
+    "messages",
+    "outbox",
+    "outgoing_events",
+    "quarantine",
+    "escalations",
+    "held_drafts",
+    "conversations",
+    "dead_letters",
+    "duplicates",
+)
+"""Where workers insert rows."""
+COUNTS = ", ".join(f"(SELECT count(*) FROM {name})" for name in FILLED)
+TABLES = "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace"
+
+
+def database_of(stack: Stack, revision: str) -> str:
+    """A database as a release left it."""
+    name = f"hushgate_release_{revision}"
+    create_database(stack.database_url, name)
+    url = database_at(stack.database_url, name)
+    with migrate.engine(url).connect() as connection:
+        command.upgrade(migrate._config(connection), revision)
+        connection.commit()
+    return url
+
+
+def rows(url: str, query: str) -> list[Any]:
+    """The rows of a query."""
+    with psycopg.connect(url) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_the_newest_releases_are_recorded() -> None:
+    """Recordings are part of the repository, so that a clone without history can test an upgrade."""
+    assert FILES
+
+
+@pytest.mark.parametrize("file", FILES[-2:], ids=lambda path: path.stem)
+def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack, file: Path) -> None:
+    """All that they say to Postgres still succeeds, with a worker's rights, and stores the same rows.
+
+    Migrations since then only expand, and block nobody for longer than a moment.
+    """
+    url = database_of(stack, file.stem)
+    executed = repeat(url, file, run=1)
+    (before,) = rows(url, f"SELECT {COUNTS}")
+    existing = frozenset(name for (name,) in rows(url, TABLES))
+    with watched() as migrated:
+        migrate.upgrade(url)
+    repeat(url, file, run=2)
+    (after,) = rows(url, f"SELECT {COUNTS}")
+    narrowed = {
+        revision: found
+        for revision, statements in migrated.statements.items()
+        if (found := problems(statements, existing)) and reason(revision) is None
+    }
+
+    assert worker_statements(executed) > 70
+    assert all(before), f"a table that the recording does not fill: {before}"
+    assert after == tuple(2 * count for count in before)
+    assert narrowed == {}, "see the recipe 'A migration' in CONTRIBUTING.md"
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("ALTER TABLE outbox DROP COLUMN text", "drops a column"),
+        ("ALTER TABLE public.outbox RENAME COLUMN text TO body", "renames"),
+        ("ALTER TABLE outbox ALTER COLUMN text TYPE varchar(5)", "changes a type"),
+        ("ALTER TABLE outbox ALTER COLUMN text SET NOT NULL", "narrows a column"),
+        ("ALTER TABLE outbox ADD COLUMN shelf text NOT NULL", "needs a value"),
+        ("ALTER TABLE outbox ADD CONSTRAINT c CHECK (text <> '')", "checks a table under a lock"),
+        ("CREATE INDEX i ON outbox (text)", "blocks writes while it builds"),
+        ("CREATE UNIQUE INDEX i ON ONLY outbox (text)", "blocks writes while it builds"),
+        ("UPDATE outbox SET text = ''", "rewrites a table in one transaction"),
+        ("DROP TABLE IF EXISTS outbox", "drops a table"),
+        ("REVOKE INSERT ON outbox FROM hushgate_worker", "takes a right away"),
+        ("DROP FUNCTION hushgate_store_event", "drops what is called"),
+        ("ALTER TABLE outbox ADD COLUMN shelf text", None),
+        ("ALTER TABLE outbox ADD COLUMN shelf text DEFAULT '' NOT NULL", None),
+        ("ALTER TABLE outbox ADD CONSTRAINT c CHECK (text <> '') NOT VALID", None),
+        ("ALTER TABLE outbox DROP CONSTRAINT c", None),
+        ("CREATE INDEX CONCURRENTLY i ON outbox (text)", None),
+        ("UPDATE outbox SET text = '' WHERE id < 5", None),
+        ("CREATE INDEX i ON shelves (name)", None),
+        ("CREATE INDEX i ON ai_rules (user_id)", None),
+        ("ALTER TABLE ai_rules DROP COLUMN version", "drops a column"),
+        ("DROP FUNCTION f(int); CREATE FUNCTION f(int, text) RETURNS int", None),
+        ("ALTER TABLE shelves ALTER COLUMN name SET NOT NULL", None),
+        ("COMMENT ON COLUMN outbox.text IS 'never DROP COLUMN text'", None),
+    ],
+)
+def test_a_statement_that_narrows_or_blocks_is_found(statement: str, what: str | None) -> None:
+    """On tables that the previous release has; a migration may do anything to its own."""
+    found = problems([statement], frozenset({"outbox", "ai_rules"}))
+
+    assert [each.partition(":")[0] for each in found] == ([what] if what else [])

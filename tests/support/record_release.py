@@ -1,0 +1,141 @@
+"""Records what the workers of this release say to Postgres: ``python -m tests.support.record_release``.
+
+Run it for every release, before the migrations of the next one. ``tests/integration/test_upgrades.py``
+repeats it on the database of later releases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from cli.stack import Stack
+from db import accounts, migrate, upkeep
+from db.escalations.closing import close_due_escalations
+from db.pool import Pool, create_pool
+from sandbox.server import SandboxHandle, start
+from tests.support.conversing import HOURS, QUESTION
+from tests.support.release_statements import MARK, RELEASES, Recording, recorded
+from tests.support.running import OPEN, Running, eventually, running
+from tests.support.seeding import seed_document
+from tests.support.webhooks import add_endpoint
+from worker.account_settings import changed
+from worker.model import Account
+
+QUICK: Final = {"HUSHGATE_WEBHOOK_LOOPBACK": "true"}
+LONG_AGO: Final = datetime(2006, 1, 1, tzinfo=UTC)
+LIMITS: Final = upkeep.RetentionLimits(
+    now=datetime.now(UTC), keys_before=LONG_AGO, decisions_before=LONG_AGO.date()
+)
+DELIVERED: Final = """
+    SELECT 1 FROM outbox
+    HAVING count(*) > 0 AND bool_and(delivered_at IS NOT NULL OR cancelled_at IS NOT NULL)
+"""
+
+
+def main() -> None:
+    """Write ``tests/fixtures/releases/REVISION.json``."""
+    recording = Recording(revision=migrate.head(), at=datetime.now(UTC))
+    with Stack() as servers, start() as sandbox:
+        migrate.upgrade(servers.database_url)
+        with recorded(recording):
+            record(servers.database_url, servers.redis_url, sandbox)
+    RELEASES.mkdir(exist_ok=True)
+    file = RELEASES / f"{recording.revision}.json"
+    file.write_bytes(recording.stored())
+    sys.stdout.write(f"{file}: {len(recording.statements)} statements\n")
+
+
+def record(url: str, redis_url: str, sandbox: SandboxHandle) -> None:
+    """Let a worker do everything that it stores."""
+    with running(url, redis_url, sandbox, **QUICK) as engine:
+        for name, act in SCENES.items():
+            act(engine, f"{MARK}{name}")
+        engine.redis.xadd("hushgate:events", {"data": "not json"})
+        eventually(lambda: engine.row("SELECT 1 FROM dead_letters"), "the dead letter")
+        eventually(lambda: engine.row(DELIVERED), "all replies")
+        eventually(lambda: engine.row("SELECT 1 FROM webhook_deliveries WHERE attempts > 0"), "a webhook")
+        for task in UPKEEP:
+            engine.runtime.call(task(engine.runtime.parts.pool))
+
+
+def _account(
+    engine: Running, account: str, *, documents: Mapping[str, list[str]] | None = None, **settings: Any
+) -> None:
+    found = changed(Account(user_id=account, version=0), {**OPEN, **settings})
+    asyncio.run(_stored(engine.url, found))
+    for title, paragraphs in (documents or {}).items():
+        seed_document(engine.url, account, title, paragraphs)
+
+
+async def _stored(url: str, account: Account) -> None:
+    async with create_pool(url, size=1, application="test", role=None) as source:
+        await accounts.store_account(source, account, changed_by="test")
+
+
+def _answered(engine: Running, account: str) -> None:
+    """A reply, its repetition, an edit and the deletion of its message; with webhooks."""
+    _account(engine, account, documents=HOURS)
+    asyncio.run(_subscribed(engine.url, account))
+    first = engine.decide(account, QUESTION, event_id=f"{account}-1", message_id=f"{account}-m")
+    eventually(lambda: engine.reply(account, first["event_id"]), "the reply")
+    engine.publish(account, QUESTION, event_id=f"{account}-1", message_id=f"{account}-m")
+    more = {"conversation_id": first["conversation_id"], "message_id": f"{account}-m"}
+    engine.decide(account, "And on Sunday?", event_id=f"{account}-2", type="message_edited", **more)
+    engine.decide(account, "", event_id=f"{account}-3", type="message_deleted", **more)
+
+
+def _flagged(engine: Running, account: str) -> None:
+    """A rule's hit, and an edit that is flagged."""
+    _account(engine, account, documents=HOURS, flagged_keywords=["spam"])
+    engine.decide(account, "spam", event_id=f"{account}-1")
+    clean = engine.decide(account, QUESTION, event_id=f"{account}-2", message_id=f"{account}-m")
+    more = {"conversation_id": clean["conversation_id"], "message_id": f"{account}-m"}
+    engine.decide(account, "spam", event_id=f"{account}-3", type="message_edited", **more)
+
+
+def _handed_over(engine: Running, account: str) -> None:
+    """An escalation with a text to the author, a message that waits, and the answer of a person."""
+    _account(
+        engine,
+        account,
+        escalation_actions={"flagged_keyword:refund": "escalate"},
+        flagged_keywords=["refund"],
+        handoff_texts={"en": "A person will answer."},
+    )
+    asked = engine.decide(account, "refund", event_id=f"{account}-1", conversation_id=account)
+    assert asked["decision"] == "escalate", asked["reason_code"]
+    engine.decide(account, QUESTION, event_id=f"{account}-2", conversation_id=account)
+    more = {"conversation_id": account, "type": "agent_message", "author_id": "ann"}
+    engine.decide(account, "Hello", event_id=f"{account}-3", **more)
+
+
+def _held(engine: Running, account: str) -> None:
+    """A reply that waits for a person."""
+    _account(engine, account, documents=HOURS, reply_mode="suggest")
+    engine.decide(account, QUESTION, event_id=f"{account}-1")
+
+
+async def _subscribed(url: str, account: str) -> None:
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        await add_endpoint(people, account, "http://127.0.0.1:1/")
+
+
+SCENES: Final[dict[str, Callable[[Running, str], None]]] = {
+    "answered": _answered,
+    "flagged": _flagged,
+    "handed-over": _handed_over,
+    "held": _held,
+}
+UPKEEP: Final[tuple[Callable[[Pool], Coroutine[Any, Any, Any]], ...]] = (
+    lambda pool: close_due_escalations(pool, datetime.now(UTC)),
+    lambda pool: upkeep.ensure_partitions(pool, datetime.now(UTC).date()),
+    lambda pool: upkeep.sweep_expired(pool, LIMITS),
+)
+"""What beat starts."""
+
+if __name__ == "__main__":
+    main()
