@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 import structlog
 from redis.exceptions import RedisError
@@ -12,10 +13,13 @@ from db import decisions
 from db.pool import Pool
 from tasks.stream import Lanes, NewerEntry, lane_of
 from worker.errors import PayloadRejected
+from worker.grouping import GroupedCall, ask
 from worker.model import Event, NewerEvent
 from worker.payload import arrival_of, parse
 
 log = structlog.get_logger(__name__)
+
+NEWER: Final = GroupedCall(together=Lanes.newer_of_several)
 
 
 class LaneArrivals:
@@ -42,7 +46,8 @@ class LaneArrivals:
             StorageUnavailable: whether they were decided before could not be read; safe to repeat.
         """
         try:
-            rows = await self._lanes.newer(event.entry_id, lane_of(event.user_id, event.conversation_id))
+            lane = lane_of(event.user_id, event.conversation_id)
+            rows = await ask(self._lanes, NEWER, (event.entry_id, lane))
         except (RedisError, OSError) as error:
             log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
             return ()

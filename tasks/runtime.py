@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
@@ -26,6 +27,9 @@ log = structlog.get_logger(__name__)
 Value = TypeVar("Value")
 RESTART_S: Final = 1.0
 LAST_REPLIES_S: Final = 5.0
+COLLECT_AFTER: Final = (20_000, 20, 20)
+"""Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a sixth of a worker's CPU
+with 1,500 events in flight (``bench/results/decision-cost.md``)."""
 
 
 class Runtime:
@@ -115,6 +119,7 @@ class Runtime:
             self._engine_run = asyncio.create_task(self._parts.engine.run())
             self._engine_run.add_done_callback(self._engine_ended)
             log.info("engine_started", worker=name, stream=self._settings.stream)
+        _spare_the_collector()
 
     def _job_failed(self, job: str) -> None:
         if self._metrics is not None:
@@ -140,6 +145,13 @@ class Runtime:
         await self.parts.pool.close(timeout=5)
         await self.parts.redis.aclose()
         await self.parts.endpoints.close()
+
+
+def _spare_the_collector() -> None:
+    """Keep modules and compiled patterns, which stay, out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 async def warn_of_excess(pool: Pool) -> None:

@@ -105,6 +105,12 @@ def _grant(row: Sequence[Any]) -> EntryGrant:
     )
 
 
+def _newer(rows: Sequence[Sequence[Any]]) -> tuple[NewerEntry, ...]:
+    return tuple(
+        NewerEntry(entry_id=entry.decode(), size_bytes=int(size), payload=data) for entry, size, data in rows
+    )
+
+
 def _agent(row: Sequence[Any]) -> AgentEntry:
     entry_id, size, payload = row
     return AgentEntry(entry_id=entry_id.decode(), size_bytes=int(size), payload=payload)
@@ -158,12 +164,21 @@ class Lanes:
 
     async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
         """The entries that wait behind one in its lane, oldest first; fewer when they are large."""
-        args: list[str | int] = [GROUP, self.worker, entry_id, lane, MOST_NEWER, self.keep_bytes]
-        rows = await self._newer(keys=[self.stream], args=args)
-        return tuple(
-            NewerEntry(entry_id=entry.decode(), size_bytes=int(size), payload=data)
-            for entry, size, data in rows
-        )
+        (found,) = await self.newer_of_several([(entry_id, lane)])
+        return found
+
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[NewerEntry, ...]]:
+        """``newer`` for several entries with their lanes, in one round trip."""
+        pipe = self.redis.pipeline(transaction=False)
+        for entry_id, lane in asked:
+            args = (GROUP, self.worker, entry_id, lane, MOST_NEWER, self.keep_bytes)
+            pipe.evalsha(self._newer.sha, 1, self.stream, *args)
+        try:
+            replies = await pipe.execute()
+        except NoScriptError:
+            await self.redis.script_load(self._newer.script)
+            return await self.newer_of_several(asked)
+        return [_newer(rows) for rows in replies]
 
     async def wait_for_entries(self, last_id: str, block_ms: int) -> None:
         """Return when an entry newer than ``last_id`` is there, or after ``block_ms``."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
-
 from worker import endings, generation
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
@@ -82,9 +80,7 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
     """One completion; an outage is retried as the retry policy says."""
     with run.trace.stage(Stage.GENERATION) as note:
         try:
-            async for attempt in _retrying(run):
-                with attempt:
-                    completion = await _one_attempt(run, prompt, attempt.retry_state)
+            completion = await _last_attempt(run, prompt)
         except ModelUnavailable as error:
             note.outcome = StageOutcome.FAILED
             return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
@@ -97,24 +93,27 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
     return completion
 
 
-def _retrying(run: Run) -> AsyncRetrying:
-    return AsyncRetrying(
-        retry=retry_if_exception_type(ModelUnavailable),
-        stop=lambda state: _wait_s(run, state) is None,
-        wait=lambda state: _wait_s(run, state) or 0.0,
-        sleep=run.ports.clock.sleep,
-        reraise=True,
-    )
+async def _last_attempt(run: Run, prompt: Prompt) -> Completion:
+    """The completion of the first attempt that succeeds.
+
+    Raises:
+        ModelUnavailable: as the last attempt.
+        ModelRejected: as the first attempt that raised it.
+    """
+    number = 1
+    while True:
+        try:
+            return await _one_attempt(run, prompt, number)
+        except ModelUnavailable as error:
+            wait_s = run.ports.retry.wait_s(number, error.retry_after_s)
+            if wait_s is None:
+                raise
+        await run.ports.clock.sleep(wait_s)
+        number += 1
 
 
-def _wait_s(run: Run, state: RetryCallState) -> float | None:
-    error = state.outcome.exception() if state.outcome else None
-    retry_after_s = error.retry_after_s if isinstance(error, ModelUnavailable) else None
-    return run.ports.retry.wait_s(state.attempt_number, retry_after_s)
-
-
-async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Completion:
-    number, started = state.attempt_number, run.ports.clock.monotonic()
+async def _one_attempt(run: Run, prompt: Prompt, number: int) -> Completion:
+    started = run.ports.clock.monotonic()
     outcome, detail, wait_s = AttemptOutcome.COMPLETED, "", 0.0
     try:
         return await run.ports.model.complete(prompt, run.ports.limits.timeout_s)
