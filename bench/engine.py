@@ -30,7 +30,7 @@ from cli.stack import Stack
 from db import migrate
 from db.documents.storage import add_text_document
 from db.pool import create_pool
-from sandbox.server import start
+from sandbox.server import SandboxHandle, start
 from tasks.publish import publish_many
 
 STREAM = "hushgate:events"
@@ -189,26 +189,10 @@ def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> BenchRe
 def pipeline(redis: Redis, stack: Stack) -> BenchResult:
     """A whole worker: moderation, history, retrieval, completion, moderation again, commit, delivery."""
     redis.flushall()
-    migrate.upgrade(stack.database_url)
-    with psycopg.connect(stack.database_url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
-            " stale_reply, flagged_keywords)"
-            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
-        )
-    asyncio.run(_add_document(stack.database_url))
+    seed(stack)
     options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
     with start(options=options) as sandbox:
-        environment = {
-            "DATABASE_URL": stack.database_url,
-            "REDIS_URL": stack.redis_url,
-            "OPENAI_API_KEY": "none",
-            "OPENAI_BASE_URL": sandbox.base_url,
-            "OPENROUTER_API_KEY": "none",
-            "OPENROUTER_BASE_URL": sandbox.base_url,
-            "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
-            "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
-        }
+        environment = pipeline_environment(stack, sandbox)
         words = ["celery", "-A", "tasks.app", "worker"]
         with worker(words, environment) as watch:
             watch.until(lambda: has_worker(redis), 60)
@@ -218,6 +202,32 @@ def pipeline(redis: Redis, stack: Stack) -> BenchResult:
         requests = sandbox.calls("moderations") / (2 * PIPELINE_EVENTS)
     _all_replied(stack.database_url)
     return replace(result, moderation_requests=round(requests, 3))
+
+
+def seed(stack: Stack) -> None:
+    """An account with rules and a document."""
+    migrate.upgrade(stack.database_url)
+    with psycopg.connect(stack.database_url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
+            " stale_reply, flagged_keywords)"
+            " VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
+        )
+    asyncio.run(_add_document(stack.database_url))
+
+
+def pipeline_environment(stack: Stack, sandbox: SandboxHandle) -> dict[str, str]:
+    """The environment of a whole worker."""
+    return {
+        "DATABASE_URL": stack.database_url,
+        "REDIS_URL": stack.redis_url,
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": sandbox.base_url,
+        "OPENROUTER_API_KEY": "none",
+        "OPENROUTER_BASE_URL": sandbox.base_url,
+        "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
+        "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
+    }
 
 
 async def _add_document(url: str) -> None:

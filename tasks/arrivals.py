@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Final
 
 import structlog
 from redis.exceptions import RedisError
@@ -13,10 +14,20 @@ from db.pool import Pool
 from tasks.shards.lanes import ShardedLanes
 from tasks.stream import Lanes, NewerEntry, lane_of
 from worker.errors import PayloadRejected
+from worker.grouping import GroupedCall, ask
 from worker.model import Event, NewerEvent
 from worker.payload import arrival_of, parse
 
 log = structlog.get_logger(__name__)
+
+
+async def _newer(
+    lanes: Lanes | ShardedLanes, asked: Sequence[tuple[str, str]]
+) -> list[tuple[NewerEntry, ...]]:
+    return await lanes.newer_of_several(asked)
+
+
+NEWER: Final = GroupedCall(together=_newer)
 
 
 class LaneArrivals:
@@ -50,7 +61,8 @@ class LaneArrivals:
             StorageUnavailable: whether they were decided before could not be read; safe to repeat.
         """
         try:
-            rows = await self._lanes.newer(event.entry_id, lane_of(event.user_id, event.conversation_id))
+            lane = lane_of(event.user_id, event.conversation_id)
+            rows = await ask(self._lanes, NEWER, (event.entry_id, lane))
         except (RedisError, OSError) as error:
             log.warning("newer_events_unknown", entry_id=event.entry_id, error=type(error).__name__)
             return ()

@@ -53,6 +53,8 @@ from worker.adapters.openai_http import ApiClient
 from worker.adapters.openai_moderation import OpenAIModerator
 from worker.adapters.system_clock import SystemClock
 from worker.adapters.webhook_sender import WebhookSender
+from worker.assessment.non_answers import recogniser as non_answers
+from worker.assessment.promises import recogniser as promises
 from worker.holds import Holds
 from worker.injections import find_injection
 from worker.model import Json
@@ -101,11 +103,19 @@ class Endpoints:
     embedding: ApiClient | None
     classifiers: Mapping[str, ApiClient]
 
+    def prepare(self) -> None:
+        """Read certificates now: they take 0.1 s a client, which the first call would have to wait."""
+        for client in self._clients():
+            client.opened()
+
     async def close(self) -> None:
         """Close their connections."""
-        for client in (self.moderation, self.model, self.embedding, *self.classifiers.values()):
-            if client is not None:
-                await client.close()
+        for client in self._clients():
+            await client.close()
+
+    def _clients(self) -> tuple[ApiClient, ...]:
+        every = (self.moderation, self.model, self.embedding, *self.classifiers.values())
+        return tuple(client for client in every if client is not None)
 
 
 def open_endpoints(settings: Settings, metrics: WorkerMetrics | None = None) -> Endpoints:
@@ -198,12 +208,19 @@ def policy_defaults(settings: Settings) -> dict[str, dict[str, Json]]:
     return {"validators": {"enabled": enabled, "evidence_threshold": threshold}}
 
 
+def _compile_patterns() -> None:
+    """Compile now what takes about a second: the first event must not wait for it, nor the event loop."""
+    find_injection("")
+    non_answers.prepare()
+    promises.prepare()
+
+
 async def build_worker(
     settings: Settings, worker: str, metrics: WorkerMetrics | None = None, traces: Traces | None = None
 ) -> WorkerParts:
     """Build one worker; only the pool connects yet."""
     clock = SystemClock()
-    await asyncio.to_thread(find_injection, "")  # its patterns take 0.3 s to compile: not at the first event
+    await asyncio.to_thread(_compile_patterns)
     url = settings.database_url.get_secret_value()
 
     pool = create_pool(
@@ -214,6 +231,7 @@ async def build_worker(
     redis_url = settings.redis_url.get_secret_value()
     redis = connect(redis_url)
     endpoints = open_endpoints(settings, metrics)
+    endpoints.prepare()
     guards = Guards(settings, metrics)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redis.asyncio import Redis
@@ -12,6 +12,7 @@ from tasks.shards.backlog import load_layout
 from tasks.shards.clients import close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
 from tasks.stream import Lanes, NewerEntry
+from worker.cancellation import all_of
 from worker.errors import PayloadRejected
 from worker.model import Event
 
@@ -96,6 +97,20 @@ class ShardedLanes:
     async def newer(self, entry_id: str, lane: str) -> tuple[NewerEntry, ...]:
         """``Lanes.newer`` of the entry's shard."""
         return await self._by_mark(entry_id).newer(entry_id, lane)
+
+    async def newer_of_several(self, asked: Sequence[tuple[str, str]]) -> list[tuple[NewerEntry, ...]]:
+        """``newer`` for several entries with their lanes, in one round trip for each shard."""
+        shards: dict[str, list[tuple[str, str]]] = {}
+        for each in asked:
+            shards.setdefault(each[0].partition("@")[2], []).append(each)
+        parts = list(shards.values())
+        found = await all_of(self._by_mark(part[0][0]).newer_of_several(part) for part in parts)
+        answers = {
+            each: rows
+            for part, of_part in zip(parts, found, strict=True)
+            for each, rows in zip(part, of_part, strict=True)
+        }
+        return [answers[each] for each in asked]
 
     def _by_mark(self, entry_id: str) -> Lanes:
         _, at, mark = entry_id.partition("@")

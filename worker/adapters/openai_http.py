@@ -99,7 +99,7 @@ class ApiClient:
             ValueError: the body has a text that is not valid Unicode.
         """
         url, data = self._base_url + path, _encoded(body)
-        call = self._opened().post(url, data=data, headers=self._headers, proxy=self._proxy)
+        call = self.opened().post(url, data=data, headers=self._headers, proxy=self._proxy)
         with self.observed():
             try:
                 async with call as response:
@@ -128,8 +128,8 @@ class ApiClient:
         if self._session is not None:
             await self._session.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        """The session, opened at the first call: it belongs to the running event loop."""
+    def opened(self) -> aiohttp.ClientSession:
+        """The session, opened at the first call or before: it belongs to the running event loop."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(

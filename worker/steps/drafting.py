@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
-
 from worker import endings, generation, scope
 from worker.endings import Candidate, Ending
 from worker.errors import ModelRejected, ModelUnavailable
@@ -83,42 +81,46 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
     """One completion; an outage is retried as the retry policy says."""
     with run.trace.stage(Stage.GENERATION) as note:
         try:
-            async for attempt in _retrying(run):
-                if (late := scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())) is not None:
-                    note.outcome = StageOutcome.FAILED
-                    return late
-                with attempt:
-                    completion = await _one_attempt(run, prompt, attempt.retry_state)
+            completion = await _last_attempt(run, prompt)
         except ModelUnavailable as error:
             note.outcome = StageOutcome.FAILED
             return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
         except ModelRejected as error:
             note.outcome = StageOutcome.FAILED
             return endings.silent_ending(Reason.LLM_REJECTED, str(error), confidence=0.0, degraded=True)
+        if isinstance(completion, Ending):
+            note.outcome = StageOutcome.FAILED
+            return completion
         note.detail["finish_reason"] = completion.finish_reason
         note.detail["tool_calls"] = [call.name for call in completion.tool_calls]
     run.trace.completed("completion", completion)
     return completion
 
 
-def _retrying(run: Run) -> AsyncRetrying:
-    return AsyncRetrying(
-        retry=retry_if_exception_type(ModelUnavailable),
-        stop=lambda state: _wait_s(run, state) is None,
-        wait=lambda state: _wait_s(run, state) or 0.0,
-        sleep=run.ports.clock.sleep,
-        reraise=True,
-    )
+async def _last_attempt(run: Run, prompt: Prompt) -> Completion | Ending:
+    """The completion of the first attempt that succeeds; an ending when the event became too old before one.
+
+    Raises:
+        ModelUnavailable: as the last attempt.
+        ModelRejected: as the first attempt that raised it.
+    """
+    number = 1
+    while True:
+        now = run.ports.clock.now()
+        if (late := scope.late_ending(run.case.event, run.case.account, now)) is not None:
+            return late
+        try:
+            return await _one_attempt(run, prompt, number)
+        except ModelUnavailable as error:
+            wait_s = run.ports.retry.wait_s(number, error.retry_after_s)
+            if wait_s is None:
+                raise
+        await run.ports.clock.sleep(wait_s)
+        number += 1
 
 
-def _wait_s(run: Run, state: RetryCallState) -> float | None:
-    error = state.outcome.exception() if state.outcome else None
-    retry_after_s = error.retry_after_s if isinstance(error, ModelUnavailable) else None
-    return run.ports.retry.wait_s(state.attempt_number, retry_after_s)
-
-
-async def _one_attempt(run: Run, prompt: Prompt, state: RetryCallState) -> Completion:
-    number, started = state.attempt_number, run.ports.clock.monotonic()
+async def _one_attempt(run: Run, prompt: Prompt, number: int) -> Completion:
+    started = run.ports.clock.monotonic()
     outcome, detail, wait_s, completion = AttemptOutcome.COMPLETED, "", 0.0, None
     try:
         completion = await run.ports.model.complete(prompt, run.ports.limits.timeout_s)

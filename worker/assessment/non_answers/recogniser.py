@@ -108,6 +108,11 @@ def _is_empty(clause: str, patterns: _Patterns) -> bool:
     return bool(refers) and not _DIGIT.search(plain) and not list_pattern("claims").search(plain)
 
 
+def prepare() -> None:
+    """Compile the patterns now instead of at the first draft: 0.3 s."""
+    _compiled()
+
+
 @cache
 def _compiled() -> Mapping[str, _Patterns]:
     return {language: _patterns(grammar) for language, grammar in ADMISSIONS.items()}
