@@ -46,7 +46,7 @@ up: $(READY) ## run servers, workers and review pages until Ctrl-C
 	@$(BIN)/hushgate up $(ARGS)
 
 .PHONY: test
-test: $(READY) chromium ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium pgbouncer ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -63,6 +63,18 @@ chromium:
 	    install || install || echo "chromium could not be installed: the browser tests will fail" >&2; \
 	  else echo "no Chromium: the browser tests will fail. Install the package chromium, or set HUSHGATE_CHROMIUM" \
 	    "to the path of a Chrome or Chromium" >&2; fi
+
+# Without root the package is unpacked into the project; its libraries are those that a Debian has.
+.PHONY: pgbouncer
+pgbouncer:
+	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
+	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { command -v apt-get >/dev/null && \
+	    echo "getting the package pgbouncer for its tests (once) ..." && \
+	    if [ "$$(id -u)" = 0 ]; then export DEBIAN_FRONTEND=noninteractive; \
+	      apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; \
+	    else mkdir -p out/pgbouncer && cd out/pgbouncer && apt-get download -qq pgbouncer libevent-2.1-7 libc-ares2 \
+	      && for each in *.deb; do dpkg -x "$$each" .; done; fi; } || \
+	  echo "no pgbouncer: its tests will fail. Install the package, or set HUSHGATE_PGBOUNCER to its path" >&2
 
 .PHONY: unit
 unit: $(READY) ## run the unit tests, without servers (under a minute)
