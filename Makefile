@@ -66,7 +66,7 @@ chromium:
 
 # Without root the package is unpacked into the project; its libraries are those that a Debian has.
 .PHONY: pgbouncer
-pgbouncer:
+pgbouncer: ## get the package pgbouncer for its tests
 	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
 	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { command -v apt-get >/dev/null && \
 	    echo "getting the package pgbouncer for its tests (once) ..." && \
