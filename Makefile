@@ -57,7 +57,7 @@ $(CHART_READY): tools/chart.lock tools/chart_tools.py | $(READY)
 chart-tools: $(CHART_READY)
 
 .PHONY: test
-test: $(READY) chromium prometheus chart-tools ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium prometheus chart-tools pgbouncer ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -85,6 +85,17 @@ prometheus: $(READY)
 	    && rm prometheus_*.deb); }; \
 	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
 	  || echo "no package prometheus: install it, or the tests of alerts will fail" >&2; }
+
+# Unpacked for the same reason.
+.PHONY: pgbouncer
+pgbouncer: ## get the package pgbouncer for its tests
+	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
+	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { \
+	  echo "unpacking the package pgbouncer for its tests (once) ..."; mkdir -p out/pgbouncer; \
+	  fetch() { (cd out/pgbouncer && apt-get download -qq pgbouncer libevent-2.1-7 libc-ares2 2>/dev/null \
+	    && for each in *.deb; do dpkg -x "$$each" . || exit 1; done && rm -- *.deb); }; \
+	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
+	  || echo "no pgbouncer: its tests will fail. Install the package, or set HUSHGATE_PGBOUNCER to its path" >&2; }
 
 .PHONY: unit
 unit: $(READY) ## run the unit tests, without servers (under a minute)

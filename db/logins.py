@@ -38,6 +38,7 @@ class Service(StrEnum):
 
 
 ROLES: Final = {Service.WORKER: WORKER_ROLE, Service.REVIEW: REVIEWER_ROLE}
+TIMEOUTS: Final = {Service.WORKER: "30s", Service.REVIEW: "10s"}
 LOGINS: Final = {Service.WORKER: "hushgate_worker_login", Service.REVIEW: "hushgate_review_login"}
 
 
@@ -112,4 +113,7 @@ def _ensure(connection: psycopg.Connection, service: Service, new_password: str 
     }
     for right in RIGHTS:
         connection.execute(SQL(right).format(**values))
+    for setting, value in {"statement_timeout": TIMEOUTS[service], "TimeZone": "UTC"}.items():
+        statement = SQL("ALTER ROLE {} SET {} = {}")  # behind a pooler no session can have its own
+        connection.execute(statement.format(values["login"], Identifier(setting), Literal(value)))
     return Login(service=service, state=state, password=password)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from alembic import command
@@ -12,6 +12,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
+from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
@@ -31,6 +32,9 @@ def driver_url(url: str) -> str:
 def upgrade(url: str) -> tuple[str | None, str]:
     """Apply missing migrations; the revisions before and after."""
     with engine(url).connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:
+            raise ConfigurationError("DATABASE_URL: migrations need Postgres itself, got a pooler in between")
         connection.execute(sa.text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
         connection.commit()
         before = current(connection)

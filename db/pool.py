@@ -12,6 +12,7 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
 from db.faults import Fault, fault_of
+from db.sessions.pooler import through_pooler
 from worker.errors import StorageUnavailable
 
 WORKER_ROLE: Final = "hushgate_worker"
@@ -71,7 +72,9 @@ def create_pool(
 
 
 async def prepare(connection: PoolConnection, role: str | None) -> None:
-    """Drop the rights that ``role`` does not have, and set the statement timeout."""
+    """Drop the rights that ``role`` does not have, and set the statement timeout; nothing behind a pooler."""
+    if await through_pooler(connection):
+        return
     if role is not None:
         await connection.execute(SQL("SET ROLE {}").format(Identifier(role)))
     await connection.execute("SET statement_timeout = '30s'")

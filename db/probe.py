@@ -10,6 +10,7 @@ import psycopg
 from db.decisions import rehearse
 from db.identifiers import uuid_at
 from db.pool import WORKER_ROLE, prepare, unavailable
+from db.sessions.pooler import through_pooler
 from worker.model import Decision, DecisionKind, Event, Scope
 
 STATEMENT_S: Final = 10
@@ -32,7 +33,8 @@ async def probe(url: str, at: datetime) -> None:
     try:
         async with await psycopg.AsyncConnection.connect(url, **CONNECTING) as connection:
             await prepare(connection, WORKER_ROLE)
-            await connection.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
+            if not await through_pooler(connection):
+                await connection.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
             await rehearse(connection, _sample_decision(at))
     except psycopg.Error as error:
         raise unavailable(error) from error

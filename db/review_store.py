@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from db.faults import Fault, fault_of
 from db.migrate import driver_url
 from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
+from db.sessions.pooler import BACKEND
 from worker.errors import StorageUnavailable
 
 # Pages name the connection, and must not import SQLAlchemy.
@@ -97,10 +98,23 @@ def _is_outage(error: psycopg.Error) -> bool:
 
 def _prepare(connection: sa.PoolProxiedConnection, _record: object) -> None:
     with closing(connection.cursor()) as cursor:
+        if _through_pooler(connection, cursor):
+            connection.commit()
+            return
         cursor.execute(f"SET ROLE {REVIEWER_ROLE}")
         cursor.execute(f"SET statement_timeout = '{STATEMENT_S}s'")
         cursor.execute("SET TIME ZONE 'UTC'")
     connection.commit()
+
+
+def _through_pooler(connection: sa.PoolProxiedConnection, cursor: Any) -> bool:
+    """As ``db.sessions.pooler``, with a cursor of SQLAlchemy."""
+    cursor.execute(BACKEND)
+    driver: Any = connection.driver_connection
+    if cursor.fetchone()[0] == driver.info.backend_pid:
+        return False
+    driver.prepare_threshold = None
+    return True
 
 
 def _refuse_dead(_dbapi: object, record: Any, _proxy: object) -> None:

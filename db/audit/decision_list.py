@@ -63,13 +63,11 @@ async def read_connection(url: str) -> AsyncIterator[AsyncConnection]:
         driver_url(url),
         poolclass=sa.NullPool,
         hide_parameters=True,  # keeps search texts out of error messages
-        connect_args={"connect_timeout": 10},
+        connect_args={"connect_timeout": 10, "prepare_threshold": None},  # a pooler may be in between
     )
     try:
         async with engine.connect() as connection:
-            await connection.execute(sa.text("SET default_transaction_read_only = on"))
-            await connection.commit()
-            yield connection
+            yield await connection.execution_options(postgresql_readonly=True)
     finally:
         await engine.dispose()
 

@@ -15,6 +15,7 @@ from db.documents.ingest import EmbeddingModel, embed_texts
 from db.documents.stored_vectors import has_chunks_without_vector
 from db.documents.vector_index import index_name
 from db.pool import Pool, checkout
+from db.sessions.pooler import require_session
 from worker.errors import ConfigurationError
 
 RETIRE: Final = "UPDATE embedders SET state = 'retired' WHERE state = 'active' AND id <> %s"
@@ -47,6 +48,7 @@ async def reembedding_lock(source: Pool) -> AsyncIterator[None]:
         ConfigurationError: another one is running.
     """
     async with checkout(source) as connection:
+        await require_session(connection, "re-embedding")
         row = await (await connection.execute(LOCK)).fetchone()
         if not row or not row[0]:
             raise ConfigurationError("a re-embedding is already running: wait until it ends")

@@ -101,15 +101,15 @@ class ShardEngines:
             return LOOK_S if self._engines else FIRST_LOOK_S
         await self._find_empty()
         self._places.share_among(layout.shards)
-        for shard in layout.sealed():
-            if shard not in self._empty:
-                self._start(shard)
-            elif shard in self._engines:
-                self._engines[shard].drain()
-        current = [(shard, layout.predecessor(shard)) for shard in layout.current()]
-        for shard, before in current:
+        needed = set(layout.sealed()) - self._empty
+        for shard in layout.current():
+            before = layout.predecessor(shard)
             if before is None or before in self._empty:
-                self._start(shard)
+                needed.add(shard)
+        for shard in needed:
+            self._start(shard)
+        for shard in self._engines.keys() - needed:  # empty, or never used: the number was agreed later
+            self._engines[shard].drain()
         return LOOK_S if self._empty >= set(layout.sealed()) else DRAIN_LOOK_S
 
     async def _find_empty(self) -> None:
@@ -136,5 +136,5 @@ class ShardEngines:
         """
         for shard in [shard for shard, run in self._runs.items() if run.done()]:
             self._runs.pop(shard).result()
-            if shard in self._empty:
+            if not self._draining.is_set():
                 del self._engines[shard]

@@ -196,6 +196,22 @@ def test_the_number_is_agreed_at_first_use(redis: Redis) -> None:
         agree(redis, "older", 4)
 
 
+async def test_a_worker_follows_a_number_that_is_agreed_later(redis: Redis, own: AsyncRedis) -> None:
+    """A worker without a number that came first reads the shards of the process that names one."""
+    seen = Recorder()
+    worker = engines(own, "a", seen)
+    run = asyncio.create_task(worker.run())
+    await asyncio.to_thread(eventually, lambda: redis.exists(STREAM), "the one stream")
+    agree(redis, STREAM, 2)
+    append(redis, [payload(f"c{number}", 0) for number in range(10)])
+    await asyncio.to_thread(until_empty, redis)
+    worker.drain()
+    await run
+
+    assert len(seen.order) == 10
+    assert seen.shards == {"0/2", "1/2"}
+
+
 async def test_a_worker_with_another_number_ends(redis: Redis, own: AsyncRedis) -> None:
     """Its process ends with the message instead of reading other streams than the publishers use."""
     agree(redis, STREAM, 4)

@@ -1,0 +1,212 @@
+"""How throughput grows with worker processes and shards: ``python -m bench.scale``.
+
+The model servers answer after a fixed time and each process runs few events at once, so that it is limited by
+its upstreams and not by CPU, as in production: two idle cores then suffice for four processes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import orjson
+import psutil
+import psycopg
+from redis import Redis
+from rich.console import Console
+from rich.table import Table
+
+from cli.stack import Stack
+from db import migrate
+from sandbox.server import start
+from tasks.publish import append, open_shards
+from tasks.shards.agreement import current_layout
+
+STREAM: Final = "hushgate:events"
+PROCESSES: Final = (1, 2, 4)
+SHARDS: Final = (1, 3)
+WORKERS: Final = {
+    "queue": (("bench.scale_worker",), 100),
+    "pipeline": (("celery", "-A", "tasks.app", "worker"), 24),
+}
+"""The module of each kind of worker, and how many events one process runs at once. ``queue`` waits 2 s for
+each event; ``pipeline`` is the whole worker, with model servers that take 5 s."""
+MODERATION_S: Final = 1.0
+COMPLETION_S: Final = 3.0
+WAVES: Final = 5
+"""Events of each process, as a multiple of those that it runs at once."""
+PATIENCE_S: Final = 300.0
+RESULT: Final = Path("out/scale.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleRun:
+    """One run; ``ratio`` compares with half as many processes, ``busy`` is the share of all cores in use."""
+
+    worker: str
+    shards: int
+    processes: int
+    events: int
+    seconds: float
+    per_s: float
+    ratio: float | None
+    worker_cpu_ms: float
+    busy: float
+
+
+@contextmanager
+def workers(kind: str, count: int, environment: dict[str, str]) -> Iterator[list[psutil.Process]]:
+    """Worker processes; their output is discarded."""
+    words = [sys.executable, "-m", *WORKERS[kind][0]]
+    started = [
+        subprocess.Popen(
+            words, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for _ in range(count)
+    ]
+    try:
+        yield [psutil.Process(each.pid) for each in started]
+    finally:
+        for each in started:
+            each.terminate()
+        for each in started:
+            each.wait(60)
+
+
+def until(look: Callable[[], bool], what: str) -> None:
+    """Wait until ``look`` gives something true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not look():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}")
+        time.sleep(0.02)
+
+
+def alive(redis: Redis) -> int:
+    """Workers that take every shard."""
+    return min(int(redis.scard(f"{each.prefix}workers")) for each in current_layout(redis, STREAM).current())
+
+
+def unfinished(redis: Redis) -> int:
+    """Entries of all shards."""
+    return sum(int(redis.xlen(each.key)) for each in current_layout(redis, STREAM).streams())
+
+
+def payloads(count: int, run: str) -> list[bytes]:
+    """Events of as many conversations."""
+    return [
+        orjson.dumps(
+            {
+                "event_id": f"{run}-{number}",
+                "user_id": "u",
+                "scope": "chat",
+                "conversation_id": f"{run}-{number}",
+                "message_id": f"m{number}",
+                "author_id": f"a{number}",
+                "text": "May I return my purchase?",
+                "created_at": "2026-11-22T10:00:00Z",
+            }
+        )
+        for number in range(count)
+    ]
+
+
+def measure(redis: Redis, environment: dict[str, str], kind: str, shards: int, processes: int) -> ScaleRun:
+    """Start the workers on an empty Redis, publish, and wait until all is decided."""
+    redis.flushall()
+    open_shards(redis, STREAM, shards)
+    _, in_flight = WORKERS[kind]
+    events = WAVES * in_flight * processes
+    environment = environment | {"HUSHGATE_SHARDS": str(shards), "HUSHGATE_IN_FLIGHT": str(in_flight)}
+    with workers(kind, processes, environment) as running:
+        until(lambda: alive(redis) >= processes, "workers")
+        before = cpu_s(running)
+        psutil.cpu_percent()  # the next call counts from here
+        started = time.monotonic()
+        append(redis, payloads(events, f"{shards}-{processes}"), stream=STREAM)
+        until(lambda: not unfinished(redis), "decisions")
+        seconds = time.monotonic() - started
+        busy = psutil.cpu_percent()
+        used = cpu_s(running) - before
+    return ScaleRun(
+        worker=kind,
+        shards=shards,
+        processes=processes,
+        events=events,
+        seconds=round(seconds, 2),
+        per_s=round(events / seconds, 1),
+        ratio=None,
+        worker_cpu_ms=round(1000 * used / events, 2),
+        busy=round(busy / 100, 2),
+    )
+
+
+def cpu_s(running: list[psutil.Process]) -> float:
+    """CPU seconds of all workers."""
+    return sum(sum(each.cpu_times()[:2]) for each in running)
+
+
+def prepared(url: str) -> None:
+    """A migrated database with one account."""
+    migrate.upgrade(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s,"
+            " stale_reply, flagged_keywords) VALUES ('u', true, true, 0, 'send', ARRAY['spam'])"
+        )
+
+
+def main() -> None:
+    """Measure the grid and print it."""
+    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
+    runs: list[ScaleRun] = []
+    console = Console()
+    with Stack() as stack, start(options=options) as sandbox, Redis.from_url(stack.redis_url) as redis:
+        prepared(stack.database_url)
+        environment = {
+            "DATABASE_URL": stack.database_url,
+            "REDIS_URL": stack.redis_url,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": sandbox.base_url,
+            "OPENROUTER_API_KEY": "none",
+            "OPENROUTER_BASE_URL": sandbox.base_url,
+            "HUSHGATE_MODERATION_REUSE_S": "0",
+        }
+        for kind, shards, processes in product(WORKERS, SHARDS, PROCESSES):
+            run = measure(redis, environment, kind, shards, processes)
+            runs.append(with_ratio(run, runs))
+            console.print(runs[-1])
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_bytes(orjson.dumps([asdict(run) for run in runs], option=orjson.OPT_INDENT_2))
+    console.print(table(runs))
+
+
+def with_ratio(run: ScaleRun, earlier: list[ScaleRun]) -> ScaleRun:
+    """The run beside the one with half as many processes."""
+    same = [each for each in earlier if (each.worker, each.shards) == (run.worker, run.shards)]
+    halves = [each for each in same if 2 * each.processes == run.processes]
+    if not halves:
+        return run
+    return ScaleRun(**asdict(run) | {"ratio": round(run.per_s / halves[0].per_s, 2)})
+
+
+def table(runs: list[ScaleRun]) -> Table:
+    """The results for people."""
+    shown = Table("worker", "shards", "processes", "events/s", "ratio", "worker CPU ms/event", "machine busy")
+    for run in runs:
+        ratio = "" if run.ratio is None else f"{run.ratio:.2f}"
+        figures = (f"{run.per_s}", ratio, f"{run.worker_cpu_ms}", f"{run.busy:.0%}")
+        shown.add_row(run.worker, str(run.shards), str(run.processes), *figures)
+    return shown
+
+
+if __name__ == "__main__":
+    main()
