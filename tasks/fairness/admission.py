@@ -9,7 +9,7 @@ from tasks.fairness.brake import Brake
 from tasks.fairness.shares import ReadPlan, account_key, few_lanes, kept_free
 from tasks.places import Places
 
-AHEAD_BATCH: Final = 500
+AHEAD_BATCH: Final = 200
 
 
 class Admission:

@@ -1,4 +1,4 @@
-"""Places shared by account, on a real server: what READ and FINISH grant to whom, and that no lane is lost."""
+"""Places shared by account, on a real server: what READ and FINISH grant, and that no lane is lost."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ class EarlierWorker(Lanes):
 
     async def read(self, limit: int, plan: ReadPlan = AHEAD) -> stream.ReadResult:
         """READ as it was: no plan, and no accounts in the reply."""
-        args = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
+        args: list[str | int] = [GROUP, self.worker, limit, self.keep_bytes, self.keep_bytes]
         rows, entries, last, _ = await self._read(keys=[STREAM], args=args)
         grants = tuple(stream._grant(row) for row in rows)
         return stream.ReadResult(grants=grants, entries_read=int(entries), last_id=last.decode())

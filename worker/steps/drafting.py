@@ -83,7 +83,8 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
     with run.trace.stage(Stage.GENERATION) as note:
         try:
             async for attempt in _retrying(run):
-                if (late := scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())) is not None:
+                late = scope.late_ending(run.case.event, run.case.account, run.ports.clock.now())
+                if late is not None:
                     note.outcome = StageOutcome.FAILED
                     return late
                 with attempt:
