@@ -12,7 +12,7 @@ from typing import Final
 from worker.model import Event
 
 CLOSED_S: Final = 10.0
-"""How long an account whose event was put back gets no further ones; the longest pause of a hold."""
+"""How long an account without held events gets none after one was put back; the longest pause of a hold."""
 
 
 def _nothing() -> None:
@@ -79,8 +79,9 @@ class Holds:
         key = (event.user_id, event.entry_id)
         if not self._calls[key]:
             if self.events >= self.most or self._events[event.user_id] >= self.most_of_account:
-                self._forget(key)
-                self._closed_until_s[event.user_id] = now_s + CLOSED_S
+                del self._calls[key]
+                if event.user_id not in self._events:
+                    self._closed_until_s[event.user_id] = now_s + CLOSED_S
                 raise asyncio.CancelledError("no room for a further held event")
             self._events[event.user_id] += 1
             self.left()

@@ -181,9 +181,11 @@ local function lane_of(id, body)
   return '!' .. id
 end
 
--- The account of an event, as the queue names it; payloads that name none are one account.
+local NO_ACCOUNT = '!'
+
+-- The account of an event, as the queue names it; payloads that name none share one.
 local function account_of(body)
   local account = body and body.user_id
-  if type(account) ~= 'string' then return '!' end
+  if type(account) ~= 'string' then return NO_ACCOUNT end
   return string.sub(redis.sha1hex(account), 1, 16)
 end

@@ -98,6 +98,7 @@ if read == 0 and #grants == 0 then
     if info[i] == 'last-generated-id' then last = info[i + 1] end
   end
 end
+granted[NO_ACCOUNT] = nil
 local accounts = {}
 for account in pairs(granted) do accounts[#accounts + 1] = account end
 return {grants, read, last, agents, accounts}

@@ -131,7 +131,9 @@ class Fleet:
             return 0
         return self.workers.pop(pid).wait(PATIENCE_S)
 
-    def publish(self, events: int, conversations: Sequence[str], texts: Sequence[str] = TEXTS) -> None:
+    def publish(
+        self, events: int, conversations: Sequence[str], texts: Sequence[str] = TEXTS, account: str = "u"
+    ) -> None:
         """Publish a mixed batch of these conversations, one in 40 malformed, one in 20 a repetition."""
         bodies: list[tuple[str, str, bytes]] = []
         for _ in range(events):
@@ -141,7 +143,7 @@ class Fleet:
             elif draw < 0.075 and bodies and bodies[-1][0]:
                 bodies.append(bodies[-1])
             else:
-                bodies.append(self._event(self.rng.choice(conversations), self.rng.choice(texts)))
+                bodies.append(self._event(self.rng.choice(conversations), self.rng.choice(texts), account))
         with self.redis as redis:
             ids = append(redis, [body for _, _, body in bodies], stream=STREAM)
         for entry_id, (conversation, event_id, _) in zip(ids, bodies, strict=True):
@@ -150,12 +152,12 @@ class Fleet:
             else:
                 self.published.malformed.add(entry_id)
 
-    def _event(self, conversation: str, text: str) -> tuple[str, str, bytes]:
+    def _event(self, conversation: str, text: str, account: str) -> tuple[str, str, bytes]:
         number = len(self.published.conversations[conversation])
         event_id = f"{conversation}/{number}/{self.rng.getrandbits(48):012x}"
         body = {
             "event_id": event_id,
-            "user_id": "u",
+            "user_id": account,
             "scope": "chat",
             "conversation_id": conversation,
             "message_id": event_id,

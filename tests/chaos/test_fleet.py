@@ -15,6 +15,8 @@ from tests.chaos.fleet import HANDOFFS, IN_FLIGHT, Fleet, broken_laws, seed_acco
 
 pytestmark = pytest.mark.timeout(300)
 CONVERSATIONS = [f"c{number}" for number in range(150)]
+FEW = ("few-x", "few-y", "few-z")
+"""Accounts without rules: their events need no model."""
 HANDED_OVER = [f"h{number}" for number in range(12)]
 
 
@@ -155,24 +157,55 @@ def test_a_killed_postgres_stops_admission_and_loses_nothing(fleet: Fleet) -> No
     assert all_alive(fleet)
 
 
-def test_while_moderation_is_down_the_stream_holds_what_is_beyond_the_limit(fleet: Fleet) -> None:
-    """Held events fill the in-flight limit, nothing more is admitted; all go on when moderation is back."""
+def test_while_moderation_is_down_few_events_are_held_and_other_accounts_go_on(fleet: Fleet) -> None:
+    """Held events survive a drain and a kill, the rest waits in lanes; all go on when moderation is back."""
     while len(fleet.workers) > 3:
         fleet.send(next(iter(fleet.workers)), signal.SIGTERM)
     rule = fleet.sandbox.add_rule("moderations", "503", value="1")
     for number in range(6 * IN_FLIGHT):
         fleet.publish(1, [f"held-{number}"], ["What are your opening hours?"])
-    until(lambda: fleet.pending() == 3 * IN_FLIGHT, "the limit is reached")
+    until(lambda: 0 < sum(fleet.owned().values()) <= 3 * IN_FLIGHT // 4, "no more are held than may be")
     held = fleet.unfinished()
+    stranger = [f"stranger-{number}" for number in range(IN_FLIGHT)]
+    fleet.publish(IN_FLIGHT, stranger, account="without-rules")
+    until(lambda: fleet.unfinished() == held, "an account that needs no moderation is decided")
     drained = fleet.send(fleet.busy_worker(), signal.SIGTERM)
+    killed = fleet.send(fleet.busy_worker(), signal.SIGKILL)
+    fleet.start_worker()
     fleet.start_worker()
     fleet.sandbox.drop_rules(rule)
     fleet.settle()
 
     assert held > 3 * IN_FLIGHT
-    assert drained == 0
+    assert (drained, killed) == (0, -signal.SIGKILL)
     assert fleet.rows("SELECT count(*) FROM ai_decisions WHERE degraded") == [(0,)]
     assert broken_laws(fleet) == []
+
+
+def test_an_unfair_load_is_shared_through_kills(fleet: Fleet) -> None:
+    """One account floods, three send a little: workers die, and the few events do not wait for the flood."""
+    fleet.publish(10 * IN_FLIGHT, [f"flood-{number}" for number in range(300)])
+    for kills in range(2):
+        for account in FEW:
+            fleet.publish(5, [f"{account}-{kills}"], account=account)
+        assert fleet.send(fleet.busy_worker(), signal.SIGKILL) == -signal.SIGKILL
+        fleet.start_worker()
+        until(lambda: _decided(fleet, FEW) == _published(fleet, FEW), "the few events are decided")
+    left = fleet.unfinished()
+    fleet.settle()
+
+    assert left > IN_FLIGHT
+    assert broken_laws(fleet) == []
+    assert all_alive(fleet)
+
+
+def _decided(fleet: Fleet, accounts: tuple[str, ...]) -> int:
+    return sum(row[0] in accounts for row in fleet.rows("SELECT user_id FROM ai_decisions"))
+
+
+def _published(fleet: Fleet, accounts: tuple[str, ...]) -> int:
+    entries = fleet.published.conversations.items()
+    return len({event for name, each in entries if name.startswith(accounts) for _, event in each})
 
 
 def test_a_rolling_restart_under_load_changes_nothing(fleet: Fleet) -> None:

@@ -1,4 +1,4 @@
-"""Places shared by account, on a real server: what READ and FINISH grant to whom, and that no lane is lost."""
+"""Places shared by account, on a real server: what READ and FINISH grant, and that no lane is lost."""
 
 from __future__ import annotations
 

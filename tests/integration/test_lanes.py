@@ -497,7 +497,13 @@ async def test_a_lane_of_deleted_entries_only_is_given_up(redis: Redis, worker: 
     assert await is_empty(redis)
 
 
-@pytest.mark.parametrize("lost", ["lane:*", "owner", "ready", "owned:*", "starts", "*"])
+LOST = (
+    *("lane:*", "owner", "ready", "owned:*", "starts", "*"),
+    *("queue", "waiting", "running", "place"),
+)
+
+
+@pytest.mark.parametrize("lost", LOST)
 async def test_repair_puts_pending_entries_back_whatever_was_lost(
     redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:

@@ -57,7 +57,7 @@ def test_a_short_wait_keeps_its_place() -> None:
 
 @pytest.mark.parametrize(("most", "of_account"), [(2, 9), (9, 2)])
 def test_an_event_without_room_is_put_back(most: int, of_account: int) -> None:
-    """Its run ends, it keeps no place, and its account gets nothing for a while once it holds no event."""
+    """Its run ends and it keeps no place; its account is limited for as long as it holds other events."""
     places = Places(most, of_account)
     with ExitStack() as stack:
         places.hold(stack, "u", "1-1")
@@ -69,8 +69,19 @@ def test_an_event_without_room_is_put_back(most: int, of_account: int) -> None:
         assert (places.free, places.holds.events) == (2, 2)
         assert places.holds.open_lanes(100.0) == {"u": of_account}
 
-    assert places.holds.open_lanes(100.0) == {"u": 0}
-    assert places.holds.open_lanes(100.0 + CLOSED_S) == {}
+    assert places.holds.open_lanes(100.0) == {}
+
+
+def test_an_account_without_room_for_any_event_gets_none_for_a_while() -> None:
+    """Otherwise its events would be put back again at once."""
+    places = Places(1, 9)
+    with ExitStack() as stack:
+        places.hold(stack, "u", "1-1")
+        with pytest.raises(asyncio.CancelledError):
+            places.hold(stack, "v", "1-2")
+
+        assert places.holds.open_lanes(100.0) == {"u": 9, "v": 0}
+        assert places.holds.open_lanes(100.0 + CLOSED_S) == {"u": 9}
 
 
 def test_accounts_without_held_events_are_not_limited() -> None:

@@ -1,0 +1,114 @@
+"""Held events on real servers: other accounts go on, few are held, and every event ends once, in order."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from sandbox.server import SandboxHandle
+from tests.support.running import Running, eventually, running
+
+STREAM = "hushgate:events"
+PLACES = 20
+HELD_OF_ACCOUNT = PLACES // 4
+EVENTS = 3 * PLACES
+GUARD = {"name": "guard", "endpoint": "guard", "policy": "No threats.", "failure": "hold"}
+CALM = {"moderation_failure": "allow", "flagged_keywords": ["spam"]}
+
+
+def worker(url: str, redis_url: str, sandbox: SandboxHandle) -> Any:
+    """An engine with few places, and one classifier that accounts may need."""
+    guard = {"base_url": sandbox.base_url, "model": "gpt-oss-safeguard-20b", "format": "policy"}
+    return running(
+        url,
+        redis_url,
+        sandbox,
+        HUSHGATE_CLASSIFIERS=json.dumps({"guard": guard}),
+        HUSHGATE_IN_FLIGHT=str(PLACES),
+        HUSHGATE_DRAIN_S="5",
+    )
+
+
+def owned(engine: Running) -> int:
+    """Lanes that run or are held."""
+    return int(engine.redis.hlen(f"{{{STREAM}}}:owner"))
+
+
+def waiting(engine: Running) -> int:
+    """Lanes that wait for a place."""
+    return int(engine.redis.zcard(f"{{{STREAM}}}:queue"))
+
+
+def publish_held(engine: Running, user_id: str) -> list[str]:
+    """Two events of each conversation; their ids in order."""
+    return [
+        engine.publish(user_id, "spam?", conversation_id=f"c{number % (EVENTS // 2)}")
+        for number in range(EVENTS)
+    ]
+
+
+def is_held(engine: Running) -> bool:
+    """True when the account has as many held events as it may, and the rest waits."""
+    return owned(engine) == HELD_OF_ACCOUNT and waiting(engine) == EVENTS // 2 - HELD_OF_ACCOUNT
+
+
+def decided(engine: Running, user_id: str) -> list[str]:
+    """The decided events of an account, in order."""
+    query = "SELECT event_id FROM ai_decisions WHERE user_id = %s ORDER BY created_at, id"
+    return [row["event_id"] for row in engine.rows(query, user_id)]
+
+
+def test_held_events_do_not_stop_other_accounts(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Three times as many as there are places: a fourth of them waits in the worker, the others in lanes."""
+    rule = sandbox.add_rule("classifier", "503")
+    with worker(database_url, redis_url, sandbox) as engine:
+        user_id, other = engine.account(moderators=[GUARD]), engine.account(**CALM)
+        published = publish_held(engine, user_id)
+        eventually(lambda: is_held(engine), "the account has as many held events as it may")
+        rows = [engine.decide(other, "this is spam") for _ in range(PLACES)]
+        held = is_held(engine), decided(engine, user_id)
+        sandbox.drop_rules(rule)
+        eventually(lambda: len(decided(engine, user_id)) == EVENTS, "held events end")
+
+        assert held == (True, [])
+        assert {row["reason_code"] for row in rows} == {"FLAGGED_RULE"}
+        assert not any(row["degraded"] for row in engine.rows("SELECT degraded FROM ai_decisions"))
+        order = {event: place for place, event in enumerate(decided(engine, user_id))}
+        for first, second in zip(published, published[EVENTS // 2 :], strict=False):
+            assert order[first] < order[second]
+
+
+def test_a_worker_with_held_events_drains_at_once_and_another_goes_on(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """SIGTERM waits for no hold, and what was held counts no start."""
+    rule = sandbox.add_rule("classifier", "503")
+    with worker(database_url, redis_url, sandbox) as engine:
+        user_id = engine.account(moderators=[GUARD])
+        publish_held(engine, user_id)
+        eventually(lambda: is_held(engine), "the account has as many held events as it may")
+    with worker(database_url, redis_url, sandbox) as engine:
+        eventually(lambda: is_held(engine), "another worker holds them")
+        starts = cast("dict[bytes, bytes]", engine.redis.hgetall(f"{{{STREAM}}}:starts"))
+        sandbox.drop_rules(rule)
+        eventually(lambda: len(decided(engine, user_id)) == EVENTS, "held events end")
+
+        assert set(starts.values()) <= {b"0", b"1"}
+        assert len(set(decided(engine, user_id))) == EVENTS
+        assert owned(engine) == waiting(engine) == 0
+
+
+def test_a_hold_ends_at_its_longest_even_for_events_that_had_no_room(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Every event of the account ends in silence when it is ``hold_max_s`` old."""
+    sandbox.add_rule("classifier", "503")
+    with worker(database_url, redis_url, sandbox) as engine:
+        user_id = engine.account(moderators=[GUARD], hold_max_s=2.0)
+        publish_held(engine, user_id)
+        eventually(lambda: len(decided(engine, user_id)) == EVENTS, "held events end")
+        reasons = engine.rows("SELECT DISTINCT reason_code FROM ai_decisions WHERE user_id = %s", user_id)
+
+        assert reasons == [{"reason_code": "MODERATION_TIMED_OUT"}]
