@@ -1,6 +1,7 @@
 """Assessments of stored rows by every policy, as a fixture.
 
-``python -m tests.support.golden_assessments`` renews it. Do so when a change is meant to alter assessments, and read the differences before you commit them.
+``python -m tests.support.golden_assessments`` renews it. Do so when a change is meant to alter assessments,
+and read the differences before you commit them.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from worker.assessment.signals.sentences import (
     claims,
     covers,
     missing_weight,
+    unseen_pairs,
     weakest_sentences,
 )
 from worker.assessment.text.quantities import spelled_numbers, stated_numbers, times_of_day
@@ -68,7 +69,7 @@ def _novelty(
 
 def _unseen_pairs(grounds: Grounds, found: Sequence[str]) -> dict[str, float]:
     pairs = set(pairwise(bearing_units(found)))
-    unseen = sum((a, b) not in grounds.together and (b, a) not in grounds.together for a, b in pairs)
+    unseen = len(unseen_pairs(pairs, grounds.together))
     return {"unseen_pairs": math.log1p(unseen), "unseen_pair_share": unseen / (len(pairs) + 3)}
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
 from worker.assessment.signals.grounds import PREFIX, Grounds, bearing_units
 from worker.assessment.text.words import DISCOURSE, content_units, fact_units, unaccented_unit
+
+Pair = tuple[str, str]
+"""Two neighbouring units."""
 
 _PREFIX_WEIGHT = 0.35
 """Weight of a new word that shares its first five letters with a word of the evidence (medical, medicine)."""
@@ -70,9 +74,13 @@ def weakest_sentences(
 def _unseen_share(grounds: Grounds, said: Sequence[str]) -> float:
     """0..1, unseen pairs of a sentence per pair plus 4; those of the question count as seen."""
     pairs = set(pairwise(bearing_units(said)))
-    known = (grounds.together, grounds.asked_together)
-    unseen = sum(all((a, b) not in seen and (b, a) not in seen for seen in known) for a, b in pairs)
-    return unseen / (len(pairs) + 4)
+    unseen = unseen_pairs(unseen_pairs(pairs, grounds.together), grounds.asked_together)
+    return len(unseen) / (len(pairs) + 4)
+
+
+def unseen_pairs(pairs: AbstractSet[Pair], seen: AbstractSet[Pair]) -> set[Pair]:
+    """The pairs that are not among ``seen`` in either order."""
+    return {(a, b) for a, b in pairs - seen if (b, a) not in seen}
 
 
 def claims(grounds: Grounds, found: Sequence[str]) -> list[str]:
