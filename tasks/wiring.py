@@ -27,6 +27,7 @@ from tasks.escalations.relay import EscalationRelay
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
+from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards, connections
 from tasks.limits.spending import Spending
 from tasks.metrics import names
@@ -75,6 +76,7 @@ class WorkerParts:
     rulebooks: Rulebooks
     gate: Gate
     board: Board
+    limits: FleetLimits
     pool: Pool
     redis: Redis
     endpoints: Endpoints
@@ -200,7 +202,8 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
     await pool.open()
     redis = connect(settings.redis_url.get_secret_value())
     endpoints = open_endpoints(settings, metrics)
-    guards = Guards(settings, metrics)
+    limits = FleetLimits(redis, settings, worker=worker, clock=clock)
+    guards = Guards(settings, metrics, limits.of)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
@@ -229,6 +232,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
+        limits=limits.accounts,
         spending=Spending(pool, clock, price_table(settings)),
         metrics=metrics,
     )
@@ -263,6 +267,7 @@ async def build_worker(settings: Settings, worker: str, metrics: WorkerMetrics |
         rulebooks=rulebooks,
         gate=gate,
         board=Board(redis, stream=settings.stream, worker=worker, guards=guards),
+        limits=limits,
         pool=pool,
         redis=redis,
         endpoints=endpoints,

@@ -86,6 +86,9 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
                 with attempt:
                     completion = await _one_attempt(run, prompt, attempt.retry_state)
         except ModelUnavailable as error:
+            if error.kind == AttemptOutcome.LIMITED:
+                note.outcome = StageOutcome.SKIPPED
+                return endings.silent_ending(Reason.TOO_LATE, str(error))
             note.outcome = StageOutcome.FAILED
             return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
         except ModelRejected as error:
