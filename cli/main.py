@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "accounts": "cli.accounts.settings:app",
     "documents": "cli.accounts.documents:app",
     "rules": "cli.accounts.rules:app",
+    "limits": "cli.events.limits:limits",
     "costs": "cli.accounts.costs:costs",
     "assess": "cli.assess.commands:app",
     "worker": "cli.deployment.serve:worker",

@@ -127,6 +127,13 @@ ai_rules: Final = table(
         sa.Column(name, DOUBLE_PRECISION, comment="US dollars for models; null: no budget")
         for name in ("budget_day_usd", "budget_month_usd")
     ),
+    *(
+        sa.Column(name, sa.Integer, comment="over the whole fleet; null: no limit")
+        for name in ("requests_per_min", "tokens_per_min", "concurrent_events")
+    ),
+    sa.CheckConstraint(
+        "requests_per_min > 0 AND tokens_per_min > 0 AND concurrent_events > 0", name="limits_positive"
+    ),
     required(
         "budget_action",
         sa.Text,

@@ -16,6 +16,7 @@ from tasks import telemetry
 from tasks.accounts import Rulebooks
 from tasks.events import lines
 from tasks.gate import Gate
+from tasks.limits.account_limits import AccountLimits
 from tasks.limits.spending import Spending
 from tasks.metrics.process import WorkerMetrics
 from tasks.shards.lanes import require_place
@@ -60,6 +61,7 @@ class EntryHandler:
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
+        limits: of accounts.
         spending: prices decisions and watches budgets.
         metrics: counts outcomes; None where no metrics are served.
         traces: is told of new decisions; None where no traces are sent.
@@ -76,6 +78,7 @@ class EntryHandler:
         max_starts: int,
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
+        limits: AccountLimits,
         spending: Spending,
         metrics: WorkerMetrics | None = None,
         traces: Traces | None = None,
@@ -88,6 +91,7 @@ class EntryHandler:
         self._max_starts = max_starts
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
+        self._limits = limits
         self._spending = spending
         self._metrics = metrics
         self._traces = traces
@@ -162,7 +166,8 @@ class EntryHandler:
     async def _decide(self, case: EventCase) -> Decision:
         """The decision; no model is called while decisions cannot be stored."""
         await self._gate.opened()
-        decision = self._spending.priced(await decide(case, self._ports))
+        async with self._limits.ports(case.event, case.account, self._ports) as ports:
+            decision = self._spending.priced(await decide(case, ports))
         return decision if self._traces is None else replace(decision, trace=self._traces.context(decision))
 
     def _event(self, grant: EntryGrant) -> Event:

@@ -118,6 +118,7 @@ class Runtime:
             self._parts.rulebooks.refresh_forever,
             self._parts.gate.watch,
             self._parts.board.run,
+            self._parts.limits.run,
             self._parts.webhooks.run,
         )
         self._jobs = [asyncio.create_task(_restarted(job, self._job_failed)) for job in jobs]

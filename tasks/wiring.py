@@ -29,6 +29,7 @@ from tasks.fairness.brake import Brake, busy_s
 from tasks.gate import Gate
 from tasks.handler import EntryHandler
 from tasks.limits.board import Board
+from tasks.limits.fleet_limits import FleetLimits
 from tasks.limits.guards import Guards, connections
 from tasks.limits.spending import Spending
 from tasks.metrics import names
@@ -88,6 +89,7 @@ class WorkerParts:
     rulebooks: Rulebooks
     gate: Gate
     board: Board
+    limits: FleetLimits
     pool: Pool
     redis: Redis
     endpoints: Endpoints
@@ -232,7 +234,8 @@ async def build_worker(
     redis = connect(redis_url)
     endpoints = open_endpoints(settings, metrics)
     endpoints.prepare()
-    guards = Guards(settings, metrics)
+    limits = FleetLimits(redis, settings, worker=worker, clock=clock)
+    guards = Guards(settings, metrics, limits.of)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
@@ -280,6 +283,7 @@ async def build_worker(
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
+        limits=limits.accounts,
         spending=Spending(pool, clock, price_table(settings)),
         metrics=metrics,
         traces=traces,
@@ -322,6 +326,7 @@ async def build_worker(
         rulebooks=rulebooks,
         gate=gate,
         board=Board(redis, stream=settings.stream, worker=worker, guards=guards),
+        limits=limits,
         pool=pool,
         redis=redis,
         endpoints=endpoints,

@@ -72,6 +72,7 @@ ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 RuleText = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ShareNumber = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Usd = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$"), AfterValidator(_known_country)]
@@ -454,6 +455,30 @@ class AccountSettings(BaseModel):
             ),
         ),
     ]
+    requests_per_min: Annotated[
+        Amount | None,
+        Setting(
+            title="Calls of models in a minute",
+            section=Section.SPENDING,
+            help="For drafts and judge, over all workers; further events wait. Empty: no limit.",
+        ),
+    ]
+    tokens_per_min: Annotated[
+        Amount | None,
+        Setting(
+            title="Tokens in a minute",
+            section=Section.SPENDING,
+            help="Of the same calls. Empty: no limit.",
+        ),
+    ]
+    concurrent_events: Annotated[
+        Amount | None,
+        Setting(
+            title="Events decided at once",
+            section=Section.SPENDING,
+            help="Over all workers; further events wait. Empty: no limit.",
+        ),
+    ]
     handoff_texts: Annotated[
         dict[Language, AuthorText],
         Setting(
@@ -548,6 +573,7 @@ def kind_of(name: str) -> SettingKind:
         str: SettingKind.TEXT,
         ShareNumber | None: SettingKind.NUMBER,
         Usd | None: SettingKind.NUMBER,
+        Amount | None: SettingKind.NUMBER,
     }
     if get_origin(shape) is list:
         return SettingKind.RECORDS if get_args(shape)[0] is ModeratorSettings else SettingKind.LIST

@@ -11,6 +11,8 @@ from typing import Final
 from worker.masking import INSTRUCTION, Masker
 from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCall
 
+CHARS_A_TOKEN: Final = 4
+"""Of English text; other languages have fewer, so an estimate is corrected by what a call used."""
 SEARCH_TOOL: Final = "search_documents"
 ESCALATE_TOOL: Final = "escalate"
 TOOLS: Final = (
@@ -120,3 +122,11 @@ def _fenced(text: str, fence: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def estimated_tokens(prompt: Prompt) -> int:
+    """About as many tokens as a prompt has, before the model has counted them: one for four characters."""
+    chars = len(prompt.system) + len(prompt.passages) + len(prompt.question)
+    chars += sum(len(line.text) for line in prompt.history)
+    chars += sum(len(each.content) for done in prompt.tool_rounds for each in done.results)
+    return chars // CHARS_A_TOKEN + 1

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tasks.limits.quotas import QuotaReport
+from tasks.limits.upstream_limits import UpstreamLimits
 from worker.adapters.call_guard import CallGuard
+from worker.settings.calls import Resource
 
 log = structlog.get_logger(__name__)
 
@@ -46,10 +49,14 @@ class UpstreamReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerReport:
-    """All upstreams of one worker."""
+    """All upstreams of one worker, and what is left of their limits."""
 
     worker: str
     upstreams: tuple[UpstreamReport, ...]
+    quotas: tuple[QuotaReport, ...]
+
+
+Report = TypeVar("Report", UpstreamReport, QuotaReport)
 
 
 def report_of(guard: CallGuard) -> UpstreamReport:
@@ -62,6 +69,33 @@ def report_of(guard: CallGuard) -> UpstreamReport:
         under_way=guard.bulkhead.in_use,
         most=guard.bulkhead.most,
         waiting=guard.bulkhead.waiting,
+    )
+
+
+async def quotas_of(guards: Iterable[CallGuard]) -> tuple[QuotaReport, ...]:
+    """What is used and left of each limit that is configured or that a server named."""
+    shared: dict[str, list[CallGuard]] = {}
+    for guard in guards:
+        shared.setdefault(guard.upstream.account, []).append(guard)
+    return tuple([await _quota(sharing, resource) for sharing in shared.values() for resource in Resource])
+
+
+async def _quota(sharing: list[CallGuard], resource: Resource) -> QuotaReport:
+    """One resource of the upstreams that share an account."""
+    limits = sharing[0].limits
+    assert isinstance(limits, UpstreamLimits)  # every guard of a worker has its limits
+    bucket = limits.buckets.get(resource)
+    if bucket is not None:
+        bucket.used = (await bucket.look()).used
+    return QuotaReport(
+        account=sharing[0].upstream.account,
+        upstreams=", ".join(guard.upstream.name for guard in sharing),
+        resource=resource,
+        per_minute=bucket.per_minute if bucket else None,
+        used=limits.used[resource].last_minute,
+        left=limits.left(resource),
+        waiting=bucket.waiting if bucket else 0,
+        paused_s=round(limits.pause_left_s, 1),
     )
 
 
@@ -85,7 +119,11 @@ class Board:
 
     async def report(self) -> None:
         """Report once."""
-        found = [asdict(report_of(guard)) for guard in self._guards]
+        quotas = await quotas_of(self._guards)
+        found = {
+            "upstreams": [asdict(report_of(guard)) for guard in self._guards],
+            "quotas": [asdict(each) for each in quotas],
+        }
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.set(_key(self._stream, self._worker), orjson.dumps(found), ex=KEPT_S)
             pipe.sadd(_names(self._stream), self._worker)
@@ -107,17 +145,25 @@ async def load_reports(redis: Redis, stream: str) -> tuple[WorkerReport, ...]:
     if gone:
         await redis.srem(_names(stream), *gone)
     return tuple(
-        WorkerReport(worker=worker, upstreams=tuple(_read(data)))
+        _report(worker, orjson.loads(data))
         for worker, data in zip(workers, stored, strict=True)
         if data is not None
     )
 
 
-def _read(data: bytes) -> Iterator[UpstreamReport]:
-    known = {each.name for each in fields(UpstreamReport)}
-    for each in orjson.loads(data):
+def _report(worker: str, stored: Any) -> WorkerReport:
+    return WorkerReport(
+        worker=worker,
+        upstreams=tuple(_read(UpstreamReport, stored["upstreams"])),
+        quotas=tuple(_read(QuotaReport, stored["quotas"])),
+    )
+
+
+def _read(kind: type[Report], stored: Iterable[dict[str, Any]]) -> Iterator[Report]:
+    known = {each.name for each in fields(kind)}
+    for each in stored:
         if known <= each.keys():  # a worker of another release may report more or less
-            yield UpstreamReport(**{name: each[name] for name in known})
+            yield kind(**{name: each[name] for name in known})
 
 
 def _names(stream: str) -> str:

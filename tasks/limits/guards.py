@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Final, assert_never
 
 from pydantic import SecretStr
 
+from tasks.limits.upstream_limits import UpstreamLimits
 from tasks.metrics import names
 from tasks.metrics.process import WorkerMetrics
 from worker.adapters.bulkhead import Bulkhead
@@ -14,7 +16,7 @@ from worker.adapters.call_guard import CallGuard, CallLimits, Upstream, key_id, 
 from worker.adapters.circuit_breaker import BreakerLimits, BreakerState, CircuitBreaker
 from worker.adapters.openai_client import kind_of
 from worker.settings import Settings, classifier_key, embedding_endpoint
-from worker.settings.calls import UpstreamKind
+from worker.settings.calls import Resource, UpstreamKind
 
 OPTIONAL_WAIT_S: Final = 1.0
 """How long a call that an event can do without waits for a place, in seconds."""
@@ -102,10 +104,25 @@ class Guards:
             bulkhead=self._bulkheads[kind],
             kind_of=kind_of,
             limits=self._limits_of(kind, upstream),
+            shared=kind is UpstreamKind.MODERATION,
             not_called=lambda why: metrics.not_called(name, why) if metrics is not None else None,
         )
         self._guards[name] = guard
         if metrics is not None:
             metrics.show_upstream(names.BREAKER_STATE, name, lambda: STATES.index(guard.breaker.state))
+            self._show_quotas(metrics, guard)
             metrics.show_upstream(names.CALLS_UNDER_WAY, name, lambda: guard.bulkhead.in_use)
         return guard
+
+    def _show_quotas(self, metrics: WorkerMetrics, guard: CallGuard) -> None:
+        limits = guard.limits
+        if not isinstance(limits, UpstreamLimits):
+            return
+        for resource in Resource:
+
+            def left(resource: Resource = resource) -> float:
+                found = limits.left(resource)
+                return math.nan if found is None else float(found)
+
+            metrics.show_upstream(names.QUOTA_LEFT, guard.upstream.name, left, resource)
+        metrics.show_upstream(names.PAUSED, guard.upstream.name, lambda: limits.pause_left_s)

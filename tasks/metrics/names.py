@@ -126,6 +126,15 @@ BREAKER_STATE: Final = _gauge(
 BREAKER_OPENED: Final = _counter(
     "hushgate_breaker_opened_total", "Times that the breaker of a model server opened.", "upstream"
 )
+QUOTA_LEFT: Final = _gauge(
+    "hushgate_upstream_quota_left",
+    "Requests or tokens left of a limit, the server's figure or the configured one; NaN: neither is known.",
+    "upstream",
+    "resource",
+)
+PAUSED: Final = _gauge(
+    "hushgate_upstream_paused_seconds", "Seconds until a server takes calls again, as it asked.", "upstream"
+)
 CALLS_UNDER_WAY: Final = _gauge(
     "hushgate_upstream_calls", "Calls under way of the upstream's kind in this process.", "upstream"
 )

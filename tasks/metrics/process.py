@@ -145,12 +145,12 @@ class WorkerMetrics:
         """Serve a gauge whose value is read at each scrape."""
         gauge(spec, self.registry).set_function(value)
 
-    def show_upstream(self, spec: MetricSpec, upstream: str, value: Callable[[], float]) -> None:
+    def show_upstream(self, spec: MetricSpec, upstream: str, value: Callable[[], float], *more: str) -> None:
         """Serve a gauge of an upstream whose value is read at each scrape."""
         shown = self._upstream_gauges.get(spec.name)
         if shown is None:
             shown = self._upstream_gauges[spec.name] = gauge(spec, self.registry)
-        shown.labels(upstream).set_function(value)
+        shown.labels(upstream, *more).set_function(value)
 
     def _account(self, user_id: str) -> str:
         if user_id not in self._accounts and len(self._accounts) >= self._most_accounts:

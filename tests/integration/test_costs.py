@@ -7,17 +7,20 @@ import io
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from db.decisions import Recorded, record_decision
 from sandbox.routes import CHAT_MODEL, CLASSIFIER_MODEL
 from sandbox.server import SandboxHandle
+from tests.support.auditing import decided
 from tests.support.running import Running, eventually, running
 from tests.support.terminal import Shell
-from worker.model import NANO
+from worker.model import NANO, CostLine, Tokens
 
 QUESTION = "When are you open on weekdays?"
 HOURS = {"Hours": ["We are open from nine to six on weekdays."]}
@@ -78,6 +81,19 @@ def test_decisions_are_counted_once_by_concurrent_workers(
     assert day["nano_usd"] == month["nano_usd"] == round(sum(line["usd"] for line in costs) * NANO) > 0
     assert day["prompt"] == sum(line["prompt"] for line in costs)
     assert costs[0]["usd"] == pytest.approx((costs[0]["prompt"] * 0.4 + costs[0]["completion"] * 1.6) / 1e6)
+
+
+def test_a_commit_that_is_repeated_counts_once(engine: Running) -> None:
+    """As after an answer of Postgres that was lost: the decision is stored already, and so is its cost."""
+    line = CostLine(purpose="completion", model="m", tokens=Tokens(prompt=5, completion=2), nano_usd=7)
+    decision = decided(at=datetime.now(UTC), costs=(line, replace(line, purpose="judge", nano_usd=None)))
+    pool = engine.runtime.parts.pool
+    outcomes = [engine.runtime.call(record_decision(pool, decision)) for _ in range(3)]
+    found = ledger(engine, decision.event.user_id, "month")
+
+    assert outcomes == [Recorded.NEW, Recorded.ALREADY, Recorded.ALREADY]
+    assert (found["completion"]["decisions"], found["completion"]["nano_usd"]) == (1, 7)
+    assert (found["judge"]["nano_usd"], found["judge"]["unpriced"]) == (0, 7)
 
 
 def test_a_model_without_a_price_has_an_unknown_cost(engine: Running, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, Protocol
@@ -41,6 +43,27 @@ class NotCalled(openai.OpenAIError):
         super().__init__(message)
         self.kind = kind
         self.retry_after_s = retry_after_s
+
+
+SHARED_WAIT_S: Final = 60.0
+"""How long a request of several events waits for a limit; each event then decides whether to ask again."""
+_LAST_MOMENT: ContextVar[float | None] = ContextVar("last_moment", default=None)
+
+
+@contextmanager
+def until(last_moment_s: float) -> Iterator[None]:
+    """Calls of this task wait for limits until this monotonic time at most; their event is too late then."""
+    token = _LAST_MOMENT.set(last_moment_s)
+    try:
+        yield
+    finally:
+        _LAST_MOMENT.reset(token)
+
+
+def seconds_left() -> float | None:
+    """Seconds that a call of this task may wait; None: as long as it takes."""
+    last = _LAST_MOMENT.get()
+    return None if last is None else max(0.0, last - time.monotonic())
 
 
 class CallLimits(Protocol):
@@ -110,6 +133,7 @@ class CallGuard:
     """The guard of one upstream in this process.
 
     Args:
+        shared: a call is of several events, so none of them limits its wait.
         kind_of: sorts an error of a call; None for a bug.
         not_called: counts a call that was not made.
     """
@@ -122,12 +146,14 @@ class CallGuard:
         bulkhead: Bulkhead,
         kind_of: Callable[[Exception], AttemptOutcome | None],
         limits: CallLimits | None = None,
+        shared: bool = False,
         not_called: Callable[[AttemptOutcome], None] = lambda _: None,
     ) -> None:
         self.upstream = upstream
         self.breaker = breaker
         self.bulkhead = bulkhead
         self.limits = limits
+        self._shared = shared
         self._kind_of = kind_of
         self._not_called = not_called
 
@@ -141,7 +167,7 @@ class CallGuard:
         try:
             self.breaker.check()  # at once, instead of after a wait
             if self.limits is not None:
-                await self.limits.wait(tokens)
+                await self._limited(self.limits, tokens)
             async with self.bulkhead.place(), self._watched():
                 yield
         except NotCalled as error:
@@ -157,6 +183,17 @@ class CallGuard:
         except BulkheadFull as error:
             self._not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
+
+    async def _limited(self, limits: CallLimits, tokens: int) -> None:
+        try:
+            async with asyncio.timeout(SHARED_WAIT_S if self._shared else seconds_left()):
+                await limits.wait(tokens)
+        except TimeoutError as error:
+            raise NotCalled(
+                f"{self.upstream.name}: waited for a limit of requests or tokens",
+                kind=AttemptOutcome.LIMITED,
+                retry_after_s=0.0 if self._shared else float("inf"),
+            ) from error
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
@@ -207,7 +244,9 @@ def log_state(upstream: str) -> Callable[[BreakerState], None]:
     """Logs each change of an upstream's breaker."""
 
     def changed(state: BreakerState) -> None:
-        level = log.info if state is BreakerState.CLOSED else log.warning
-        level("breaker_changed", upstream=upstream, state=state)
+        if state is BreakerState.CLOSED:
+            log.info("breaker_closed", upstream=upstream)
+        else:
+            log.warning("breaker_changed", upstream=upstream, state=state)
 
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from worker.assessment import JudgeQuestion
@@ -32,6 +33,10 @@ class ModelJudge:
     def __init__(self, model: LanguageModel, *, timeout_s: float) -> None:
         self._model = model
         self._timeout_s = timeout_s
+
+    def asking(self, wrapped: Callable[[LanguageModel], LanguageModel]) -> ModelJudge:
+        """The same judge with its model wrapped."""
+        return ModelJudge(wrapped(self._model), timeout_s=self._timeout_s)
 
     async def judge(self, question: JudgeQuestion) -> Completion:
         """The model's answer, unread."""

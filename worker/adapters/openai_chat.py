@@ -14,7 +14,7 @@ from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, answer, failure, storable
 from worker.adapters.openai_http import ApiClient
 from worker.errors import ModelRejected, ModelUnavailable
-from worker.generation import ESCALATE_TOOL, SEARCH_TOOL
+from worker.generation import ESCALATE_TOOL, SEARCH_TOOL, estimated_tokens
 from worker.model import AttemptOutcome, Completion, MessageRole, Prompt, Tokens, Tool, ToolCall, ToolRound
 
 MOST_TOOL_CALLS: Final = 5
@@ -73,14 +73,23 @@ class OpenAIChat:
         }
         if prompt.tools:
             body["tools"] = [_tool(tool) for tool in prompt.tools]
+        estimate = estimated_tokens(prompt) + self._max_tokens  # as servers count a call before its answer
         try:
             document = await answer(
-                self._client, "/chat/completions", body, timeout_s, holding="choices", guard=self._guard
+                self._client,
+                "/chat/completions",
+                body,
+                timeout_s,
+                holding="choices",
+                guard=self._guard,
+                tokens=estimate,
             )
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
-        return _completion(document)
+        completion = _completion(document)
+        self._guard.spent(estimate, completion.tokens.prompt + completion.tokens.completion)
+        return completion
 
     def _translated(self, error: Exception) -> ModelUnavailable | ModelRejected:
         known = failure(error)

@@ -95,6 +95,9 @@ class Account:
         budget_day_usd: what models may cost in a day, UTC, US dollars; None: no budget.
         budget_month_usd: the same in a calendar month, UTC.
         budget_action: what happens to events once a budget is spent.
+        requests_per_min: calls of models for its events in a minute, over the fleet; None: no limit.
+        tokens_per_min: tokens of these calls; None: no limit.
+        concurrent_events: events decided at once, over the fleet; None: no limit.
         handoff_texts: language -> text to the author when a decision hands the conversation to people;
             empty: none.
         handoff_texts_closed: the same outside business hours; empty: as ``handoff_texts``.
@@ -142,6 +145,9 @@ class Account:
     budget_day_usd: float | None = None
     budget_month_usd: float | None = None
     budget_action: BudgetAction = BudgetAction.ALERT
+    requests_per_min: int | None = None
+    tokens_per_min: int | None = None
+    concurrent_events: int | None = None
     handoff_texts: Mapping[str, str] = field(default_factory=dict)
     handoff_texts_closed: Mapping[str, str] = field(default_factory=dict)
     escalation_actions: Mapping[str, str] = field(default_factory=dict)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Final
 
 import orjson
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import NoDecode
 
 from worker.settings.environment import Environment
@@ -25,19 +27,57 @@ class UpstreamKind(StrEnum):
 EXPECTED_PLACES: Final = f"a JSON object, one of {', '.join(UpstreamKind)} -> a number of calls from 1"
 
 
-def _json(value: object) -> object:
+def _json(value: object, *, expected: str) -> object:
     if not isinstance(value, str):
         return value
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as error:
-        raise ValueError(f"expected {EXPECTED_PLACES}") from error
+        raise ValueError(f"expected {expected}") from error
 
 
 Places = Annotated[
-    dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]], NoDecode, BeforeValidator(_json)
+    dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]],
+    NoDecode,
+    BeforeValidator(partial(_json, expected=EXPECTED_PLACES)),
 ]
 """Kind of upstream -> calls at once, written as a JSON object."""
+
+
+EXPECTED_LIMITS: Final = (
+    f'a JSON object, one of {", ".join(UpstreamKind)} -> {{"requests": ..., "tokens": ...}}, each a minute'
+)
+
+
+class Resource(StrEnum):
+    """What model servers count in a minute."""
+
+    REQUESTS = "requests"
+    TOKENS = "tokens"
+
+
+PerMinute = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
+class DeclaredLimits(BaseModel):
+    """The limits of one kind of upstream, for the whole fleet."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    requests: PerMinute | None = None
+    tokens: PerMinute | None = None
+
+    def by_resource(self) -> Iterator[tuple[Resource, int]]:
+        """Each declared limit."""
+        for resource, limit in ((Resource.REQUESTS, self.requests), (Resource.TOKENS, self.tokens)):
+            if limit is not None:
+                yield resource, limit
+
+
+LimitsByKind = Annotated[
+    dict[UpstreamKind, DeclaredLimits], NoDecode, BeforeValidator(partial(_json, expected=EXPECTED_LIMITS))
+]
+"""Kind of upstream -> limits, written as a JSON object."""
 
 
 class CallSettings(Environment):
@@ -70,4 +110,11 @@ class CallSettings(Environment):
         alias="HUSHGATE_CONCURRENT_CALLS",
         description='Calls at once per process as a JSON object, such as {"judge": 50}: moderation, model,'
         " judge, embedding, classifier; default: HUSHGATE_IN_FLIGHT, for judge and embedding half of it.",
+    )
+    limits: LimitsByKind = Field(
+        default={},
+        alias="HUSHGATE_LIMITS",
+        description="Limits of upstreams over the whole fleet, each a minute, as a JSON object such as"
+        ' {"model": {"requests": 500, "tokens": 200000}}: moderation, model, judge, embedding, classifier.'
+        " Limits that a server names in its answers are followed too; see docs/limits.md.",
     )

@@ -83,6 +83,9 @@ async def _completion(run: Run, prompt: Prompt) -> Completion | Ending:
         try:
             completion = await _last_attempt(run, prompt)
         except ModelUnavailable as error:
+            if error.kind == AttemptOutcome.LIMITED:
+                note.outcome = StageOutcome.SKIPPED
+                return endings.silent_ending(Reason.TOO_LATE, str(error))
             note.outcome = StageOutcome.FAILED
             return endings.silent_ending(Reason.LLM_ERROR, str(error), confidence=0.0, degraded=True)
         except ModelRejected as error:

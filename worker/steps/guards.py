@@ -22,9 +22,10 @@ from worker.model import (
     StageOutcome,
 )
 from worker.moderation import ModeratorResult
+from worker.reasons import Reason
 from worker.rules.screening import rule_findings
 from worker.steps import moderators
-from worker.steps.moderators import is_unreadable
+from worker.steps.moderators import is_limited, is_unreadable
 from worker.steps.run import GuardedRun, Run
 from worker.trace import StageNote
 
@@ -156,6 +157,8 @@ def _unmoderated(run: GuardedRun, subject: GuardedText, result: ModeratorResult)
             code = subject.misconfigured
         case ModerationRejected():
             code = subject.rejected
+        case _ if is_limited(error):
+            code = Reason.TOO_LATE
         case _ if result.choice.failure == FailurePolicy.HOLD and not is_unreadable(error):
             code, sentence = subject.timed_out, f"held too long, last: {sentence}"
         case _:

@@ -27,12 +27,18 @@ from worker.model import (
 from worker.moderation import Conclusion, ModeratorResult, Vote
 from worker.steps.run import GuardedRun
 
+LIMIT_PAUSE_S: Final = 1.0
 NO_RESULT: Final = (ModerationUnavailable, ModerationRejected, EndpointMisconfigured)
 
 
 def is_unreadable(error: Exception | None) -> bool:
     """Whether a classifier answered something that is no result."""
     return isinstance(error, ModerationUnavailable) and error.kind == AttemptOutcome.UNREADABLE
+
+
+def is_limited(error: Exception | None) -> bool:
+    """Whether a call was not made because a limit left no room for it until now."""
+    return isinstance(error, ModerationUnavailable) and error.kind == AttemptOutcome.LIMITED
 
 
 async def ask(
@@ -217,6 +223,8 @@ class ModeratorCall:
     def _wait_s(self, error: Exception) -> float | None:
         """Seconds until the next attempt; a misconfigured endpoint is asked again only by a hold."""
         policy = self._policy(error)
+        if is_limited(error):
+            return self._limited_wait_s()
         if isinstance(error, ModerationRejected) or (
             isinstance(error, EndpointMisconfigured) and policy != FailurePolicy.HOLD
         ):
@@ -224,6 +232,11 @@ class ModeratorCall:
         case, retry_after_s = self.run.case, getattr(error, "retry_after_s", None)
         age_s = (self.run.ports.clock.now() - case.event.received_at).total_seconds()
         return moderation.pause_s(policy, case.account.hold_max_s, self.number, age_s, retry_after_s)
+
+    def _limited_wait_s(self) -> float | None:
+        """A limit is no outage: under every failure policy it is waited for until it is too late."""
+        case, now = self.run.case, self.run.ports.clock.now()
+        return LIMIT_PAUSE_S if now <= scope.last_moment(case.event, case.account) else None
 
     def _vote(self, error: Exception) -> Vote:
         """Only an outage lets a text pass, and only where the account allows it."""

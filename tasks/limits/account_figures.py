@@ -1,0 +1,91 @@
+"""What is used and left of an account's limits and budgets, for its page, the API and ``hushgate limits``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from redis.asyncio import Redis
+
+from db.accounts import current_account
+from db.costs.budgets import load_spent
+from db.pool import Pool
+from tasks.limits.account_limits import account_bucket
+from tasks.limits.buckets import FleetBuckets
+from tasks.limits.fleet_limits import limit_prefix
+from tasks.limits.slots import slots_key
+from worker.model import Account
+from worker.settings.calls import Resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFigure:
+    """One limit of an account.
+
+    Attributes:
+        limit: the name of its setting.
+        used: in the last minute, now, today or this month.
+        lasts_s: until nothing is left at the rate of the last minute; None for other limits.
+    """
+
+    limit: str
+    most: float
+    used: float
+    left: float
+    lasts_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountFigures:
+    """The limits and budgets that an account has set."""
+
+    account: Account
+    limits: tuple[LimitFigure, ...]
+
+
+async def load_account_figures(source: Pool, redis: Redis, stream: str, user_id: str) -> AccountFigures:
+    """The figures now.
+
+    Raises:
+        RedisError: Redis did not answer.
+        StorageUnavailable: Postgres did not answer.
+    """
+    account = await current_account(source, user_id)
+    rates = await _rates(account, redis, stream)
+    budgets = await _budgets(account, source)
+    slots: tuple[LimitFigure, ...] = ()
+    if account.concurrent_events is not None:
+        now = int(await redis.zcard(slots_key(limit_prefix(stream), user_id)))
+        slots = (_figure("concurrent_events", account.concurrent_events, now),)
+    return AccountFigures(account=account, limits=(*rates, *slots, *budgets))
+
+
+async def _rates(account: Account, redis: Redis, stream: str) -> tuple[LimitFigure, ...]:
+    buckets, found = FleetBuckets(redis, prefix=limit_prefix(stream)), []
+    rates = (
+        ("requests_per_min", Resource.REQUESTS, account.requests_per_min),
+        ("tokens_per_min", Resource.TOKENS, account.tokens_per_min),
+    )
+    for name, resource, most in rates:
+        if most is not None:
+            bucket = account_bucket(account.user_id, resource)
+            used = (await buckets.take(bucket, most, wanted=0, least=0)).used
+            left = max(0, most - used)
+            lasts_s = round(left / used * 60, 1) if used else None
+            found.append(LimitFigure(limit=name, most=most, used=used, left=left, lasts_s=lasts_s))
+    return tuple(found)
+
+
+async def _budgets(account: Account, source: Pool) -> tuple[LimitFigure, ...]:
+    if account.budget_day_usd is None and account.budget_month_usd is None:
+        return ()
+    spent = await load_spent(source, account.user_id, datetime.now(UTC).date())
+    budgets = (
+        ("budget_day_usd", account.budget_day_usd, spent.day_usd),
+        ("budget_month_usd", account.budget_month_usd, spent.month_usd),
+    )
+    return tuple(_figure(name, most, used) for name, most, used in budgets if most is not None)
+
+
+def _figure(name: str, most: float, used: float) -> LimitFigure:
+    return LimitFigure(limit=name, most=most, used=used, left=max(0.0, most - used))

@@ -1,0 +1,116 @@
+"""All limits of a process: those of upstreams, shared over the fleet, and those of accounts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tasks.limits.account_limits import AccountLimits
+from tasks.limits.buckets import Bucket, FleetBuckets
+from tasks.limits.slots import Slots
+from tasks.limits.upstream_limits import UpstreamLimits
+from worker.adapters.call_guard import Upstream
+from worker.ports import Clock
+from worker.settings import Settings
+from worker.settings.calls import Resource, UpstreamKind
+
+log = structlog.get_logger(__name__)
+
+PAUSES_S: Final = 1.0
+"""How often a process reads which upstreams asked other processes for a pause."""
+SHORTEST_SHARED_S: Final = 0.2
+"""A shorter pause is over before other processes read it."""
+
+
+def limit_prefix(stream: str) -> str:
+    """The start of all keys of limits, with the hash tag of the stream."""
+    return f"{{{stream}}}:limit"
+
+
+def upstream_bucket(account: str, resource: Resource) -> str:
+    """The name of the bucket of an upstream's account."""
+    return f"upstream:{resource}:{account}"
+
+
+class FleetLimits:
+    """Makes the limits of upstreams and of accounts, and keeps them in step with the other workers."""
+
+    def __init__(self, redis: Redis, settings: Settings, *, worker: str, clock: Clock) -> None:
+        prefix = limit_prefix(settings.stream)
+        self._redis = redis
+        self._settings = settings
+        self._clock = clock
+        self._prefix = prefix
+        self._buckets = FleetBuckets(redis, prefix=prefix)
+        self._slots = Slots(redis, prefix=prefix, worker=worker, sleep=clock.sleep)
+        self._upstreams: dict[str, UpstreamLimits] = {}
+        self._sharing: set[asyncio.Task[None]] = set()
+        self.accounts = AccountLimits(self._buckets, self._slots, clock)
+
+    def of(self, kind: UpstreamKind, upstream: Upstream) -> UpstreamLimits:
+        """The limits of an upstream; those of one account are shared, and the lowest declared one counts."""
+        account, declared = upstream.account, self._settings.limits.get(kind)
+        found = self._upstreams.get(account)
+        if found is None:
+            found = self._upstreams[account] = UpstreamLimits(
+                self._clock,
+                {},
+                longest_pause_s=self._settings.llm_longest_wait_s,
+                paused=lambda seconds: self._share(account, seconds),
+            )
+        for resource, per_minute in declared.by_resource() if declared else ():
+            known = found.buckets.get(resource)
+            if known is None or per_minute < known.per_minute:
+                name = upstream_bucket(account, resource)
+                found.buckets[resource] = Bucket(self._buckets, name, per_minute, sleep=self._clock.sleep)
+        return found
+
+    async def run(self) -> None:
+        """Keep in step with the other workers until cancelled."""
+        await asyncio.gather(self._slots.renew_forever(), self._read_pauses_forever())
+
+    async def _read_pauses_forever(self) -> None:
+        while True:
+            try:
+                await self.read_pauses()
+            except (RedisError, OSError) as error:
+                log.debug("pauses_not_read", error=type(error).__name__)
+            await asyncio.sleep(PAUSES_S)
+
+    async def read_pauses(self) -> None:
+        """Pause each upstream that asked another process for it.
+
+        Raises:
+            RedisError: Redis did not answer.
+        """
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for account in self._upstreams:
+                pipe.pttl(self._pause_key(account))
+            left = await pipe.execute()
+        for limits, left_ms in zip(tuple(self._upstreams.values()), left, strict=True):
+            if left_ms > 0:
+                limits.pause(left_ms / 1000)
+
+    def _share(self, account: str, seconds: float) -> None:
+        if seconds < SHORTEST_SHARED_S:
+            return
+        task = asyncio.get_running_loop().create_task(self._write_pause(account, seconds))
+        self._sharing.add(task)
+        task.add_done_callback(self._sharing.discard)
+
+    async def _write_pause(self, account: str, seconds: float) -> None:
+        try:
+            await self._redis.set(self._pause_key(account), 1, px=int(seconds * 1000))
+        except (RedisError, OSError) as error:
+            log.debug("pause_not_shared", error=type(error).__name__)  # others learn it from the server
+
+    def _pause_key(self, account: str) -> str:
+        return f"{self._prefix}:pause:{account}"
+
+    def __iter__(self) -> Iterator[tuple[str, UpstreamLimits]]:
+        return iter(self._upstreams.items())

@@ -1,0 +1,116 @@
+"""The limits of one account of a model server over the whole fleet, configured and learned."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tasks.limits.buckets import Bucket
+from tasks.limits.learned import Quota, pause_s, quotas
+from tasks.limits.quotas import MinuteCount
+from worker.adapters.call_guard import NotCalled
+from worker.model import AttemptOutcome
+from worker.ports import Clock
+from worker.settings.calls import Resource
+
+SPREAD_SHARE: Final = 0.1
+MOST_SPREAD_S: Final = 1.0
+"""After a pause the waiting calls begin within a tenth of it, not all at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedQuota:
+    """A server's own figure.
+
+    Attributes:
+        at_s: monotonic time at which it was said.
+    """
+
+    quota: Quota
+    at_s: float
+
+
+class UpstreamLimits:
+    """Implements ``worker.adapters.call_guard.CallLimits``.
+
+    Args:
+        buckets: the configured limits, by resource; a resource without a limit has none.
+        longest_pause_s: a longer pause of the server is not waited for: the call fails as the server says.
+        paused: called with the seconds of a pause that this process learned, for the other workers.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        buckets: Mapping[Resource, Bucket],
+        *,
+        longest_pause_s: float,
+        paused: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        self.buckets = dict(buckets)
+        self.learned_quotas: dict[Resource, LearnedQuota] = {}
+        self._clock = clock
+        self._longest_pause_s = longest_pause_s
+        self._paused = paused
+        self._paused_until_s = 0.0
+        self.used = {resource: MinuteCount() for resource in Resource}
+
+    @property
+    def pause_left_s(self) -> float:
+        """Seconds until the server takes calls again; 0 when it does."""
+        return max(0.0, self._paused_until_s - time.monotonic())
+
+    async def wait(self, tokens: int) -> None:
+        """Return when a call of about so many tokens may be made.
+
+        Raises:
+            NotCalled: the server's pause is longer than a call waits.
+        """
+        while left_s := self.pause_left_s:
+            if left_s > self._longest_pause_s:
+                message = f"the server asked for a pause, {left_s:.0f} s are left"
+                raise NotCalled(message, kind=AttemptOutcome.RATE_LIMITED, retry_after_s=left_s)
+            spread_s = random.uniform(0, min(MOST_SPREAD_S, left_s * SPREAD_SHARE))  # noqa: S311
+            await self._clock.sleep(left_s + spread_s)
+        self.used[Resource.REQUESTS].add(1)
+        if (requests := self.buckets.get(Resource.REQUESTS)) is not None:
+            await requests.acquire(1)
+        if tokens and (bucket := self.buckets.get(Resource.TOKENS)) is not None:
+            await bucket.acquire(tokens)
+
+    def learned(self, headers: Mapping[str, str], status: int) -> None:
+        """Note what an answer says about the limits."""
+        now_s = time.monotonic()
+        for quota in quotas(headers):
+            self.learned_quotas[quota.resource] = LearnedQuota(quota=quota, at_s=now_s)
+        if (seconds := pause_s(headers, status)) > 0:
+            self.pause(seconds)
+            self._paused(seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Make no call for so long; a longer pause that was said before stands."""
+        self._paused_until_s = max(self._paused_until_s, time.monotonic() + seconds)
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct the estimate of a call by what it used."""
+        self.used[Resource.TOKENS].add(tokens)
+        if (bucket := self.buckets.get(Resource.TOKENS)) is not None:
+            bucket.correct(estimated, tokens)
+
+    def left(self, resource: Resource) -> int | None:
+        """What is left of a resource: the server's figure, or the configured limit less the last minute."""
+        known = self.learned_quotas.get(resource)
+        bucket = self.buckets.get(resource)
+        figures = []
+        if known is not None:
+            is_over = known.quota.reset_s is not None and time.monotonic() - known.at_s >= known.quota.reset_s
+            if not is_over:
+                figures.append(known.quota.left)
+            elif known.quota.limit is not None:
+                figures.append(known.quota.limit)
+        if bucket is not None:
+            figures.append(max(0, bucket.per_minute - bucket.used))
+        return min(figures, default=None)

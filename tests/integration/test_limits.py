@@ -1,0 +1,226 @@
+"""Limits over the whole fleet, on real Redis and with running workers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from sandbox.server import SandboxHandle
+from tasks.limits.buckets import Bucket, FleetBuckets, burst
+from tasks.limits.slots import Slots, slots_key
+from tests.support.running import Running, eventually, running
+from tests.support.terminal import Shell
+
+QUESTION = "When are you open on weekdays?"
+HOURS = {"Hours": ["We are open from nine to six on weekdays."]}
+NOWHERE = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def engine(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Running]:
+    """A worker without configured limits."""
+    with running(database_url, redis_url, sandbox) as found:
+        yield found
+
+
+def shell_of(engine: Running, folder: Path) -> Shell:
+    """A shell with the servers of an engine."""
+    settings = engine.runtime._settings
+    return Shell(
+        environment={
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "DATABASE_URL": engine.url,
+            "REDIS_URL": settings.redis_url.get_secret_value(),
+        },
+        folder=folder,
+    )
+
+
+async def test_processes_together_keep_a_limit_and_serve_in_order(redis_url: str) -> None:
+    """Three processes take from one bucket; what they got never exceeds the burst and the refill."""
+    per_minute, taken = 1200, list[tuple[str, int]]()
+    async with Redis.from_url(redis_url) as redis:
+        processes = [
+            Bucket(FleetBuckets(redis, prefix="{t}:limit"), "b", per_minute, sleep=asyncio.sleep)
+            for _ in range(3)
+        ]
+
+        async def call(process: int, number: int) -> None:
+            await processes[process].acquire(1)
+            taken.append((str(process), number))
+
+        started = time.monotonic()
+        await asyncio.gather(*(call(process, number) for number in range(80) for process in range(3)))
+        took_s = time.monotonic() - started
+        seen = await processes[0].look()
+
+    least_s = (240 - burst(per_minute) - 3 * 6) * 60 / per_minute
+    assert took_s >= least_s > 0
+    assert 225 <= seen.used <= 240 + 3 * 6  # of a minute that has just begun some seconds are missing
+    for process in ("0", "1", "2"):
+        order = [number for name, number in taken if name == process]
+        assert order == sorted(order)
+
+
+async def test_what_a_call_did_not_use_is_given_back(redis_url: str) -> None:
+    """An estimate is corrected: the next call needs no wait; a call that used more causes one."""
+    async with Redis.from_url(redis_url) as redis:
+        waited = list[float]()
+
+        async def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            await asyncio.sleep(seconds)
+
+        bucket = Bucket(FleetBuckets(redis, prefix="{t}:limit"), "tokens", 6000, sleep=sleep)
+        await bucket.acquire(1000)
+        bucket.correct(1000, 100)
+        await bucket.acquire(800)
+        before = list(waited)
+        bucket.correct(800, 850)
+        await bucket.acquire(100)
+
+    assert before == []
+    assert waited
+
+
+async def test_a_call_larger_than_the_bucket_waits_for_a_full_one(redis_url: str) -> None:
+    """It passes, and the next one waits until the debt is paid."""
+    async with Redis.from_url(redis_url) as redis:
+        buckets = FleetBuckets(redis, prefix="{t}:limit")
+        first = await buckets.take("large", 60, wanted=30, least=30)
+        second = await buckets.take("large", 60, wanted=1, least=1)
+
+    assert (first.amount, first.left) == (30, -20)
+    assert second.amount == 0
+    assert second.wait_s == pytest.approx(21, abs=0.5)
+
+
+async def test_without_redis_each_process_counts_for_itself() -> None:
+    """No call fails or is stopped: the bucket of the process has the same size."""
+    async with Redis.from_url(NOWHERE) as redis:
+        buckets = FleetBuckets(redis, prefix="{t}:limit", now_s=lambda: 100.0)
+        found = [await buckets.take("b", 60, wanted=1, least=1) for _ in range(burst(60) + 1)]
+        slots = Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep)
+        async with slots.slot("shop", 1, 5.0), slots.slot("shop", 1, 5.0):
+            pass
+
+    assert [each.amount for each in found] == [1] * burst(60) + [0]
+    assert found[-1].wait_s == pytest.approx(1.0)
+
+
+async def test_slots_of_a_dead_worker_are_free_again(redis_url: str) -> None:
+    """A lease that is not renewed ends; a living worker renews its own."""
+    async with Redis.from_url(redis_url) as redis:
+        prefix, key = "{t}:limit", slots_key("{t}:limit", "shop")
+        slots = Slots(redis, prefix=prefix, worker="living", sleep=asyncio.sleep)
+        await redis.zadd(key, {"dead:1": 1.0})  # its lease ended long ago
+        async with slots.slot("shop", 1, 5.0):
+            held = await redis.zrange(key, 0, -1)
+        freed = await redis.zcard(key)
+
+    assert (held, freed) == ([b"living:1"], 0)
+
+
+def test_a_refusal_with_retry_after_pauses_all_calls_and_fails_none(engine: Running) -> None:
+    """One call is refused; those that come meanwhile wait, without a call, and the breaker stays closed."""
+    user_id = engine.account(documents=HOURS)
+    engine.sandbox.add_rule("chat", "429", retry_after_s=1.0, times=1)
+    first = engine.publish(user_id, QUESTION)
+    eventually(lambda: engine.redis.keys("{hushgate:events}:limit:pause:*"), "the pause, for all workers")
+    others = [engine.publish(user_id, QUESTION) for _ in range(5)]
+    held = eventually(lambda: engine.sandbox.calls("moderations") >= 6, "the others at the model")
+    meanwhile = engine.sandbox.calls("chat")
+    rows = [engine.decided(user_id, each) for each in (first, *others)]
+    attempts = [[each["outcome"] for each in row["snapshot_json"]["attempts"]] for row in rows]
+
+    assert (held, meanwhile) == (True, 1)
+    assert {row["reason_code"] for row in rows} == {"REPLIED"}
+    assert attempts == [["rate_limited", "completed"], *([["completed"]] * 5)]
+
+
+def test_an_account_beyond_its_limit_waits_and_then_is_answered(engine: Running, tmp_path: Path) -> None:
+    """Calls beyond the burst wait for the refill; another account does not; the figures are shown."""
+    limited = engine.account(documents=HOURS, requests_per_min=60)
+    free = engine.account(documents=HOURS)
+    started = time.monotonic()
+    events = [engine.publish(limited, QUESTION) for _ in range(burst(60) + 2)]
+    engine.decide(free, QUESTION)
+    free_s = time.monotonic() - started
+    rows = [engine.decided(limited, each) for each in events]
+    took_s = time.monotonic() - started
+    (told,) = shell_of(engine, tmp_path).run("limits", "--account", limited).rows
+
+    assert {row["reason_code"] for row in rows} == {"REPLIED"}
+    assert took_s >= 1.0
+    assert free_s < took_s
+    assert (told["limit"], told["most"]) == ("requests_per_min", 60)
+    assert burst(60) <= told["used"] <= burst(60) + 2
+    assert told["lasts_s"] > 0
+
+
+def test_no_event_waits_for_a_limit_beyond_its_deadline(engine: Running) -> None:
+    """It ends as too late, without a call and not as a failure of the model."""
+    user_id = engine.account(documents=HOURS, requests_per_min=1, reply_max_age_s=1.2)
+    engine.decide(user_id, QUESTION)
+    late = engine.decide(user_id, QUESTION)
+
+    assert (late["reason_code"], late["degraded"]) == ("TOO_LATE", False)
+    assert engine.sandbox.calls("chat") == 1
+    assert [each["outcome"] for each in late["snapshot_json"]["attempts"]] == ["limited"]
+
+
+def test_two_workers_decide_at_most_so_many_events_of_an_account_at_once(
+    engine: Running, database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Others wait for a slot; a slot is freed for the other worker too."""
+    user_id = engine.account(documents=HOURS, concurrent_events=2)
+    key, seen = slots_key("{hushgate:events}:limit", user_id), list[int]()
+    with running(database_url, redis_url, sandbox) as other:
+        events = [engine.publish(user_id, f"{QUESTION} [[sandbox:chat=delay=0.2]]") for _ in range(8)]
+        query = "SELECT count(*) AS found FROM ai_decisions WHERE user_id = %s"
+
+        def all_decided() -> bool:
+            seen.append(engine.redis.zcard(key))
+            return bool((other.row(query, user_id) or {})["found"] == len(events))
+
+        eventually(all_decided, "all decisions")
+
+    assert max(seen) == 2
+    assert engine.redis.zcard(key) == 0
+
+
+def test_a_fleet_keeps_the_limit_of_an_upstream(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path
+) -> None:
+    """Two workers share one limit; nothing fails, and the model is asked no more often than it allows."""
+    limits = '{"model": {"requests": 240}}'
+    with (
+        running(database_url, redis_url, sandbox, HUSHGATE_LIMITS=limits) as one,
+        running(database_url, redis_url, sandbox, HUSHGATE_LIMITS=limits),
+    ):
+        user_id = one.account(documents=HOURS)
+        started = time.monotonic()
+        events = [one.publish(user_id, QUESTION) for _ in range(burst(240) + 4)]
+        rows = [one.decided(user_id, each) for each in events]
+        took_s = time.monotonic() - started
+        shell = shell_of(one, tmp_path)
+        (told,) = eventually(
+            lambda: [
+                row
+                for row in shell.run("limits").rows
+                if row["per_minute"] and row["resource"] == "requests" and row["used"] >= len(events) - 2
+            ],
+            "the report of both workers",
+        )
+
+    assert {row["reason_code"] for row in rows} == {"REPLIED"}
+    assert took_s >= 2 * 60 / 240 * 0.9
+    assert told["upstreams"] == "judge, model"
+    assert 0 < told["left"] < 240
+    assert told["lasts_s"] > 0
