@@ -822,6 +822,8 @@ COMMANDS = (
     ((), "hushgate demo"),
     (("demo",), "laws?"),
     (("up",), "Ctrl-C"),
+    (("backup",), "while workers run"),
+    (("restore",), "before workers start"),
     (("publish",), "hushgate publish events.ndjson --rate 50 --wait"),
     (("decisions",), "list"),
     (("decisions", "list"), "hushgate decisions list --since 24h"),

@@ -1,0 +1,1 @@
+"""Dashboards: declared once, printed as JSON for Grafana."""
