@@ -172,7 +172,7 @@ def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> BenchRe
         return not redis.llen("celery") and not redis.hlen("unacked")
 
     with worker(words, {"REDIS_URL": redis_url}) as watch:
-        watch.until(lambda: bool(noop_app.control.ping(timeout=0.5)), 60)
+        watch.until(lambda: bool(noop_app.control.ping(timeout=0.5)))
 
         def work() -> None:
             with (
@@ -186,21 +186,28 @@ def stock_celery(redis: Redis, redis_url: str, pool: str, *more: str) -> BenchRe
         return measure_events(f"Celery {pool}, no-op task", watch, CELERY_EVENTS, work)
 
 
-def pipeline(redis: Redis, stack: Stack) -> BenchResult:
+def pipeline(
+    redis: Redis,
+    stack: Stack,
+    *,
+    events: int = PIPELINE_EVENTS,
+    in_flight: int = IN_FLIGHT,
+    completion_s: float = COMPLETION_S,
+) -> BenchResult:
     """A whole worker: moderation, history, retrieval, completion, moderation again, commit, delivery."""
     redis.flushall()
     seed(stack)
-    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(COMPLETION_S))
+    options = ("--moderation-latency", str(MODERATION_S), "--chat-latency", str(completion_s))
     with start(options=options) as sandbox:
-        environment = pipeline_environment(stack, sandbox)
+        environment = pipeline_environment(stack, sandbox, in_flight)
         words = ["celery", "-A", "tasks.app", "worker"]
         with worker(words, environment) as watch:
-            watch.until(lambda: has_worker(redis), 60)
+            watch.until(lambda: has_worker(redis))
             result = measure_events(
-                "pipeline, sandbox", watch, PIPELINE_EVENTS, lambda: _pipeline_work(redis, watch)
+                "pipeline, sandbox", watch, events, lambda: _pipeline_work(redis, watch, events)
             )
-        requests = sandbox.calls("moderations") / (2 * PIPELINE_EVENTS)
-    _all_replied(stack.database_url)
+        requests = sandbox.calls("moderations") / (2 * events)
+    _all_replied(stack.database_url, events)
     return replace(result, moderation_requests=round(requests, 3))
 
 
@@ -216,7 +223,7 @@ def seed(stack: Stack) -> None:
     asyncio.run(_add_document(stack.database_url))
 
 
-def pipeline_environment(stack: Stack, sandbox: SandboxHandle) -> dict[str, str]:
+def pipeline_environment(stack: Stack, sandbox: SandboxHandle, in_flight: int = IN_FLIGHT) -> dict[str, str]:
     """The environment of a whole worker."""
     return {
         "DATABASE_URL": stack.database_url,
@@ -225,7 +232,7 @@ def pipeline_environment(stack: Stack, sandbox: SandboxHandle) -> dict[str, str]
         "OPENAI_BASE_URL": sandbox.base_url,
         "OPENROUTER_API_KEY": "none",
         "OPENROUTER_BASE_URL": sandbox.base_url,
-        "HUSHGATE_IN_FLIGHT": str(IN_FLIGHT),
+        "HUSHGATE_IN_FLIGHT": str(in_flight),
         "HUSHGATE_MODERATION_REUSE_S": "0",  # all events have the same text
     }
 
@@ -235,16 +242,16 @@ async def _add_document(url: str) -> None:
         await add_text_document(source, "u", "Returns", ["A purchase may be returned within thirty days."])
 
 
-def _all_replied(url: str) -> None:
+def _all_replied(url: str, events: int) -> None:
     """Check that every event was replied to; events that end early would lower the figures."""
     with psycopg.connect(url) as connection:
         query = "SELECT reason_code, count(*) FROM ai_decisions GROUP BY 1"
         endings: dict[str, int] = dict(connection.execute(query).fetchall())
-    if endings != {"REPLIED": PIPELINE_EVENTS}:
-        raise AssertionError(f"expected {PIPELINE_EVENTS} replies, got {endings}")
+    if endings != {"REPLIED": events}:
+        raise AssertionError(f"expected {events} replies, got {endings}")
 
 
-def _pipeline_work(redis: Redis, watch: WatchedWorker) -> int:
+def _pipeline_work(redis: Redis, watch: WatchedWorker, events: int) -> int:
     most = 0
 
     def finished() -> bool:
@@ -252,7 +259,7 @@ def _pipeline_work(redis: Redis, watch: WatchedWorker) -> int:
         most = max(most, redis.hlen(f"{{{STREAM}}}:owner"))
         return redis.xlen(STREAM) == 0
 
-    publish(redis, range(PIPELINE_EVENTS))
+    publish(redis, range(events))
     watch.until(finished)
     return most
 

@@ -116,7 +116,7 @@ def main() -> None:
         redis.flushall()
         seed(stack)
         with worker(["celery", "-A", "tasks.app", "worker"], pipeline_environment(stack, sandbox)) as watch:
-            watch.until(lambda: has_worker(redis), 60)
+            watch.until(lambda: has_worker(redis))
             before = uvloop.run(bare_calls(sandbox))
             whole = replied(redis)
             upstream = times("the three upstream calls", before + uvloop.run(bare_calls(sandbox)))

@@ -32,8 +32,8 @@ Value = TypeVar("Value")
 RESTART_S: Final = 1.0
 LAST_REPLIES_S: Final = 5.0
 COLLECT_AFTER: Final = (20_000, 20, 20)
-"""Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a sixth of a worker's CPU
-with 1,500 events in flight (``bench/results/decision-cost.md``)."""
+"""Thresholds of the garbage collector: with Python's own, 700 and 10 and 10, it took a sixth of a worker's
+CPU with 1,500 events in flight (``bench/results/decision-cost.md``)."""
 
 
 class Runtime:
