@@ -56,8 +56,18 @@ $(CHART_READY): tools/chart.lock tools/chart_tools.py | $(READY)
 .PHONY: chart-tools
 chart-tools: $(CHART_READY)
 
+# The tests of the systemd units run systemd-analyze; where it is not installed, out of the unpacked packages.
+.PHONY: systemd-analyze
+systemd-analyze: | $(READY)
+	@command -v systemd-analyze >/dev/null || [ -x $(VENV)/systemd/usr/bin/systemd-analyze ] || { \
+	  echo "getting systemd-analyze for the tests of the units (once) ..."; place=$$(mktemp -d); \
+	  (cd "$$place" && { apt-get download -qq systemd libsystemd-shared || { apt-get update -qq \
+	    && apt-get download -qq systemd libsystemd-shared; }; } >/dev/null 2>&1) \
+	  && for each in "$$place"/*.deb; do dpkg -x "$$each" $(VENV)/systemd; done && rm -rf "$$place" \
+	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
+
 .PHONY: test
-test: $(READY) chromium prometheus chart-tools pgbouncer ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import orjson
@@ -77,13 +78,21 @@ def test_a_trace_goes_through_a_worker_to_the_reply(
 
 
 def test_without_traces_the_publishers_context_is_passed_on(
-    database_url: str, redis_url: str, sandbox: SandboxHandle
+    database_url: str, redis_url: str, sandbox: SandboxHandle, tmp_path: Path
 ) -> None:
-    """Unchanged, as W3C asks of whoever takes no part; and nothing is made up where none came."""
-    with running(database_url, redis_url, sandbox) as engine:
+    """Unchanged, as W3C asks of a service that takes no part; nothing is made up where none came.
+
+    The worker's heartbeat files are there meanwhile, and gone afterwards.
+    """
+    with running(
+        database_url, redis_url, sandbox, HUSHGATE_HEARTBEAT_FILE=str(tmp_path / "worker")
+    ) as engine:
+        eventually((tmp_path / "worker.ready").exists, "the worker to be ready")
+        assert (tmp_path / "worker").exists()
         traced = entry(engine, ask(engine, traceparent=PARENT, tracestate="v=1"))
         plain = entry(engine, ask(engine))
 
+    assert list(tmp_path.iterdir()) == []
     assert (traced["ce_traceparent"], traced["ce_tracestate"]) == (PARENT, "v=1")
     assert orjson.loads(plain["data"])["traceparent"] is None
     assert not {"ce_traceparent", "ce_tracestate"} & plain.keys()
