@@ -26,7 +26,8 @@ from worker.settings import ErasureSettings, OutgoingStreamSettings
 app = typer.Typer(
     no_args_is_help=True,
     help="Erase an author, a conversation or an account: `request` counts what would be erased, `confirm`"
-    " erases it, here or by a worker, `receipt` prints the signed receipt, `verify` checks one.",
+    " erases it, here or by a worker, `cancel` does not; `list`, `show`; `receipt` prints the signed receipt,"
+    " `verify` checks one, `key` makes a key.",
 )
 COLUMNS: Final = ["id", "user_id", "kind", "phase", "requested_by", "requested_at", "finished_at"]
 LOOK_S: Final = 1.0
