@@ -234,8 +234,8 @@ async def build_worker(
     redis = connect(redis_url)
     endpoints = open_endpoints(settings, metrics)
     endpoints.prepare()
-    limits = FleetLimits(redis, settings, worker=worker, clock=clock)
-    guards = Guards(settings, metrics, limits.of)
+    fleet_limits = FleetLimits(redis, settings, worker=worker, clock=clock)
+    guards = Guards(settings, metrics, fleet_limits.of)
     rulebooks = Rulebooks(
         lambda user_id: accounts.current_account(pool, user_id),
         lambda ids: accounts.current_versions(pool, ids),
@@ -283,7 +283,7 @@ async def build_worker(
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,
-        limits=limits.accounts,
+        limits=fleet_limits.accounts,
         spending=Spending(pool, clock, price_table(settings)),
         metrics=metrics,
         traces=traces,
@@ -326,7 +326,7 @@ async def build_worker(
         rulebooks=rulebooks,
         gate=gate,
         board=Board(redis, stream=settings.stream, worker=worker, guards=guards),
-        limits=limits,
+        limits=fleet_limits,
         pool=pool,
         redis=redis,
         endpoints=endpoints,

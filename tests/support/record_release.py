@@ -17,6 +17,7 @@ from db import accounts, migrate, upkeep
 from db.escalations.closing import close_due_escalations
 from db.pool import Pool, create_pool
 from sandbox.server import SandboxHandle, start
+from tasks.governance.sweep import sweep
 from tests.support.conversing import HOURS, QUESTION
 from tests.support.release_statements import MARK, RELEASES, Recording, recorded
 from tests.support.running import OPEN, Running, eventually, running
@@ -24,12 +25,11 @@ from tests.support.seeding import seed_document
 from tests.support.webhooks import add_endpoint
 from worker.account_settings import changed
 from worker.model import Account
+from worker.settings import RetentionSettings
 
 QUICK: Final = {"HUSHGATE_WEBHOOK_LOOPBACK": "true"}
 LONG_AGO: Final = datetime(2006, 1, 1, tzinfo=UTC)
-LIMITS: Final = upkeep.RetentionLimits(
-    now=datetime.now(UTC), keys_before=LONG_AGO, decisions_before=LONG_AGO.date()
-)
+KEEP: Final = RetentionSettings.model_validate({"DATABASE_URL": "postgresql://unused"})
 DELIVERED: Final = """
     SELECT 1 FROM outbox
     HAVING count(*) > 0 AND bool_and(delivered_at IS NOT NULL OR cancelled_at IS NOT NULL)
@@ -133,7 +133,7 @@ SCENES: Final[dict[str, Callable[[Running, str], None]]] = {
 UPKEEP: Final[tuple[Callable[[Pool], Coroutine[Any, Any, Any]], ...]] = (
     lambda pool: close_due_escalations(pool, datetime.now(UTC)),
     lambda pool: upkeep.ensure_partitions(pool, datetime.now(UTC).date()),
-    lambda pool: upkeep.sweep_expired(pool, LIMITS),
+    lambda pool: sweep(pool, KEEP, LONG_AGO),
 )
 """What beat starts."""
 
