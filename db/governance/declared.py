@@ -135,6 +135,12 @@ RETENTION: Final = (
     _kept("figure_spreads", "counts without texts or ids"),
     _kept("purged", "how many rows retention deleted; the conservation check needs it"),
     _kept("erasures", "receipts, without the id that was erased"),
+    _kept("account_costs", "sums without texts or ids of people"),
+    _kept("budget_crossings", "one row per account and period; no texts"),
+    _kept("audit_log_leaves", "hashes; the salt goes with its row"),
+    _kept("audit_log_nodes", "hashes"),
+    _kept("audit_log_checkpoints", "signed hashes"),
+    _kept("audit_log_removals", "ids of rows that are gone; verification needs them"),
     _kept("alembic_version", "the state of the migrations"),
 )
 """Every table, those that are swept first and in the order of the sweep."""

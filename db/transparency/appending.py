@@ -65,7 +65,9 @@ OLDEST_PARTITION: Final = """
     FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid WHERE inhparent = 'ai_decisions'::regclass
 """
 HAS_OLDER: Final = """
-    SELECT EXISTS (SELECT FROM audit_log_leaves WHERE kind = 'decision' AND subject_at < %(before)s)
+    SELECT EXISTS (
+            SELECT FROM audit_log_leaves
+            WHERE kind = 'decision' AND subject_at < %(before)s AND salt IS NOT NULL)
        AND NOT EXISTS (SELECT FROM audit_log_removals
                        WHERE kind = 'decision' AND reason = 'retention' AND before >= %(before)s)
 """
@@ -75,9 +77,9 @@ INSERT_REMOVAL: Final = """
 FORGET_SALTS: Final = """
     UPDATE audit_log_leaves SET salt = NULL WHERE position = ANY(ARRAY(
         SELECT leaf.position FROM audit_log_leaves AS leaf
-        WHERE leaf.salt IS NOT NULL AND leaf.kind <> 'removal' AND leaf.subject_at < (
+        WHERE leaf.salt IS NOT NULL AND leaf.kind = 'decision' AND leaf.subject_at < (
             SELECT max(before) FROM audit_log_removals AS gone
-            WHERE gone.kind = leaf.kind AND gone.reason = 'retention')
+            WHERE gone.kind = 'decision' AND gone.reason = 'retention')
         LIMIT %s))
 """
 

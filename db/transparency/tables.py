@@ -20,7 +20,7 @@ audit_log_leaves: Final = table(
     required("hash", sa.LargeBinary, comment="RFC 6962 leaf hash"),
     sa.CheckConstraint("kind IN ('decision', 'review', 'removal')", name="kind_known"),
     index("ix_audit_log_leaves_subject", "kind", "subject_id", unique=True),
-    index("ix_audit_log_leaves_at", "kind", "subject_at", "position"),
+    index("ix_audit_log_leaves_salted", "kind", "subject_at", where="salt IS NOT NULL"),
 )
 
 audit_log_nodes: Final = table(
@@ -44,11 +44,11 @@ audit_log_checkpoints: Final = table(
 audit_log_removals: Final = table(
     "audit_log_removals",
     "rows that were deleted or emptied on purpose; each becomes a leaf itself",
-    key("id", sa.Uuid, comment="UUIDv7"),
+    key("id", sa.Uuid, comment="UUID"),
     required("kind", sa.Text, comment="decision or review"),
     required("reason", sa.Text, comment="retention or erasure"),
-    sa.Column("before", Timestamp, comment="retention: rows created before this"),
-    sa.Column("subjects", JSONB, comment="erasure: their ids"),
+    sa.Column("before", Timestamp, comment="months that were dropped: rows created before this"),
+    sa.Column("subjects", JSONB, comment="ids of the rows"),
     required("created_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("kind IN ('decision', 'review')", name="kind_known"),
     sa.CheckConstraint("reason IN ('retention', 'erasure')", name="reason_known"),

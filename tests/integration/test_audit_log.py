@@ -15,13 +15,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from db.pool import checkout, create_pool
+from db.pool import create_pool
 from db.review_store import REVIEWER_ROLE
 from db.transparency import appending
 from db.transparency.appending import Appended, LogBroken, append_new
 from db.transparency.checkpoints import new_key, signer_of
-from db.transparency.entries import LeafKind
-from db.transparency.removing import forget_subjects
 from db.transparency.verifying import Verification, verify
 from tests.conftest import create_database, database_at
 from tests.support.auditing import ago, decided, store
@@ -202,22 +200,42 @@ def test_a_log_that_was_cut_is_found_with_a_kept_checkpoint(url: str) -> None:
     assert problems(verified(url, witness=kept)) == [("leaf missing", "")]
 
 
-def test_an_erased_row_stays_in_a_valid_tree(url: str) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ai_decisions SET message_text = '', snapshot_json = '{}' WHERE id = %s",
+        "DELETE FROM ai_decisions WHERE id = %s",
+    ],
+)
+def test_an_erased_row_stays_in_a_valid_tree(url: str, statement: str) -> None:
     """Its salt is gone, so nobody can test guesses of its text; the erasure is a leaf itself."""
     made = logged(url)
     erased = made[1].decision_id
+    with psycopg.connect(url) as owner:
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        owner.execute(statement.encode(), (erased,))
 
-    async def erase() -> None:
-        async with create_pool(url, size=1, application="test") as source, checkout(source) as connection:
-            await connection.execute("SET ROLE hushgate_reviewer")
-            await forget_subjects(connection, LeafKind.DECISION, [erased], datetime.now(UTC))
-
-    asyncio.run(erase())
-    change(url, "UPDATE ai_decisions SET message_text = '', snapshot_json = '{}' WHERE id = %s", erased)
     appended = append(url)
     result = verified(url)
 
     assert appended.leaves == 1
+    assert (result.compared, result.removed, problems(result)) == (3, 1, [])
+    with psycopg.connect(url) as connection:
+        query = "SELECT salt FROM audit_log_leaves WHERE subject_id = %s"
+        assert connection.execute(query, (erased,)).fetchone() == (None,)
+
+
+def test_a_review_whose_note_is_erased_counts_as_removed(url: str) -> None:
+    """The note of a review may name the person who was erased."""
+    made = logged(url)
+    noted = review(url, made[0])
+    append(url)
+    with psycopg.connect(url) as owner:
+        owner.execute("SET LOCAL hushgate.erasing = on")
+        owner.execute("UPDATE decision_reviews SET note = '' WHERE id = %s", (noted,))
+
+    result = verified(url)
+
     assert (result.compared, result.removed, problems(result)) == (3, 1, [])
 
 

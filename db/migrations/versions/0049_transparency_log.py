@@ -16,6 +16,31 @@ depends_on: str | Sequence[str] | None = None
 
 TIME = sa.DateTime(timezone=True)
 TABLES = ("audit_log_leaves", "audit_log_nodes", "audit_log_checkpoints", "audit_log_removals")
+FORGET = """
+    CREATE FUNCTION {schema}.hushgate_forget_leaves() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+    DECLARE
+        swept boolean := TG_OP = 'DELETE' AND current_setting('hushgate.sweeping', true) = 'on';
+        ids uuid[];
+    BEGIN
+        IF NOT swept AND current_setting('hushgate.erasing', true) IS DISTINCT FROM 'on' THEN
+            RETURN NULL;
+        END IF;
+        SELECT array_agg(l.subject_id) INTO ids FROM gone g
+            JOIN audit_log_leaves l ON l.kind = TG_ARGV[0] AND l.subject_id = g.id WHERE l.salt IS NOT NULL;
+        IF ids IS NOT NULL THEN
+            INSERT INTO audit_log_removals (id, kind, reason, subjects) VALUES (
+                gen_random_uuid(), TG_ARGV[0], CASE WHEN swept THEN 'retention' ELSE 'erasure' END, to_jsonb(ids));
+            UPDATE audit_log_leaves SET salt = NULL WHERE kind = TG_ARGV[0] AND subject_id = ANY(ids);
+        END IF;
+        RETURN NULL;
+    END $$
+"""
+"""Rows that an erasure empties and rows that a sweep deletes lose their salts, and the removal is recorded.
+
+Without an erasure or a sweep under way nothing is recorded: then the change is found by `audit-log verify`.
+"""
+LOGGED = {"ai_decisions": "decision", "decision_reviews": "review"}
 GRANTS = (
     f"GRANT SELECT, INSERT ON {', '.join(TABLES)} TO hushgate_reviewer",
     "GRANT UPDATE (salt) ON audit_log_leaves TO hushgate_reviewer",
@@ -42,12 +67,26 @@ def upgrade() -> None:
     )
     _create_checkpoints()
     _create_removals()
+    schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
+    op.execute(FORGET.format(schema=schema))
+    op.execute("REVOKE ALL ON FUNCTION hushgate_forget_leaves FROM PUBLIC")
+    for table, kind in LOGGED.items():
+        for action in ("UPDATE", "DELETE"):
+            op.execute(
+                f"CREATE TRIGGER forget_leaves_{action.lower()} AFTER {action} ON {table}"
+                f" REFERENCING OLD TABLE AS gone FOR EACH STATEMENT"
+                f" EXECUTE FUNCTION hushgate_forget_leaves('{kind}')"
+            )
     for statement in GRANTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
     """Drop the tables; keep an export where the log must stay provable."""
+    for table in LOGGED:
+        for action in ("update", "delete"):
+            op.execute(f"DROP TRIGGER forget_leaves_{action} ON {table}")
+    op.execute("DROP FUNCTION hushgate_forget_leaves")
     for name in reversed(TABLES):
         op.drop_table(name)
 
@@ -68,7 +107,12 @@ def _create_leaves() -> None:
         comment="leaves of the transparency log, in order; a hash is never changed",
     )
     op.create_index("ix_audit_log_leaves_subject", "audit_log_leaves", ["kind", "subject_id"], unique=True)
-    op.create_index("ix_audit_log_leaves_at", "audit_log_leaves", ["kind", "subject_at", "position"])
+    op.create_index(
+        "ix_audit_log_leaves_salted",
+        "audit_log_leaves",
+        ["kind", "subject_at"],
+        postgresql_where=sa.text("salt IS NOT NULL"),
+    )
 
 
 def _create_checkpoints() -> None:
@@ -89,11 +133,13 @@ def _create_checkpoints() -> None:
 def _create_removals() -> None:
     op.create_table(
         "audit_log_removals",
-        sa.Column("id", sa.Uuid(), nullable=False, comment="UUIDv7"),
+        sa.Column("id", sa.Uuid(), nullable=False, comment="UUID"),
         sa.Column("kind", sa.Text(), nullable=False, comment="decision or review"),
         sa.Column("reason", sa.Text(), nullable=False, comment="retention or erasure"),
-        sa.Column("before", TIME, nullable=True, comment="retention: rows created before this"),
-        sa.Column("subjects", JSONB(), nullable=True, comment="erasure: their ids"),
+        sa.Column(
+            "before", TIME, nullable=True, comment="months that were dropped: rows created before this"
+        ),
+        sa.Column("subjects", JSONB(), nullable=True, comment="ids of the rows"),
         sa.Column("created_at", TIME, server_default=sa.text("now()"), nullable=False),
         sa.CheckConstraint("kind IN ('decision', 'review')", name=op.f("ck_audit_log_removals_kind_known")),
         sa.CheckConstraint(
