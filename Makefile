@@ -102,7 +102,9 @@ pgbouncer: ## get the package pgbouncer for its tests
 	@[ -x "$${HUSHGATE_PGBOUNCER:-}" ] || command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || \
 	  [ -x out/pgbouncer/usr/sbin/pgbouncer ] || { \
 	  echo "unpacking the package pgbouncer for its tests (once) ..."; mkdir -p out/pgbouncer; \
-	  fetch() { (cd out/pgbouncer && apt-get download -qq pgbouncer libevent-2.1-7 libc-ares2 2>/dev/null \
+	  fetch() { (cd out/pgbouncer && apt-get download -qq pgbouncer 2>/dev/null \
+	    && for each in libc-ares2 libevent-2.1-7 libevent-2.1-7t64; do \
+	      apt-get download -qq $$each 2>/dev/null || true; done \
 	    && for each in *.deb; do dpkg -x "$$each" . || exit 1; done && rm -- *.deb); }; \
 	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
 	  || echo "no pgbouncer: its tests will fail. Install the package, or set HUSHGATE_PGBOUNCER to its path" >&2; }

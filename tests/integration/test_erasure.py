@@ -15,6 +15,7 @@ from typing import Any, Final
 import orjson
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from redis import Redis
 from typer.testing import CliRunner
 from uuid_utils.compat import uuid7
@@ -26,6 +27,9 @@ from db.audit.decision_list import read_connection
 from db.governance.erasures import ErasureHeld, ErasureKind, hash_subject
 from db.people.records import Role
 from db.pool import create_pool
+from db.transparency.appending import append_new
+from db.transparency.checkpoints import Signer
+from db.transparency.verifying import Verification, verify
 from db.webhooks import endpoints
 from db.webhooks.endpoints import NewEndpoint
 from review.lists.export_layout import Form
@@ -192,6 +196,8 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     letter = {"user_id": shop.account, "author_id": "other", "text": "kept letter"}
     append(engine.redis, [orjson.dumps(letter)])
     eventually(lambda: len(engine.rows("SELECT 1 FROM dead_letters")) == 2, "the other dead letter")
+    log = Signer(name="test", key=Ed25519PrivateKey.generate())
+    asyncio.run(logged(engine.url, log))
     before, figures = erasing.places(engine.url, engine.redis, *words), counted(shop)
     found = asyncio.run(erasing.erase(engine.url, shop.redis_url, shop.account, ErasureKind.AUTHOR, AUTHOR))
     after = erasing.places(engine.url, engine.redis, *words)
@@ -216,6 +222,15 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     assert engine.row("SELECT 1 FROM messages WHERE decision_id = %s", shared["id"])
     assert engine.row("SELECT 1 FROM dead_letters WHERE position('kept letter'::bytea in raw) > 0")
     assert balance_of(shop).holds
+    proven = asyncio.run(logged(engine.url, log))
+    assert (proven.problems, proven.removed > 0) == ([], True)
+
+
+async def logged(url: str, signer: Signer) -> Verification:
+    """The transparency log with all that is stored now, compared."""
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        await append_new(people, signer, datetime.now(UTC))
+        return await verify(people, frozenset({signer.verifier_key()}), datetime.now(UTC))
 
 
 def decision_of(shop: Shop, event_id: str) -> Any:

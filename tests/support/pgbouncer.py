@@ -54,7 +54,9 @@ def pooled(url: str, *, size: int) -> Iterator[str]:
     login, port = parts.username or "postgres", parts.port or 5432
     config.write_text(CONFIG.format(host=host, port=port, login=login, listen=listen, size=size, user=user))
     words = [program(), str(config)]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_with_unpacked_libraries()
+    ) as process:
         try:
             through = f"postgresql://{login}@127.0.0.1:{listen}{parts.path}"
             _until_ready(through)
@@ -63,6 +65,11 @@ def pooled(url: str, *, size: int) -> Iterator[str]:
             process.terminate()
             process.wait(10)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _with_unpacked_libraries() -> dict[str, str]:
+    libraries = sorted({str(each.parent.resolve()) for each in Path("out/pgbouncer").rglob("*.so*")})
+    return os.environ | ({"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {})
 
 
 def _until_ready(url: str) -> None:
