@@ -88,7 +88,7 @@ def check(
         hushgate audit-log verify --checkpoint kept/2026-11.txt
     """
     signer, known = _signer(), settings_of(TransparencySettings)
-    keys = frozenset({signer.verifier_key(), *known.audit_log_old_keys})
+    keys = frozenset({signer.verifier_key(), *known.audit_log_old_verifiers})
     witness = (checkpoint.read_text(), signer.verifier_key()) if checkpoint else None
     with progress_bar(transient=True) as bar:
         task = bar.add_task("leaves", total=None)

@@ -109,7 +109,7 @@ def test_every_process_gets_the_secret_of_its_login_only() -> None:
 
     assert read == {
         "worker": ["hushgate-worker"],
-        "beat": ["hushgate-worker"],
+        "beat": ["hushgate-worker", "hushgate-review"],
         "review": ["hushgate-review"],
         "gateway": ["hushgate-review"],
         "exporter": ["hushgate-review"],

@@ -103,7 +103,7 @@ def test_only_the_migration_reads_the_owners_login() -> None:
 
     assert "EnvironmentFile=/etc/hushgate/settings.env" in shared
     assert read == {
-        "hushgate-beat": ["worker"],
+        "hushgate-beat": ["worker", "review"],
         "hushgate-exporter": ["review"],
         "hushgate-gateway": ["review"],
         "hushgate-migrate": ["owner"],

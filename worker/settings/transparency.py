@@ -21,8 +21,8 @@ class TransparencySettings(DatabaseSettings):
         alias="HUSHGATE_AUDIT_LOG_KEY",
         description="Private key that signs the transparency log; hushgate audit-log key makes one.",
     )
-    audit_log_old_keys: tuple[str, ...] = Field(
+    audit_log_old_verifiers: tuple[str, ...] = Field(
         default=(),
-        alias="HUSHGATE_AUDIT_LOG_OLD_KEYS",
+        alias="HUSHGATE_AUDIT_LOG_OLD_VERIFIERS",
         description="Verifier keys of private keys that were replaced, as a JSON list.",
     )
