@@ -23,6 +23,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     ),
     "endpoint_id": lambda desk, _: _endpoint(desk),
     "document": lambda desk, _: _first(desk, "SELECT id FROM documents WHERE user_id = %s", SHOP),
+    "erasure_id": lambda desk, _: _erasure(desk),
     "job_id": lambda desk, who: _exported(desk, who),  # noqa: PLW0108  # defined below
     "person_id": lambda desk, _: desk.world.people["viewer"].person_id,
     "queue_id": lambda desk, _: _first(desk, "SELECT id FROM queues WHERE closed_at IS NULL"),
@@ -60,6 +61,15 @@ WITH_DELIVERY: Final = """
 """
 
 
+WITH_ERASURE: Final = """
+    INSERT INTO erasures (id, user_id, kind, salt, subject_hash, reason, requested_by, phase, erased, receipt,
+        confirmed_at, confirmed_by, started_at, finished_at)
+    VALUES (%(id)s, %(user_id)s, 'author', 'salt', 'hash', 'a letter', 'everything', 'finished',
+        '{"ai_decisions": 3, "messages": 2}', '{"erased": {"ai_decisions": 3}}', now(), 'everything', now(),
+        now())
+"""
+
+
 def parameters(page: PageRoute) -> tuple[str, ...]:
     """Names in braces of a path."""
     return tuple(part.split("}")[0].split(":")[0] for part in page.path.split("{")[1:])
@@ -69,6 +79,13 @@ def _first(desk: Desk, query: str, *values: object) -> object:
     row = desk.world.running.row(query, *values)
     assert row is not None, query
     return next(iter(row.values()))
+
+
+def _erasure(desk: Desk) -> object:
+    """A finished erasure of the shop, with its receipt."""
+    if desk.world.running.row("SELECT id FROM erasures WHERE user_id = %s", SHOP) is None:
+        desk.world.running.database.execute(WITH_ERASURE, {"id": uuid7(), "user_id": SHOP})
+    return _first(desk, "SELECT id FROM erasures WHERE user_id = %s", SHOP)
 
 
 def _endpoint(desk: Desk) -> object:
