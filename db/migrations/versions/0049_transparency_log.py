@@ -26,6 +26,9 @@ FORGET = """
         IF NOT swept AND current_setting('hushgate.erasing', true) IS DISTINCT FROM 'on' THEN
             RETURN NULL;
         END IF;
+        -- a run of `append` that has read the row before this change inserts its leaf first
+        PERFORM pg_advisory_xact_lock(hashtextextended('hushgate transparency log', 0))
+            WHERE EXISTS (SELECT FROM audit_log_checkpoints);
         SELECT array_agg(l.subject_id) INTO ids FROM gone g
             JOIN audit_log_leaves l ON l.kind = TG_ARGV[0] AND l.subject_id = g.id WHERE l.salt IS NOT NULL;
         IF ids IS NOT NULL THEN
