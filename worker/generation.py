@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -125,8 +125,12 @@ def _one_line(text: str) -> str:
 
 
 def estimated_tokens(prompt: Prompt) -> int:
-    """About as many tokens as a prompt has, before the model has counted them: one for four characters."""
-    chars = len(prompt.system) + len(prompt.passages) + len(prompt.question)
-    chars += sum(len(line.text) for line in prompt.history)
-    chars += sum(len(each.content) for done in prompt.tool_rounds for each in done.results)
-    return chars // CHARS_A_TOKEN + 1
+    """About as many tokens as a prompt has, before the model has counted them."""
+    history = (line.text for line in prompt.history)
+    results = (each.content for done in prompt.tool_rounds for each in done.results)
+    return estimated_tokens_of([prompt.system, prompt.passages, prompt.question, *history, *results])
+
+
+def estimated_tokens_of(texts: Iterable[str]) -> int:
+    """About as many tokens as texts have: one for four characters."""
+    return sum(map(len, texts)) // CHARS_A_TOKEN + 1

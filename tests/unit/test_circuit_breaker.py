@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Mapping
 
 import pytest
 
 from worker.adapters.bulkhead import Bulkhead, BulkheadFull
-from worker.adapters.call_guard import Upstream, key_id
+from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, key_id, until
 from worker.adapters.circuit_breaker import (
     Admission,
     BreakerLimits,
@@ -15,6 +17,7 @@ from worker.adapters.circuit_breaker import (
     CircuitBreaker,
     CircuitOpen,
 )
+from worker.model import AttemptOutcome
 
 LIMITS = BreakerLimits(failures=3, first_pause_s=2.0, longest_pause_s=6.0)
 
@@ -163,3 +166,67 @@ def test_an_upstream_account_is_its_address_key_and_model_and_names_no_key() -> 
 
     assert len(accounts) == 4
     assert not any("secret" in each for each in accounts | {key_id("sk-secret-1")})
+
+
+class CountedLimits:
+    """Limits that always have room, and what they counted."""
+
+    def __init__(self) -> None:
+        self.counted = 0
+
+    async def wait(self, tokens: int) -> None:
+        """Count at once."""
+        self.counted += tokens
+
+    def learned(self, headers: Mapping[str, str], status: int) -> None:
+        """Nothing is learned."""
+
+    def spent(self, estimated: int, tokens: int) -> None:
+        """Correct the count."""
+        self.counted += tokens - estimated
+
+
+def guard(limits: CountedLimits, breaker: CircuitBreaker, places: Bulkhead) -> CallGuard:
+    """A guard whose every error is a failure of the server."""
+    upstream = Upstream(name="model", url="http://server", key_id="k", model="m")
+    return CallGuard(
+        upstream,
+        breaker=breaker,
+        bulkhead=places,
+        kind_of=lambda _: AttemptOutcome.SERVER_ERROR,
+        limits=limits,
+    )
+
+
+async def test_a_call_that_is_not_made_gives_its_tokens_back() -> None:
+    """Else workers that cannot call a server would use up the limit of those that can."""
+    limits, places = CountedLimits(), Bulkhead(1, wait_s=0.01)
+    busy = guard(limits, CircuitBreaker(LIMITS, Seconds()), places)
+    async with places.place():
+        with pytest.raises(NotCalled) as refused:
+            async with busy.call(500):
+                raise AssertionError("called without a place")
+
+    assert (refused.value.kind, limits.counted) == (AttemptOutcome.BUSY, 0)
+
+
+async def test_a_call_that_failed_keeps_its_tokens_counted() -> None:
+    """The server may have counted them."""
+    limits = CountedLimits()
+    with pytest.raises(ValueError, match="broken"):
+        async with guard(limits, CircuitBreaker(LIMITS, Seconds()), Bulkhead(1)).call(500):
+            raise ValueError("broken")
+
+    assert limits.counted == 500
+
+
+async def test_a_wait_for_a_place_ends_with_the_last_moment_of_the_event() -> None:
+    """Afterwards its reply would be too late."""
+    places = Bulkhead(1)
+    waiting = guard(CountedLimits(), CircuitBreaker(LIMITS, Seconds()), places)
+    async with places.place():
+        with until(time.monotonic() + 0.02), pytest.raises(NotCalled) as refused:
+            async with waiting.call():
+                raise AssertionError("called without a place")
+
+    assert refused.value.kind == AttemptOutcome.BUSY

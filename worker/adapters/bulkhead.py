@@ -27,14 +27,16 @@ class Bulkhead:
         self.waiting = 0
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
+    async def place(self, longest_s: float | None = None) -> AsyncIterator[None]:
         """A place for one call.
 
         Raises:
-            BulkheadFull: none became free within ``wait_s``.
+            BulkheadFull: none became free within ``wait_s``, or within ``longest_s`` where that is shorter.
         """
         if self._places.locked():
-            await self._waited()
+            await self._waited(
+                min((each for each in (self._wait_s, longest_s) if each is not None), default=None)
+            )
         else:
             await self._places.acquire()
         self.in_use += 1
@@ -44,12 +46,12 @@ class Bulkhead:
             self.in_use -= 1
             self._places.release()
 
-    async def _waited(self) -> None:
+    async def _waited(self, wait_s: float | None) -> None:
         self.waiting += 1
         try:
-            async with asyncio.timeout(self._wait_s):
+            async with asyncio.timeout(wait_s):
                 await self._places.acquire()
         except TimeoutError as error:
-            raise BulkheadFull(f"{self.most} calls under way, none ended in {self._wait_s} s") from error
+            raise BulkheadFull(f"{self.most} calls under way, none ended in {wait_s} s") from error
         finally:
             self.waiting -= 1

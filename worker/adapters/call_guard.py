@@ -168,7 +168,7 @@ class CallGuard:
             self.breaker.check()  # at once, instead of after a wait
             if self.limits is not None:
                 await self._limited(self.limits, tokens)
-            async with self.bulkhead.place(), self._watched():
+            async with self._sent(tokens):
                 yield
         except NotCalled as error:
             self._not_called(error.kind)
@@ -183,6 +183,18 @@ class CallGuard:
         except BulkheadFull as error:
             self._not_called(AttemptOutcome.BUSY)
             raise NotCalled(f"{self.upstream.name}: {error}", kind=AttemptOutcome.BUSY) from error
+
+    @asynccontextmanager
+    async def _sent(self, tokens: int) -> AsyncIterator[None]:
+        """A place and the breaker's permission; without them what the limits counted is given back."""
+        is_sent = False
+        try:
+            async with self.bulkhead.place(None if self._shared else seconds_left()), self._watched():
+                is_sent = True
+                yield
+        finally:
+            if not is_sent:
+                self.spent(tokens, 0)
 
     async def _limited(self, limits: CallLimits, tokens: int) -> None:
         try:

@@ -17,6 +17,7 @@ from worker.classifiers.formats import FORMATS, ClassifierFormat
 from worker.classifiers.prompts import ClassifierQuestion, chat_lines
 from worker.classifiers.scores import moderation_scores, unsafe_probability
 from worker.errors import EndpointMisconfigured, ModerationRejected, ModerationUnavailable
+from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome, ModerationScores
 
 log = structlog.get_logger(__name__)
@@ -55,6 +56,8 @@ class ChatClassifier:
     async def classify(self, question: ClassifierQuestion) -> ModerationScores:
         """Scores of a text."""
         _require_fitting_policy(question, self._endpoint.format)
+        lines = chat_lines(question, self._endpoint.format)
+        estimate = estimated_tokens_of(content for _, content in lines) + self._endpoint.answer_tokens
         try:
             document = await answer(
                 self._client,
@@ -63,12 +66,15 @@ class ChatClassifier:
                 self._endpoint.timeout_s,
                 holding="choices",
                 guard=self._guard,
+                tokens=estimate,
             )
         except (OpenAIError, TimeoutError, ValueError) as error:
             raise self._translated(error) from error
         self._watch.worked()
         self._log_change(answers=True)
-        return scores_of(document, self._endpoint.format, question.policy)
+        scores = scores_of(document, self._endpoint.format, question.policy)
+        self._guard.spent(estimate, scores.tokens.prompt + scores.tokens.completion)
+        return scores
 
     def _translated(
         self, error: Exception

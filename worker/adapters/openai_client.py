@@ -126,11 +126,11 @@ async def answer(
     async with guard.call(tokens):
         async with asyncio.timeout(timeout_s):
             response = await client.post(path, body)
-        check_type(response.headers, path)
+        check_type(response.headers, path)  # inside: a server with the wrong answers has failed
         document = orjson.loads(response.content)
+        if not isinstance(document, dict) or not document.keys() & {holding, "error"}:
+            raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     guard.learned(response.headers)
-    if not isinstance(document, dict) or not document.keys() & {holding, "error"}:
-        raise NotTheApi(f"{path}: expected a JSON object with {holding}")
     return document
 
 

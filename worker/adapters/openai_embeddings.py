@@ -14,6 +14,7 @@ from worker.adapters.call_guard import UNGUARDED, Guard
 from worker.adapters.openai_client import Watch, check_type, failure
 from worker.adapters.openai_http import ApiClient
 from worker.errors import EmbeddingRejected, RetrievalUnavailable
+from worker.generation import estimated_tokens_of
 from worker.model import AttemptOutcome
 
 BATCH_TEXTS: Final = 128
@@ -60,14 +61,17 @@ class OpenAIEmbedder:
 
     async def _one(self, texts: list[str], model: str, dimensions: int) -> list[tuple[float, ...]]:
         try:
-            async with self._guard.call(), asyncio.timeout(self._timeout_s):
+            estimate = estimated_tokens_of(texts)
+            async with self._guard.call(estimate), asyncio.timeout(self._timeout_s):
                 with self._client.observed():
                     answer = await self._client.sdk.embeddings.with_raw_response.create(
                         input=texts, model=model, dimensions=dimensions or omit
                     )
+                check_type(answer.headers, "/embeddings")  # inside: a wrong answer is a failure
+                found = answer.parse()
+                vectors = _vectors(found, len(texts), dimensions)
             self._guard.learned(answer.headers)
-            check_type(answer.headers, "/embeddings")
-            vectors = _vectors(answer.parse(), len(texts), dimensions)
+            self._guard.spent(estimate, found.usage.total_tokens if found.usage else estimate)
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError) as error:
             raise self._translated(error, f"embeddings of {model} at {self._client.sdk.base_url}") from error
         self._watch.worked()
