@@ -110,6 +110,10 @@ def _decisions(_stored: StoredFigures, now: Situation) -> str:
     return f"{sum(each.events for each in now.counts if each.recent)} in the last 15 minutes"
 
 
+def _budgets(stored: StoredFigures, _now: Situation) -> str:
+    return f"{len(stored.budgets_reached)} are spent"
+
+
 def _reviews(stored: StoredFigures, now: Situation) -> str:
     return f"the oldest waits for {_age(min(stored.queue_oldest.values(), default=None), now)}"
 
@@ -177,6 +181,13 @@ LINES: Final = (
         fix="hushgate decisions list --since 15m shows their reasons",
     ),
     FleetLine(
+        check="budgets",
+        alerts=("HushgateBudgetSpent",),
+        state="warn",
+        shown=_of_stored(_budgets),
+        fix="hushgate costs shows what they were spent on",
+    ),
+    FleetLine(
         check="review queues",
         alerts=("HushgateReviewLate",),
         state="warn",
@@ -184,4 +195,4 @@ LINES: Final = (
         fix="ask the queue's reviewers",
     ),
 )
-"""Every alert is in one line, but those of servers that are away and of lost events: they have own checks."""
+"""Every alert is in one line, but those of servers that are away or not called, and of lost events."""
