@@ -127,14 +127,20 @@ async def test_slots_of_a_dead_worker_are_free_again(redis_url: str) -> None:
     assert (held, freed) == ([b"living:1"], 0)
 
 
+def checked_texts(engine: Running) -> int:
+    """Texts that moderation was asked about; requests share several."""
+    inputs = [each["body"]["input"] for each in engine.sandbox.requests(route="moderations")]  # type: ignore[index]
+    return sum(1 if isinstance(each, str) else len(each) for each in inputs)
+
+
 def test_a_refusal_with_retry_after_pauses_all_calls_and_fails_none(engine: Running) -> None:
     """One call is refused; those that come meanwhile wait, without a call, and the breaker stays closed."""
     user_id = engine.account(documents=HOURS)
-    engine.sandbox.add_rule("chat", "429", retry_after_s=1.0, times=1)
+    engine.sandbox.add_rule("chat", "429", retry_after_s=3.0, times=1)
     first = engine.publish(user_id, QUESTION)
     eventually(lambda: engine.redis.keys("{hushgate:events}:limit:pause:*"), "the pause, for all workers")
-    others = [engine.publish(user_id, QUESTION) for _ in range(5)]
-    held = eventually(lambda: engine.sandbox.calls("moderations") >= 6, "the others at the model")
+    others = [engine.publish(user_id, f"{QUESTION}{'!' * number}") for number in range(1, 6)]
+    held = eventually(lambda: checked_texts(engine) >= 6, "the others behind moderation")
     meanwhile = engine.sandbox.calls("chat")
     rows = [engine.decided(user_id, each) for each in (first, *others)]
     attempts = [[each["outcome"] for each in row["snapshot_json"]["attempts"]] for row in rows]
