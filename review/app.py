@@ -68,10 +68,14 @@ class PasswordChangeRequired(Refused):
 def build_app(settings: ReviewSettings, more_pages: Sequence[PageRoute] = ()) -> Starlette:
     """The application, with pages from outside this package; it connects when it starts."""
     pages = (*PAGES, *more_pages)
-    origin = urlsplit(settings.review_url)
+    origin, replica = urlsplit(settings.review_url), settings.read_database_url
     site = Site(
         settings=settings,
-        store=Store(settings.database_url.get_secret_value()),
+        store=Store(
+            settings.database_url.get_secret_value(),
+            replica_url=replica.get_secret_value() if replica else None,
+            most_lag_s=settings.read_lag_s,
+        ),
         templates=Templates(),
         provider=_provider(settings),
     )
