@@ -123,10 +123,7 @@ def fill(url: str, rows: int) -> None:
     """Multiply what is in ``ai_decisions`` to ``rows`` more, the newest of them now, in the order of time."""
     now = datetime.now(UTC)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SET synchronous_commit = off")
-        connection.execute("SELECT hushgate_ensure_partitions((now() - interval '31 days')::date, 3)")
-        connection.execute(TABLES)
-        _choices(connection)
+        prepare(connection)
         for first in range(0, rows, BATCH):
             last = min(first + BATCH, rows) - 1
             values = {
@@ -141,6 +138,14 @@ def fill(url: str, rows: int) -> None:
             print(f"{last + 1:,} of {rows:,} decisions", flush=True)
         for statement in (REVIEWED, REPLIES, HISTORY, "VACUUM ANALYZE"):
             connection.execute(statement)
+
+
+def prepare(connection: psycopg.Connection) -> None:
+    """Partitions of thirty days, and the temporary tables that ``ROWS`` reads."""
+    connection.execute("SET synchronous_commit = off")
+    connection.execute("SELECT hushgate_ensure_partitions((now() - interval '31 days')::date, 3)")
+    connection.execute(TABLES)
+    _choices(connection)
 
 
 def _choices(connection: psycopg.Connection) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from cli.output import fail
 from db.audit.decision_list import read_connection
+from db.audit.list_connection import list_connection
 from db.pool import Pool, check_reachable, create_pool
 from review.lists import moments
 from worker.errors import ConfigurationError
@@ -49,6 +50,21 @@ def read_audit(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
 
     async def run() -> Value:
         async with read_connection(url) as connection:
+            return await read(connection)
+
+    return asyncio.run(run())
+
+
+def read_lists(read: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+    """What ``read`` returns for a connection to the replica of this shell, to the database without one."""
+    settings = settings_of(DatabaseSettings)
+    url, replica = settings.database_url.get_secret_value(), settings.read_database_url
+
+    async def run() -> Value:
+        replica_url = replica.get_secret_value() if replica else None
+        async with list_connection(
+            url, replica_url=replica_url, most_lag_s=settings.read_lag_s
+        ) as connection:
             return await read(connection)
 
     return asyncio.run(run())

@@ -15,6 +15,7 @@ from db.faults import Fault, fault_of
 from db.migrate import driver_url
 from db.pool import CONNECTION_LIMITS, Pool, create_pool, unavailable
 from db.sessions.pooler import BACKEND
+from db.sessions.read_replica import Connect, Read, ReadReplica, Value
 from worker.errors import StorageUnavailable
 
 # Pages name the connection, and must not import SQLAlchemy.
@@ -30,21 +31,22 @@ class Store:
 
     Args:
         url: of the database; the login must be a member of ``hushgate_reviewer``.
+        replica_url: of a replica for ``read_lists``; None: the database itself.
+        most_lag_s: a replica that is further behind is not read.
     """
 
-    def __init__(self, url: str, *, size: int = 8) -> None:
-        self._engine: AsyncEngine = create_async_engine(
-            driver_url(url),
-            pool_size=size,
-            max_overflow=0,
-            pool_timeout=10,
-            hide_parameters=True,  # an error's text goes to the log; notes and messages do not
-            connect_args={"application_name": "hushgate-review", **CONNECTION_LIMITS},
-        )
+    def __init__(
+        self, url: str, *, size: int = 8, replica_url: str | None = None, most_lag_s: float = 30.0
+    ) -> None:
+        self._engine = _engine(url, size)
+        self._replica_engine = _engine(replica_url, size) if replica_url else None
+        self._replica: ReadReplica | None = None
+        if self._replica_engine is not None:
+            self._replica = ReadReplica(
+                primary=self.reading, replica=_reads_of(self._replica_engine), most_lag_s=most_lag_s
+            )
         self._readers = self._engine.execution_options(postgresql_readonly=True)
         self._singles = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        sa.event.listen(self._engine.sync_engine, "connect", _prepare)
-        sa.event.listen(self._engine.sync_engine, "checkout", _refuse_dead)
         self.pool: Pool = create_pool(url, size=2, application="hushgate-review", role=REVIEWER_ROLE)
 
     async def __aenter__(self) -> Self:
@@ -54,6 +56,18 @@ class Store:
     async def __aexit__(self, *_: object) -> None:
         await self.pool.close()
         await self._engine.dispose()
+        if self._replica_engine is not None:
+            await self._replica_engine.dispose()
+
+    async def read_lists(self, read: Read[Value]) -> Value:
+        """What ``read`` returns for a connection that only reads, to the replica where there is one.
+
+        For lists, figures and exports: rows of the last seconds may be missing. ``read`` may run twice.
+        """
+        if self._replica is not None:
+            return await self._replica.read(read)
+        async with self.reading() as connection:
+            return await read(connection)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -73,6 +87,25 @@ class Store:
         async with _connected(self._engine) as connection:
             yield connection
             await connection.commit()
+
+
+def _engine(url: str, size: int) -> AsyncEngine:
+    engine = create_async_engine(
+        driver_url(url),
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=10,
+        hide_parameters=True,  # an error's text goes to the log; notes and messages do not
+        connect_args={"application_name": "hushgate-review", **CONNECTION_LIMITS},
+    )
+    sa.event.listen(engine.sync_engine, "connect", _prepare)
+    sa.event.listen(engine.sync_engine, "checkout", _refuse_dead)
+    return engine
+
+
+def _reads_of(engine: AsyncEngine) -> Connect:
+    readers = engine.execution_options(postgresql_readonly=True)
+    return lambda: _connected(readers)
 
 
 @asynccontextmanager

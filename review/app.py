@@ -20,6 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from db.access_log import LoggedAction
+from db.costs.limit_figures import LoadAccountFigures
 from db.people import sessions
 from db.people.records import Person
 from db.review_store import Store
@@ -65,15 +66,27 @@ class PasswordChangeRequired(Refused):
     """The person must replace their first password before opening other pages."""
 
 
-def build_app(settings: ReviewSettings, more_pages: Sequence[PageRoute] = ()) -> Starlette:
-    """The application, with pages from outside this package; it connects when it starts."""
+def build_app(
+    settings: ReviewSettings,
+    more_pages: Sequence[PageRoute] = (),
+    limit_figures: LoadAccountFigures | None = None,
+) -> Starlette:
+    """The application, with pages from outside this package; it connects when it starts.
+
+    Without ``limit_figures`` the use of limits is not known.
+    """
     pages = (*PAGES, *more_pages)
-    origin = urlsplit(settings.review_url)
+    origin, replica = urlsplit(settings.review_url), settings.read_database_url
     site = Site(
         settings=settings,
-        store=Store(settings.database_url.get_secret_value()),
+        store=Store(
+            settings.database_url.get_secret_value(),
+            replica_url=replica.get_secret_value() if replica else None,
+            most_lag_s=settings.read_lag_s,
+        ),
         templates=Templates(),
         provider=_provider(settings),
+        limit_figures=limit_figures,
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import read_audit, time_of
+from cli.options import read_lists, time_of
 from cli.output import emit, stdout_is_terminal
 from db.audit.policy_metrics import MetricsFilter, policy_metrics
 
@@ -29,7 +29,7 @@ def metrics(
         hushgate assess metrics --account acme --since 7d
     """
     span = MetricsFilter(user_id=account, since=time_of("--since", since), until=time_of("--until", until))
-    rows = read_audit(lambda connection: policy_metrics(connection, span))
+    rows = read_lists(lambda connection: policy_metrics(connection, span))
     if not stdout_is_terminal():
         emit(rows, ())
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options import read_audit, time_of
+from cli.options import read_lists, time_of
 from cli.output import emit, errors
 from db.audit.filters import Filters
 from db.audit.suggestions import MOST_DECISIONS, Suggestion, load_suggestions
@@ -33,7 +33,7 @@ def suggestions(
         since=None if since == "all" else time_of("--since", since),
         until=time_of("--until", until) or datetime.now(UTC),
     )
-    found = read_audit(lambda connection: load_suggestions(connection, filters))
+    found = read_lists(lambda connection: load_suggestions(connection, filters))
     emit((_line(each) for each in found.topics), COLUMNS)
     if not found.complete:
         errors.print(f"Only the newest {MOST_DECISIONS} decisions with suggestions were read.")

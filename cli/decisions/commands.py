@@ -16,7 +16,7 @@ from cli.decisions.filter_options import FilteredCommand
 from cli.decisions.tail import follow
 from cli.decisions.view import decision_details, decision_table
 from cli.exit_codes import ExitCode
-from cli.options import read_audit
+from cli.options import read_audit, read_lists
 from cli.output import emit, emit_json, fail, print_message, screen, stdout_is_terminal
 from cli.output_file import Force, output_file
 from cli.review import rulings as review
@@ -66,7 +66,7 @@ def list_(
     filters: Filters = context.obj
     fields = _fields(json_fields)
     try:
-        page = read_audit(lambda connection: _page(connection, filters, limit, cursor))
+        page = read_lists(lambda connection: _page(connection, filters, limit, cursor))
     except CursorRejected as error:
         raise fail(f"--{error}") from error
     if stdout_is_terminal() and fields is None:
@@ -102,7 +102,7 @@ def show(
         known_id = UUID(decision_id)
     except ValueError as error:
         raise fail(f"id: expected the id of a decision, got {decision_id!r}") from error
-    row = read_audit(lambda connection: _decision_with_reviews(connection, known_id))
+    row = read_lists(lambda connection: _decision_with_reviews(connection, known_id))
     if row is None:
         raise fail(f"id: no decision {decision_id}", code=ExitCode.NEGATIVE)
     if not stdout_is_terminal():
@@ -162,7 +162,7 @@ def export(
         raise fail(f"--format: expected csv or ndjson, as the name {output.name!r} ends with neither")
     layout = Layout(form=chosen, bom=bom, site=site_url())
     with output_file(output, force) as file:
-        count = read_audit(lambda connection: write_decisions(connection, context.obj, file, layout))
+        count = read_lists(lambda connection: write_decisions(connection, context.obj, file, layout))
     print_message(f"{count} decisions written to {output}", style="dim")
 
 

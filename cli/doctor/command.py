@@ -18,6 +18,7 @@ from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
 from cli.doctor.live_calls import live_calls
+from cli.doctor.replica import replica_checks
 from cli.doctor.rights import login_rights, unreadable_check
 from cli.doctor.servers import CLOCKS, clock_checks, conservation_check, postgres_checks, redis_checks
 from cli.doctor.streams import stream_checks
@@ -109,6 +110,11 @@ GROUPS: Final = (
     CheckGroup(name="redis", fix="check REDIS_URL and that the server runs", checks=redis_checks),
     CheckGroup(name="postgres", fix="check DATABASE_URL and that the server runs", checks=postgres_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
+    CheckGroup(
+        name="read replica",
+        fix="check HUSHGATE_READ_DATABASE_URL; lists are read from the primary until then",
+        checks=replica_checks,
+    ),
     CheckGroup(name=CLOCKS, fix=FIRST, checks=clock_checks),
     CheckGroup(name="fleet", fix=FIRST, checks=fleet_checks),
     CheckGroup(name="conservation", fix=FIRST, checks=conservation_check),

@@ -15,6 +15,7 @@ from cli.stack.loopback import require_free
 from cli.stack.web_server import LOOPBACK, serve_application
 from gateway.intake import Intake
 from review.app import build_app
+from tasks.limits.account_figures import figures_of
 from worker.settings import GatewaySettings, RedisPresence, ReviewSettings, load
 
 HELP: Final = """
@@ -58,8 +59,11 @@ def serve(
         )
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
-    more_pages = (Intake(known).route(),) if isinstance(known, GatewaySettings) else ()
-    serve_application(build_app(known, more_pages), known, process="review", host=host, port=listened)
+    if isinstance(known, GatewaySettings):
+        application = build_app(known, (Intake(known).route(),), figures_of(known))
+    else:
+        application = build_app(known)
+    serve_application(application, known, process="review", host=host, port=listened)
 
 
 def _settings() -> ReviewSettings:

@@ -87,8 +87,9 @@ async def load_visible_suggestions(
         since=chosen.since, until=chosen.until, user_id=user_id, accounts=visit.accounts(Right.VIEW)
     )
     examples = EXAMPLES if key is None else TOPIC_DECISIONS
-    async with visit.store.reading() as connection:
-        found = await suggestions.load_suggestions(connection, filters, key=key, examples=examples)
+    found = await visit.store.read_lists(
+        lambda replica: suggestions.load_suggestions(replica, filters, key=key, examples=examples)
+    )
     detail = {"what": "suggestions", "rows": len(found.topics)}
     await visit.log(LoggedAction.LIST, user_id=user_id, detail=detail)
     return found

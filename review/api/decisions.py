@@ -32,10 +32,13 @@ async def list_decisions(visit: Visit) -> Response:
     limit, cursor = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("cursor") or None
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
-        try:
-            page = await decision_list.load_page(connection, filters, limit=limit, cursor=cursor)
-        except CursorRejected as error:
-            raise Refused(400, "The cursor cannot be used", str(error)) from error
+    try:
+        page = await visit.store.read_lists(
+            lambda replica: decision_list.load_page(replica, filters, limit=limit, cursor=cursor)
+        )
+    except CursorRejected as error:
+        raise Refused(400, "The cursor cannot be used", str(error)) from error
+    async with visit.store.reading() as connection:  # what people have just changed
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
     action = LoggedAction.SEARCH if query.filters.text is not None else LoggedAction.LIST
@@ -52,7 +55,9 @@ async def list_confidence(visit: Visit) -> Response:
     limit = parse_limit(visit.request.query_params.get("limit", str(DEFAULT_LIMIT)))
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
-        rows = await conversation_confidence(connection, filters, limit=limit)
+    rows = await visit.store.read_lists(
+        lambda replica: conversation_confidence(replica, filters, limit=limit)
+    )
     detail = {"confidence": query.encoded(), "rows": len(rows), "api": True}
     await visit.log(LoggedAction.FIGURES, user_id=query.filters.about(), detail=detail)
     return _json({"conversations": [{"confidence_log": None} | _row_dict(row) for row in rows]})

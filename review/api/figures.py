@@ -8,9 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from db.access_log import LoggedAction
-from db.figures.answers import answer_figures, in_total
 from db.figures.histograms import SpreadKind
-from db.figures.rejections import rejection_counts
 from review.dashboard import agreement_page, dashboard_page
 from review.dashboard.agreement_view import AgreementLine
 from review.dashboard.measures import Kappa
@@ -30,9 +28,7 @@ async def show_figures(visit: Visit) -> Response:
     except BadRange as bad:
         raise Refused(400, "Not a range", str(bad)) from bad
     found = await dashboard_page.load_figures(visit, figures)
-    async with visit.store.reading() as connection:
-        rejections = await rejection_counts(connection, figures)
-        answers = in_total(await answer_figures(connection, figures))
+    rejections, answers = await dashboard_page.load_outcomes(visit, figures)
     await visit.log(
         LoggedAction.FIGURES, user_id=figures.account, detail=dashboard_page.range_log_detail(chosen)
     )

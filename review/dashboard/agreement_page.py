@@ -82,10 +82,10 @@ async def load_agreement(
     """Numbers of reviews by basis, the basis shown, and its tables."""
     async with visit.store.reading() as connection:
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
-        reviews = replace(query.reviews, hidden=hidden)
-        counts = await agreement.counts_by_basis(connection, reviews)
-        basis = query.basis or next((each for each in Basis if counts.get(each)), Basis.SAMPLED)
-        found = await agreement.count_agreement(connection, reviews, basis)
+    reviews = replace(query.reviews, hidden=hidden)
+    counts = await visit.store.read_lists(lambda replica: agreement.counts_by_basis(replica, reviews))
+    basis = query.basis or next((each for each in Basis if counts.get(each)), Basis.SAMPLED)
+    found = await visit.store.read_lists(lambda replica: agreement.count_agreement(replica, reviews, basis))
     return counts, basis, agreement_tables(found, query.sort)
 
 

@@ -11,9 +11,10 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.costs.report import load_spenders
 from db.figures import dashboard
-from db.figures.answers import answer_figures, in_total
+from db.figures.answers import OutcomeCount, answer_figures, in_total
 from db.figures.dashboard import DashboardFigures, FigureFilter
-from db.figures.rejections import rejection_counts
+from db.figures.rejections import RejectionCount, rejection_counts
+from db.review_store import AsyncConnection
 from review.access import Right
 from review.dashboard import figure_counter, ranges
 from review.dashboard.dashboard_view import build_view
@@ -36,12 +37,15 @@ async def show_dashboard(visit: Visit) -> Response:
         problem = str(bad)
         chosen, figures = parse_dashboard_query(visit, {})
     found = await load_figures(visit, figures)
+    accounts = suggestions = await visit.store.read_lists(
+        lambda connection: dashboard.busiest_accounts(connection, figures)
+    )
+    if figures.account is not None:
+        suggestions = await visit.store.read_lists(
+            lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
+        )
+    rejections, answers = await load_outcomes(visit, figures)
     async with visit.store.reading() as connection:
-        accounts = suggestions = await dashboard.busiest_accounts(connection, figures)
-        if figures.account is not None:
-            suggestions = await dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
-        rejections = await rejection_counts(connection, figures)
-        answers = in_total(await answer_figures(connection, figures))
         queues = await load_open_queues(visit, connection)
     spenders = await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS)
     filters = {"account": figures.account or "", "scope": figures.scope or ""}
@@ -108,13 +112,28 @@ def figure_filter(
 
 async def load_figures(visit: Visit, figures: FigureFilter) -> DashboardFigures:
     """The figures; waits at most half a second for hours that are not counted yet."""
-    async with visit.store.reading() as connection:
-        found = await dashboard.load_figures(connection, figures, now=visit.now)
+    found = await visit.store.read_lists(
+        lambda connection: dashboard.load_figures(connection, figures, now=visit.now)
+    )
     if not (found.missing or found.missing_before):
         return found
     await figure_counter.catch_up(visit.site)
-    async with visit.store.reading() as connection:
+    async with visit.store.reading() as connection:  # a replica may not have these hours yet
         return await dashboard.load_figures(connection, figures, now=visit.now)
+
+
+async def load_outcomes(
+    visit: Visit, figures: FigureFilter
+) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
+    """Rejections by reason, and what became of the answers of people."""
+
+    async def load(
+        connection: AsyncConnection,
+    ) -> tuple[tuple[RejectionCount, ...], tuple[OutcomeCount, ...]]:
+        rejections = await rejection_counts(connection, figures)
+        return rejections, in_total(await answer_figures(connection, figures))
+
+    return await visit.store.read_lists(load)
 
 
 def range_log_detail(chosen: Range) -> dict[str, str]:

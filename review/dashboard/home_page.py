@@ -30,8 +30,10 @@ MAX_JOBS: Final = 5
 async def show_home(visit: Visit) -> Response:
     """The start page: waiting items, own jobs and the figures of the last 24 hours."""
     chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
+    found = await visit.store.read_lists(
+        lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)
+    )
     async with visit.store.reading() as connection:
-        found = await dashboard.load_totals(connection, figure_filter(visit, chosen), now=visit.now)
         own: dict[str, Any] = {
             "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
             "views": await load_visible_views(visit, connection),

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db import access_log
 from db.access_log import LogEntry, LoggedAction
+from db.costs.limit_figures import LoadAccountFigures
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
@@ -77,6 +78,7 @@ class Site:
     store: Store
     templates: Templates
     provider: OpenIdProvider | None = None
+    limit_figures: LoadAccountFigures | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
     uploads: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(at_once=1, waiting=4))

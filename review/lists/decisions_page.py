@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.audit import decision_list
 from db.audit.cursor import OLDEST, CursorRejected
-from db.audit.decision_list import DecisionCount
+from db.audit.decision_list import DecisionCount, DecisionPage
+from db.audit.filters import Filters
+from db.review_store import AsyncConnection
 from db.reviews import queue_items
 from review.access import Right
 from review.content_covers import cover_reason
@@ -49,21 +52,33 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None) -> di
     """A page of the list with what its template shows of each decision."""
     async with visit.store.reading() as connection:
         filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
-        try:
-            page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=cursor)
-        except CursorRejected as error:
-            title = "That page cannot be opened"
-            raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
-        if page.newer is None and page.older is None:
-            count = DecisionCount(number=len(page.rows), exact=True)
-        else:
-            count = await decision_list.count_decisions(connection, filters)
+    try:
+        found = await visit.store.read_lists(
+            lambda connection: _load_page(connection, filters, cursor, covered=bool(visit.person.covered))
+        )
+    except CursorRejected as error:
+        title = "That page cannot be opened"
+        raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
+    page, count, scores = found
+    async with visit.store.reading() as connection:  # what people have just changed
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
-        scores = await decision_list.high_scores(connection, page.rows) if visit.person.covered else {}
         views = () if visit.partial else await load_visible_views(visit, connection)
     covers = {
         row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
         for row in page.rows
     }
     return {"page": page, "count": count, "review_states": review_states, "covers": covers, "views": views}
+
+
+async def _load_page(
+    connection: AsyncConnection, filters: Filters, cursor: str | None, *, covered: bool
+) -> tuple[DecisionPage, DecisionCount, dict[UUID, list[str]]]:
+    """A page, the number of all matching decisions, and the high scores for a person with covers."""
+    page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=cursor)
+    if page.newer is None and page.older is None:
+        count = DecisionCount(number=len(page.rows), exact=True)
+    else:
+        count = await decision_list.count_decisions(connection, filters)
+    scores = await decision_list.high_scores(connection, page.rows) if covered else {}
+    return page, count, scores

@@ -58,7 +58,7 @@ def check_right(job: Job, person: Person) -> None:
     )
 
 
-async def write_step(_site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+async def write_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
     """Write the next piece."""
     check_right(job, person)
     accounts = None if job.params["accounts"] is None else tuple(job.params["accounts"])
@@ -66,7 +66,9 @@ async def write_step(_site: Site, connection: AsyncConnection, job: Job, person:
     query = parse_stored_query(job.params["query"], context, accounts)
     filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
     before = Written.read(job.position)
-    page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=before.cursor or None)
+    page = await site.store.read_lists(
+        lambda replica: decision_list.load_page(replica, filters, limit=ROWS, cursor=before.cursor or None)
+    )
     hidden = await queue_items.hidden_decisions(connection, person.person_id)
     rows = await export_rows.with_reviews_and_replies(connection, page.rows, hidden=hidden)
     text = await asyncio.to_thread(_text, layout_of(job), rows, first=before.parts == 0)

@@ -8,6 +8,7 @@ from review.access import Right
 from review.accounts import (
     accounts_page,
     documents_page,
+    limits_page,
     rule_files_page,
     rules_page,
     settings_page,
@@ -70,6 +71,7 @@ ACCOUNTS: Final = (
         body_bytes=documents_page.MOST_BYTES,
     ),
     get(ACCOUNT + "/suggestions", "suggestions", suggestions_page.show_suggestions, Right.VIEW),
+    get(ACCOUNT + "/limits", "limits", limits_page.show_limits, Right.VIEW),
     get(ACCOUNT + "/settings", "settings", settings_page.show_settings, Right.VIEW),
     post(ACCOUNT + "/settings", "settings_post", settings_page.save_settings, Right.ADMIN),
 )

@@ -7,7 +7,7 @@ from typing import Final
 from db.figures.agreement import Basis
 from review.access import Right
 from review.access_log import filters as log_filters
-from review.accounts import suggestions_page
+from review.accounts import limits_page, suggestions_page
 from review.api import (
     access_log,
     conversations,
@@ -121,6 +121,15 @@ API: Final = (
         api=True,
         summary="Who may answer in one conversation",
         response=shapes.ConversationOwner,
+    ),
+    PageRoute(
+        path="/api/v1/accounts/{account:path}/limits",
+        name="api_limits",
+        handler=limits_page.list_limits,
+        right=Right.VIEW,
+        api=True,
+        summary="What is used and left of an account's limits and budgets",
+        response=limits_page.AccountLimitsBody,
     ),
     PageRoute(
         path="/api/v1/confidence",

@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from db.accounts import current_account
 from db.costs.budgets import load_spent
+from db.costs.limit_figures import AccountFigures, FiguresUnknown, LimitFigure, LoadAccountFigures
 from db.pool import Pool
 from tasks.limits.account_limits import account_bucket
 from tasks.limits.buckets import FleetBuckets
 from tasks.limits.fleet_limits import limit_prefix
 from tasks.limits.slots import slots_key
+from tasks.shards.clients import connect
 from worker.model import Account
+from worker.settings import StreamSettings
 from worker.settings.calls import Resource
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitFigure:
-    """One limit of an account.
-
-    Attributes:
-        limit: the name of its setting.
-        used: in the last minute, now, today or this month.
-        lasts_s: until nothing is left at the rate of the last minute; None for other limits.
-    """
-
-    limit: str
-    most: float
-    used: float
-    left: float
-    lasts_s: float | None = None
+ANSWER_S: Final = 2.0
+"""Patience of a page with Redis."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountFigures:
-    """The limits and budgets that an account has set."""
+def figures_of(settings: StreamSettings) -> LoadAccountFigures:
+    """Reads the figures of an account, on a connection of its own."""
 
-    account: Account
-    limits: tuple[LimitFigure, ...]
+    async def load(source: Pool, user_id: str) -> AccountFigures:
+        try:
+            async with connect(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S) as redis:
+                await redis.ping()  # buckets count for themselves without Redis
+                return await load_account_figures(source, redis, settings.stream, user_id)
+        except (RedisError, OSError) as error:
+            raise FiguresUnknown(type(error).__name__) from error
+
+    return load
 
 
 async def load_account_figures(source: Pool, redis: Redis, stream: str, user_id: str) -> AccountFigures:

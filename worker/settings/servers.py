@@ -12,6 +12,7 @@ from worker.settings.environment import Environment
 
 SCHEMES: Final = {
     "database_url": ("postgresql://", "postgres://"),
+    "read_database_url": ("postgresql://", "postgres://"),
     "redis_url": ("redis://", "rediss://", "unix://", "redis+cluster://", "rediss+cluster://"),
 }
 ONE_PLACE: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(:(?P<port>\d{0,5}))?")
@@ -34,6 +35,18 @@ class DatabaseSettings(Environment):
 
     database_url: Annotated[SecretStr, AfterValidator(_checked_url)] = Field(
         alias="DATABASE_URL", description="Postgres 15 or later: postgresql://user:password@host:5432/name"
+    )
+    read_database_url: Annotated[SecretStr, AfterValidator(_checked_url)] | None = Field(
+        default=None,
+        alias="HUSHGATE_READ_DATABASE_URL",
+        description="A streaming replica of DATABASE_URL for lists, figures and exports, see docs/scale.md.",
+    )
+    read_lag_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=86_400,
+        alias="HUSHGATE_READ_LAG_S",
+        description="Seconds that the replica may be behind; otherwise the primary is read.",
     )
 
 

@@ -1,0 +1,61 @@
+"""What is used and left of an account's limits and budgets: page and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+
+from db.costs.limit_figures import FiguresUnknown, LimitFigure
+from review.accounts.stored_versions import account_of_path
+from review.api.body import answer
+from review.http.visit import Visit
+from worker.account_settings import SETTINGS
+
+OF: Final = {
+    "requests_per_min": "in the last minute",
+    "tokens_per_min": "in the last minute",
+    "concurrent_events": "now",
+    "budget_day_usd": "today, UTC",
+    "budget_month_usd": "this month, UTC",
+}
+"""What ``used`` is of, by limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountLimitsBody:
+    """The limits and budgets that an account has set.
+
+    ``known`` is false where this server has no Redis or it did not answer; ``limits`` is then empty.
+    """
+
+    account: str
+    known: bool
+    limits: tuple[LimitFigure, ...]
+
+
+async def show_limits(visit: Visit) -> Response:
+    """The figures as they are now."""
+    found = await _load(visit)
+    titles = {name: SETTINGS[name].title for name in OF}
+    return visit.render(
+        "account_limits.html", account=found.account, found=found, titles=titles, of=OF, tab="limits"
+    )
+
+
+async def list_limits(visit: Visit) -> Response:
+    """The same as JSON."""
+    found = await _load(visit)
+    return answer({"account": found.account, "known": found.known, "limits": found.limits})
+
+
+async def _load(visit: Visit) -> AccountLimitsBody:
+    user_id, load = account_of_path(visit), visit.site.limit_figures
+    if load is None:
+        return AccountLimitsBody(account=user_id, known=False, limits=())
+    try:
+        found = await load(visit.store.pool, user_id)
+    except FiguresUnknown:
+        return AccountLimitsBody(account=user_id, known=False, limits=())
+    return AccountLimitsBody(account=user_id, known=True, limits=found.limits)
