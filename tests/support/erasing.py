@@ -24,9 +24,7 @@ KEY = b"k" * 32
 LOGGED = LogEntry(action=LoggedAction.ERASURE, person="kim")
 
 
-async def request(
-    url: str, account: str, kind: ErasureKind, subject: str, reason: str = "a letter"
-) -> UUID:
+async def request(url: str, account: str, kind: ErasureKind, subject: str, reason: str = "a letter") -> UUID:
     """A request that nobody has counted or confirmed yet."""
     new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:

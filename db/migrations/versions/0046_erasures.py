@@ -676,7 +676,9 @@ def upgrade() -> None:
     op.create_table(
         "erasure_items",
         sa.Column("erasure_id", sa.Uuid(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False, comment="decision, answer, conversation, word or exports"),
+        sa.Column(
+            "kind", sa.Text(), nullable=False, comment="decision, answer, conversation, word or exports"
+        ),
         sa.Column("value", sa.Text(), nullable=False, comment="its id, the word, or a time"),
         sa.Column("text", sa.Text(), comment="message of the decision, to find searches for it"),
         sa.ForeignKeyConstraint(
