@@ -36,8 +36,10 @@ BEGIN: Final = "SELECT hushgate_begin_erasure(%s, %s)"
 DECISIONS: Final = "SELECT * FROM hushgate_erase_decisions(%s, %s)"
 AGAIN: Final = "SELECT * FROM hushgate_erase_again(%s, %s)"
 ROWS: Final = "SELECT hushgate_erase_rows(%s)"
+QUERIES: Final = "SELECT * FROM hushgate_erase_queries(%s, %s)"
 PHASE: Final = f"""
-    UPDATE erasures SET phase = %(after)s, position_at = NULL, position_id = NULL, alive_at = now()
+    UPDATE erasures SET phase = %(after)s, position_at = NULL, position_id = NULL,
+        position_line = NULL, alive_at = now()
     WHERE id = %(id)s AND phase = %(before)s RETURNING {COLUMNS}
 """
 RELEASE: Final = "UPDATE erasures SET alive_at = NULL WHERE id = %s RETURNING id"
@@ -50,7 +52,10 @@ ADD: Final = """
     WHERE id = %s
 """
 FINISH: Final = "SELECT hushgate_finish_erasure(%s, %s, %s)"
-ITEMS: Final = "SELECT kind, value FROM erasure_items WHERE erasure_id = %s"
+ITEMS: Final = """
+    SELECT kind, value FROM erasure_items
+    WHERE erasure_id = %s AND kind IN ('decision', 'answer', 'conversation')
+"""
 SCOPE: Final = "SELECT decision_id, conversation_id, whole, held FROM hushgate_erasure_scope(%s)"
 UNSIGNED: Final = "SELECT id, receipt FROM erasures WHERE phase = 'finished' AND signature IS NULL"
 SIGN: Final = "UPDATE erasures SET signature = %s WHERE id = %s AND signature IS NULL"
@@ -112,6 +117,12 @@ async def erase_rows(source: Pool, erasure_id: UUID) -> None:
     async with checkout(source) as connection, connection.transaction():
         await connection.execute(LONG)
         await connection.execute(ROWS, (erasure_id,))
+
+
+async def erase_queries(source: Pool, erasure_id: UUID, most: int) -> bool:
+    """Erase queries from the next lines of the access log; True when there is none left."""
+    (row,) = await fetch_dicts(source, QUERIES, (erasure_id, most))
+    return bool(row["finished"])
 
 
 async def next_phase(source: Pool, erasure: Erasure, after: ErasurePhase) -> Erasure | None:

@@ -23,12 +23,14 @@ class ErasurePhase(StrEnum):
     DECISIONS = "decisions"
     CONVERSATIONS = "conversations"
     ROWS = "rows"
+    QUERIES = "queries"
     STREAMS = "streams"
     WAITING = "waiting"
     DECISIONS_AGAIN = "decisions_again"
     CONVERSATIONS_AGAIN = "conversations_again"
     COPIES_AGAIN = "copies_again"
     ROWS_AGAIN = "rows_again"
+    QUERIES_AGAIN = "queries_again"
     STREAMS_AGAIN = "streams_again"
     FINISHED = "finished"
     CANCELLED = "cancelled"
@@ -72,6 +74,7 @@ erasures: Final = table(
     required("phase", sa.Text, server_default="requested", comment="a member of ErasurePhase"),
     sa.Column("position_at", Timestamp, comment="created_at of the last decision looked at in this phase"),
     sa.Column("position_id", sa.Uuid, comment="its id"),
+    sa.Column("position_line", sa.BigInteger, comment="id of the last line of the access log looked at"),
     required("erased", JSONB, server_default=EMPTY_OBJECT, comment="rows per table and stream so far"),
     sa.Column("alive_at", Timestamp, comment="heartbeat of the process that runs it"),
     sa.Column("finished_at", Timestamp),
@@ -89,8 +92,9 @@ erasures: Final = table(
 
 erasure_items: Final = table(
     "erasure_items",
-    "ids that a running erasure found; deleted at its end",
+    "what a running erasure found; deleted at its end",
     key("erasure_id", sa.ForeignKey("erasures.id", ondelete="CASCADE")),
-    key("kind", sa.Text, comment="decision, answer or conversation"),
-    key("value", sa.Text, comment="its id"),
+    key("kind", sa.Text, comment="decision, answer, conversation, word or exports"),
+    key("value", sa.Text, comment="its id, the word, or a time"),
+    sa.Column("text", sa.Text, comment="message of the decision, to find searches for it"),
 )

@@ -37,7 +37,9 @@ from worker.settings.retention import key_bytes
 log = structlog.get_logger(__name__)
 
 DECISIONS: Final = 100
-"""Decisions of a step: one transaction, which no relay can pass, of some 50 ms."""
+"""Decisions of a step: one transaction; relays wait for its last part."""
+LINES: Final = 1000
+"""Lines of the access log of a step; relays go on meanwhile."""
 PAUSE_S: Final = 0.05
 ORDER: Final = tuple(each for each in ErasurePhase if each is not ErasurePhase.CANCELLED)
 
@@ -132,6 +134,8 @@ async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> 
     match phase:
         case ErasurePhase.COPIES_AGAIN:
             await _repeat(parts, erasure, steps.erase_again)
+        case ErasurePhase.QUERIES | ErasurePhase.QUERIES_AGAIN:
+            await _repeat(parts, erasure, steps.erase_queries, LINES)
         case ErasurePhase.ROWS | ErasurePhase.ROWS_AGAIN:
             await steps.erase_rows(parts.pool, erasure.id)
             await unblock_conversations(parts.pool, datetime.now(UTC))
@@ -151,9 +155,12 @@ async def _begin(parts: ErasureParts, erasure: Erasure) -> bool:
 
 
 async def _repeat(
-    parts: ErasureParts, erasure: Erasure, step: Callable[[Pool, UUID, int], Awaitable[bool]]
+    parts: ErasureParts,
+    erasure: Erasure,
+    step: Callable[[Pool, UUID, int], Awaitable[bool]],
+    most: int = DECISIONS,
 ) -> None:
-    while not await step(parts.pool, erasure.id, DECISIONS):
+    while not await step(parts.pool, erasure.id, most):
         await parts.pause(PAUSE_S)
 
 

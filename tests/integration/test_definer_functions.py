@@ -150,6 +150,7 @@ def test_every_function_of_the_owner_and_every_trigger_has_a_fixed_path(owner: R
         "hushgate_erase_decisions",
         "hushgate_erase_again",
         "hushgate_erase_rows",
+        "hushgate_erase_queries",
     }
     assert [row for row in found if row != {"function": row["function"]} | expected] == []
 

@@ -136,13 +136,29 @@ def plant(shop: Shop) -> None:
         )
         owner.execute(
             "INSERT INTO legal_holds (id, user_id, kind, subject, reason, placed_by, released_at,"
-            " released_by) VALUES (%s, %s, 'author', %s, 'a case', 'kim', now(), 'kim')",
-            (uuid7(), shop.account, AUTHOR),
+            " released_by) VALUES (%s, %s, 'author', %s, %s, 'kim', now(), 'kim')",
+            (uuid7(), shop.account, AUTHOR, f"case of {AUTHOR} in {PLACE}"),
         )
+    ask_again(shop)
     delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
     eventually(lambda: engine.row(delivered), "the answer on the stream")
     tried = "SELECT 1 FROM webhook_deliveries WHERE attempts > 0"
     eventually(lambda: engine.row(tried), "a webhook's attempt")
+
+
+def ask_again(shop: Shop) -> None:
+    """A cancelled request whose reason has the id, and open ones for the author and the conversation."""
+    url = shop.engine.url
+    reason = f"letter of {AUTHOR}, chat {PLACE}"
+    ids = [
+        asyncio.run(erasing.request(url, shop.account, kind, subject, reason=reason))
+        for kind, subject in (
+            (ErasureKind.AUTHOR, AUTHOR),
+            (ErasureKind.AUTHOR, AUTHOR),
+            (ErasureKind.CONVERSATION, PLACE),
+        )
+    ]
+    asyncio.run(erasing.cancel(url, ids[0]))
 
 
 def review(shop: Shop, decision: dict[str, Any]) -> None:
@@ -214,6 +230,9 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     assert after == []
     assert engine.row("SELECT 1 FROM job_parts") is None  # packed: the word is not seen in it
     assert found.phase == "finished"
+    phases = engine.rows("SELECT phase FROM erasures WHERE user_id = %s ORDER BY requested_at", shop.account)
+    assert [row["phase"] for row in phases] == ["cancelled", "cancelled", "cancelled", "finished"]
+    assert engine.row("SELECT 1 FROM legal_holds WHERE reason = 'case of ... in ...'")
     assert counted(shop) == figures
     assert again == 0
     assert gone.status_code == 410

@@ -24,9 +24,9 @@ KEY = b"k" * 32
 LOGGED = LogEntry(action=LoggedAction.ERASURE, person="kim")
 
 
-async def request(url: str, account: str, kind: ErasureKind, subject: str) -> UUID:
+async def request(url: str, account: str, kind: ErasureKind, subject: str, reason: str = "a letter") -> UUID:
     """A request that nobody has counted or confirmed yet."""
-    new = NewErasure(user_id=account, kind=kind, subject=subject, reason="a letter", requested_by="kim")
+    new = NewErasure(user_id=account, kind=kind, subject=subject, reason=reason, requested_by="kim")
     async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
         return (await erasures.add_erasure(people, new, datetime.now(UTC), logged=LOGGED)).id
 
@@ -47,6 +47,12 @@ async def confirm(url: str, erasure_id: UUID) -> Erasure:
         found = await erasures.confirm_erasure(people, erasure_id, "lee", datetime.now(UTC), logged=LOGGED)
         assert found is not None
         return found
+
+
+async def cancel(url: str, erasure_id: UUID) -> None:
+    """Cancel a request."""
+    async with create_pool(url, size=1, application="test", role="hushgate_reviewer") as people:
+        assert await erasures.cancel_erasure(people, erasure_id, datetime.now(UTC), logged=LOGGED)
 
 
 async def load(url: str, erasure_id: UUID) -> Erasure:

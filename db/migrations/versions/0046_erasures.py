@@ -50,6 +50,9 @@ URL_DECODED = """
     CREATE FUNCTION {schema}.hushgate_url_decoded(encoded text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT {path} AS $$
     BEGIN
+        IF encoded !~ '[%+]' THEN
+            RETURN encoded;
+        END IF;
         RETURN convert_from(coalesce((
             SELECT string_agg(CASE WHEN part[1] ~ '^%[0-9a-fA-F]{{2}}$' THEN decode(substr(part[1], 2), 'hex')
                 ELSE convert_to(part[1], 'UTF8') END, ''::bytea ORDER BY place)
@@ -59,27 +62,63 @@ URL_DECODED = """
         RETURN encoded;
     END $$
 """
-# True of the query of a list, export or saved view that names one of the subjects, or searches one of the texts.
+# True of the query of a list, export or saved view in which one of the subjects is a whole value.
 QUERY_NAMES = """
-    CREATE FUNCTION {schema}.hushgate_query_names(query text, subjects text[], texts text[]) RETURNS boolean
+    CREATE FUNCTION {schema}.hushgate_query_names(query text, subjects text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE {path} AS $$
-        SELECT coalesce(bool_or(
-            value = ANY(subjects)
-            OR name = 'text' AND length(value) > 2 AND EXISTS (
-                SELECT FROM unnest(texts) AS one WHERE position(lower(value) in lower(one)) > 0)
-        ), false)
-        FROM (SELECT split_part(pair, '=', 1) AS name, hushgate_url_decoded(split_part(pair, '=', 2)) AS value
-              FROM regexp_split_to_table(coalesce(query, ''), '&') AS pair) AS pairs
+        SELECT coalesce(bool_or(hushgate_url_decoded(split_part(pair, '=', 2)) = ANY(subjects)), false)
+        FROM regexp_split_to_table(coalesce(query, ''), '&') AS pair
     $$
 """
-DETAIL_NAMES = """
-    CREATE FUNCTION {schema}.hushgate_detail_names(detail jsonb, subjects text[]) RETURNS boolean
+# Numbers, addresses and other words that tell one message from the rest: with a digit or @, and not short.
+TELLING_WORDS = """
+    CREATE FUNCTION {schema}.hushgate_telling_words(message text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE STRICT {path} AS $$
+        SELECT DISTINCT btrim(word, '._+-') FROM regexp_split_to_table(lower(message), '[^\\w@.+-]+') AS word
+        WHERE word ~ '[0-9@]' AND length(btrim(word, '._+-')) BETWEEN 6 AND 200
+    $$
+"""
+# True of a query that names one of the subjects, or searches nearly the whole of an erased message or a telling
+# word of one.
+QUERY_FINDS = """
+    CREATE FUNCTION {schema}.hushgate_query_finds(erasure uuid, query text, subjects text[]) RETURNS boolean
+    LANGUAGE sql STABLE {path} AS $$
+        WITH pairs AS MATERIALIZED (
+            SELECT split_part(pair, '=', 1) AS name, hushgate_url_decoded(split_part(pair, '=', 2)) AS value
+            FROM regexp_split_to_table(coalesce(query, ''), '&') AS pair)
+        SELECT EXISTS (SELECT FROM pairs WHERE value = ANY(subjects))
+            OR EXISTS (SELECT FROM pairs, hushgate_telling_words(value) AS word JOIN erasure_items i
+                ON i.erasure_id = erasure AND i.kind = 'word' AND i.value = word WHERE pairs.name = 'text')
+            OR EXISTS (SELECT FROM pairs JOIN erasure_items i ON i.erasure_id = erasure AND i.kind = 'decision'
+                AND length(pairs.value) * 5 >= length(i.text) * 4
+                AND CASE WHEN length(pairs.value) <= length(i.text)
+                    THEN position(lower(pairs.value) in lower(i.text)) > 0 ELSE false END
+                WHERE pairs.name = 'text' AND length(pairs.value) > 2)
+    $$
+"""
+# Also of a person who has lost all rights: what rights they had is not known.
+HAS_RIGHTS = """
+    CREATE FUNCTION {schema}.hushgate_has_rights(person uuid, account text) RETURNS boolean
+    LANGUAGE sql STABLE {path} AS $$
+        SELECT EXISTS (SELECT FROM person_roles r WHERE r.person_id = person AND r.user_id IN (account, '*'))
+            OR NOT EXISTS (SELECT FROM person_roles r WHERE r.person_id = person)
+    $$
+"""
+# Lines about holds and erasures name nobody, and say what was done with the data of others: they stay.
+LINE_IS_OF = """
+    CREATE FUNCTION {schema}.hushgate_line_is_of(line access_log, account text) RETURNS boolean
+    LANGUAGE sql STABLE {path} AS $$
+        SELECT line.action NOT IN ('hold', 'erasure') AND NOT line.detail ? 'erased'
+            AND CASE WHEN line.user_id IS NOT NULL THEN line.user_id = account
+                ELSE hushgate_query_reaches(coalesce(line.detail ->> 'query', ''), account)
+                    AND hushgate_has_rights(line.person_id, account) END
+    $$
+"""
+LEAF_NAMES = """
+    CREATE FUNCTION {schema}.hushgate_leaf_names(detail jsonb, subjects text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE {path} AS $$
-        SELECT hushgate_query_names(detail ->> 'query', subjects, NULL)
-            OR EXISTS (SELECT FROM jsonb_path_query(detail, 'strict $.**') AS leaf
-                       WHERE leaf #>> '{{}}' = ANY(subjects))
-            OR EXISTS (SELECT FROM unnest(subjects) AS one
-                       WHERE length(one) > 7 AND position(one in detail::text) > 0)
+        SELECT EXISTS (SELECT FROM jsonb_path_query(detail, 'strict $.**') AS leaf
+                       WHERE jsonb_typeof(leaf) NOT IN ('object', 'array') AND leaf #>> '{{}}' = ANY(subjects))
     $$
 """
 # True of a dead letter of the account whose field has the value; a payload that is no JSON names it in quotes.
@@ -183,11 +222,13 @@ PREVIEW = """
         SELECT counts || jsonb_build_object('dead_letters', count(*)) INTO counts FROM dead_letters l
         WHERE l.raw <> '' AND hushgate_payload_names(l.raw, e.user_id, hushgate_erasure_field(e.kind), e.subject);
         SELECT counts || jsonb_build_object('access_log', count(*)) INTO counts FROM access_log l
-        WHERE (l.user_id = e.user_id OR l.user_id IS NULL) AND CASE e.kind WHEN 'account'
-            THEN l.user_id = e.user_id AND l.detail ? 'query'
-            ELSE hushgate_detail_names(l.detail, conversations || e.subject) END;
+        WHERE (l.user_id = e.user_id OR l.user_id IS NULL) AND hushgate_line_is_of(l, e.user_id)
+            AND (e.kind = 'account' AND l.user_id = e.user_id AND l.detail ?| '{{query,conversation}}'
+                OR hushgate_query_names(l.detail ->> 'query', conversations || e.subject)
+                OR hushgate_leaf_names(l.detail, conversations || e.subject));
         SELECT counts || jsonb_build_object('saved_views', count(*)) INTO counts FROM saved_views v
-        WHERE hushgate_query_names(v.query, conversations || coalesce(e.subject, e.user_id), NULL);
+        WHERE hushgate_query_names(v.query, conversations || e.subject)
+            AND hushgate_query_reaches(v.query, e.user_id) AND hushgate_has_rights(v.person_id, e.user_id);
         IF e.kind = 'account' THEN
             SELECT counts || jsonb_build_object('documents', count(*)) INTO counts FROM documents t
             WHERE t.user_id = e.user_id;
@@ -238,7 +279,22 @@ COPIES = """
         SELECT decisions || coalesce(array_agg(a.id), '{{}}'), conversations || coalesce(
             array_agg(DISTINCT a.conversation_id) FILTER (WHERE a.conversation_id <> ''), '{{}}')
             INTO ids, places FROM answers a WHERE a.decision_id = ANY(decisions);
-        -- no relay sends meanwhile, and what one has sent is on its stream
+        DELETE FROM quarantine t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('quarantine', gone);
+        DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('held_drafts', gone);
+        UPDATE decision_reviews t SET note = '' WHERE t.decision_id = ANY(ids) AND t.note <> '';
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('decision_reviews', gone);
+        DELETE FROM golden_items t WHERE t.decision_id = ANY(ids);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('golden_items', gone);
+        UPDATE queue_items t SET done_at = now() WHERE t.decision_id = ANY(ids) AND t.done_at IS NULL;
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('queue_items', gone);
+        -- until the commit no relay sends, and what one has sent is on its stream: all else is done before
         PERFORM pg_advisory_xact_lock(hashtextextended('hushgate outbox', 0)),
                 pg_advisory_xact_lock(hashtextextended('hushgate outgoing events', 0));
         DELETE FROM outbox t
@@ -249,12 +305,6 @@ COPIES = """
         WHERE t.user_id = account AND t.conversation_id = ANY(places) AND t.decision_id = ANY(ids);
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('messages', gone);
-        DELETE FROM quarantine t WHERE t.decision_id = ANY(ids);
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('quarantine', gone);
-        DELETE FROM held_drafts t WHERE t.decision_id = ANY(ids);
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('held_drafts', gone);
         UPDATE answers t SET conversation_id = '', message_id = '', draft = NULL, checks = '{{}}',
             text = CASE WHEN t.text IS NOT NULL THEN '' END
         WHERE t.decision_id = ANY(ids) AND (t.conversation_id <> '' OR t.text <> '' OR t.draft IS NOT NULL);
@@ -262,7 +312,7 @@ COPIES = """
         counts := counts || jsonb_build_object('answers', gone);
         UPDATE escalations t SET conversation_id = '', message_id = '', author_id = '',
             closed_at = coalesce(t.closed_at, now()), closed_by = coalesce(t.closed_by, ''),
-            cause = 'message_deleted'
+            cause = coalesce(t.cause, 'message_deleted')
         WHERE t.decision_id = ANY(ids) AND t.author_id || t.conversation_id <> '';
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('escalations', gone);
@@ -272,15 +322,7 @@ COPIES = """
         WHERE t.decision_id = ANY(ids) AND t.conversation_id <> '';
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('retractions', gone);
-        UPDATE decision_reviews t SET note = '' WHERE t.decision_id = ANY(ids) AND t.note <> '';
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('decision_reviews', gone);
-        DELETE FROM golden_items t WHERE t.decision_id = ANY(ids);
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('golden_items', gone);
-        UPDATE queue_items t SET done_at = now() WHERE t.decision_id = ANY(ids) AND t.done_at IS NULL;
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        RETURN counts || jsonb_build_object('queue_items', gone);
+        RETURN counts;
     END $$
 """
 # One step: the next decisions become tombstones, and their copies go. A held decision stays as it is.
@@ -334,7 +376,12 @@ ERASE_DECISIONS = """
         finished := seen < most;
         counts := '{{}}';
         IF cardinality(ids) > 0 THEN
-            INSERT INTO erasure_items SELECT erasure, 'decision', unnest(ids)::text ON CONFLICT DO NOTHING;
+            INSERT INTO erasure_items (erasure_id, kind, value, text)
+                SELECT erasure, 'decision', each.id::text, each.text FROM unnest(ids, texts) AS each (id, text)
+                ON CONFLICT DO NOTHING;
+            INSERT INTO erasure_items SELECT DISTINCT erasure, 'word', word
+                FROM unnest(texts) AS text, hushgate_telling_words(text) AS word ON CONFLICT DO NOTHING;
+            INSERT INTO erasure_items VALUES (erasure, 'exports', oldest::text) ON CONFLICT DO NOTHING;
             INSERT INTO erasure_items SELECT erasure, 'answer', a.id::text FROM answers a
                 WHERE a.decision_id = ANY(ids) ON CONFLICT DO NOTHING;
             IF e.kind = 'author' THEN
@@ -343,53 +390,97 @@ ERASE_DECISIONS = """
                         AND NOT hushgate_is_held(e.user_id, NULL, place, NULL)
                     ON CONFLICT DO NOTHING;
             END IF;
-            -- an export that starts meanwhile would read rows not yet erased, and would not be found here
-            LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE;
-            UPDATE jobs j SET state = 'failed', finished_at = coalesce(j.finished_at, now()),
-                error = 'A decision that this export may contain was erased. Request the export again.'
-            WHERE j.kind = 'export' AND j.state IN ('running', 'done') AND j.created_at >= oldest;
-            DELETE FROM job_parts p USING jobs j
-            WHERE j.id = p.job_id AND j.kind = 'export' AND j.created_at >= oldest;
-            GET DIAGNOSTICS gone = ROW_COUNT;
-            counts := hushgate_erase_copies(e.user_id, ids, places) || jsonb_build_object('job_parts', gone);
-            counts := hushgate_added(counts, hushgate_erase_queries(e.user_id, '{{}}', texts));
             UPDATE ai_decisions d SET message_id = '', conversation_id = '', author_id = '', message_text = '',
                 reason = 'Erased on request.', snapshot_json = hushgate_tombstone(d.snapshot_json)
             WHERE d.id = ANY(ids) AND d.created_at BETWEEN oldest AND last_at;
             GET DIAGNOSTICS gone = ROW_COUNT;
-            counts := counts || jsonb_build_object('ai_decisions', gone);
+            counts := jsonb_build_object('ai_decisions', gone);
             PERFORM hushgate_on_erased(ids);
+            counts := counts || hushgate_erase_copies(e.user_id, ids, places);
         END IF;
         UPDATE erasures SET position_at = coalesce(last_at, position_at), alive_at = now(),
             position_id = coalesce(last_id, position_id), erased = hushgate_added(erased, counts)
         WHERE id = erasure;
     END $$
 """
-# Filters of lists that people used: in the access log, in jobs and in saved views.
+# One step: the next lines of the access log. The last step also looks at jobs and saved views, which are few.
 ERASE_QUERIES = """
-    CREATE FUNCTION {schema}.hushgate_erase_queries(account text, subjects text[], texts text[]) RETURNS jsonb
+    CREATE FUNCTION {schema}.hushgate_erase_queries(
+        erasure uuid, most integer, OUT counts jsonb, OUT finished boolean)
+    LANGUAGE plpgsql {definer} AS $$
+    DECLARE
+        e erasures%ROWTYPE;
+        subjects text[];
+        seen bigint;
+        last_line bigint;
+        gone bigint;
+    BEGIN
+        SELECT * INTO e FROM erasures WHERE id = erasure AND confirmed_at IS NOT NULL
+            AND phase IN ('queries', 'queries_again') FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'erasure %: expected one that erases queries now', erasure;
+        END IF;
+        SELECT coalesce(array_agg(value), '{{}}') || e.subject INTO subjects
+        FROM erasure_items WHERE erasure_id = erasure AND kind = 'conversation';
+        SELECT count(*), max(id) INTO seen, last_line FROM (
+            SELECT l.id FROM access_log l WHERE l.id > coalesce(e.position_line, 0) ORDER BY l.id LIMIT most) AS next;
+        WITH lines AS MATERIALIZED (
+            SELECT l.id, l.user_id, l.detail, l.detail ->> 'query' AS query FROM access_log l
+            WHERE l.id > coalesce(e.position_line, 0) AND l.id <= last_line
+                AND (l.user_id = e.user_id OR l.user_id IS NULL) AND hushgate_line_is_of(l, e.user_id)
+        ), finding AS MATERIALIZED (
+            SELECT query FROM (SELECT DISTINCT query FROM lines WHERE query <> '') AS each
+            WHERE hushgate_query_finds(erasure, query, subjects)
+        )
+        UPDATE access_log l SET detail = '{{"erased": true}}' FROM lines
+        WHERE l.id = lines.id AND (lines.query IN (SELECT query FROM finding)
+            OR hushgate_leaf_names(lines.detail, subjects)
+            OR e.kind = 'account' AND lines.user_id = e.user_id AND lines.detail ?| '{{query,conversation}}');
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := jsonb_build_object('access_log', gone);
+        finished := seen < most;
+        IF finished THEN
+            counts := counts || hushgate_erase_filters(erasure, e.user_id, subjects);
+        END IF;
+        UPDATE erasures SET position_line = coalesce(last_line, position_line), alive_at = now(),
+            erased = hushgate_added(erased, counts) WHERE id = erasure;
+    END $$
+"""
+# The decisions are erased by now: an export that starts later cannot contain them.
+ERASE_FILTERS = """
+    CREATE FUNCTION {schema}.hushgate_erase_filters(erasure uuid, account text, subjects text[]) RETURNS jsonb
     LANGUAGE plpgsql {path} AS $$
     DECLARE
         counts jsonb;
+        oldest timestamptz;
+        ended uuid[];
         gone bigint;
     BEGIN
-        UPDATE access_log l SET detail = '{{"erased": true}}'
-        WHERE (l.user_id = account OR l.user_id IS NULL) AND NOT l.detail ? 'erased' AND (
-            hushgate_query_names(l.detail ->> 'query', '{{}}', texts)
-            OR subjects <> '{{}}' AND hushgate_detail_names(l.detail, subjects));
+        SELECT min(value::timestamptz) INTO oldest FROM erasure_items
+        WHERE erasure_id = erasure AND kind = 'exports';
+        DELETE FROM erasure_items WHERE erasure_id = erasure AND kind = 'exports';
+        LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE;
+        SELECT coalesce(array_agg(j.id), '{{}}') INTO ended FROM jobs j
+        WHERE j.kind = 'export' AND j.created_at >= oldest
+            AND hushgate_query_reaches(coalesce(j.params ->> 'query', ''), account);
+        UPDATE jobs j SET state = 'failed', finished_at = coalesce(j.finished_at, now()),
+            error = 'A decision that this export may contain was erased. Request the export again.'
+        WHERE j.id = ANY(ended) AND j.state IN ('running', 'done');
+        DELETE FROM job_parts p WHERE p.job_id = ANY(ended);
         GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := jsonb_build_object('access_log', gone);
+        counts := jsonb_build_object('job_parts', gone);
         UPDATE jobs j SET params = j.params || '{{"query": ""}}' || CASE WHEN j.params ? 'note'
                 THEN '{{"note": ""}}'::jsonb ELSE '{{}}' END,
             error = CASE WHEN j.finished_at IS NULL THEN 'What it was about was erased.' ELSE j.error END,
             state = CASE WHEN j.finished_at IS NULL THEN 'failed' ELSE j.state END,
             finished_at = coalesce(j.finished_at, now())
-        WHERE hushgate_query_names(j.params ->> 'query', subjects, texts)
-            AND hushgate_query_reaches(j.params ->> 'query', account);
+        WHERE hushgate_query_reaches(j.params ->> 'query', account) AND hushgate_has_rights(j.person_id, account)
+            AND hushgate_query_finds(erasure, j.params ->> 'query', subjects);
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('jobs', gone);
-        DELETE FROM saved_views v WHERE hushgate_query_names(v.query, subjects, texts)
-            AND hushgate_query_reaches(v.query, account);
+        DELETE FROM saved_views v
+        WHERE hushgate_query_reaches(v.query, account) AND hushgate_has_rights(v.person_id, account)
+            AND hushgate_query_finds(erasure, v.query, subjects);
         GET DIAGNOSTICS gone = ROW_COUNT;
         RETURN counts || jsonb_build_object('saved_views', gone);
     END $$
@@ -397,7 +488,7 @@ ERASE_QUERIES = """
 QUERY_REACHES = """
     CREATE FUNCTION {schema}.hushgate_query_reaches(query text, account text) RETURNS boolean
     LANGUAGE sql IMMUTABLE {path} AS $$
-        SELECT query !~ '(^|&)account=' OR hushgate_query_names(query, ARRAY[account], NULL)
+        SELECT query !~ '(^|&)account=' OR hushgate_query_names(query, ARRAY[account])
     $$
 """
 # The copies of decisions that are tombstones already: a person may have answered one meanwhile.
@@ -440,7 +531,7 @@ ERASE_ROWS = """
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that erases rows now', erasure;
         END IF;
-        SELECT coalesce(array_agg(value) FILTER (WHERE kind <> 'conversation'), '{{}}'),
+        SELECT coalesce(array_agg(value) FILTER (WHERE kind IN ('decision', 'answer')), '{{}}'),
                coalesce(array_agg(value) FILTER (WHERE kind = 'conversation'), '{{}}')
             INTO ids, places FROM erasure_items WHERE erasure_id = erasure;
         -- rows whose decision retention has deleted
@@ -457,7 +548,25 @@ ERASE_ROWS = """
                 OR r.conversation_id = ANY(places) OR e.kind = 'author' AND r.author_id = e.subject)
             AND r.conversation_id <> ''
             AND NOT hushgate_is_held(r.user_id, r.decision_id, r.conversation_id, r.author_id);
-        counts := hushgate_erase_copies(e.user_id, left_over, ARRAY(
+        UPDATE dead_letters l SET raw = '', got = ''
+        WHERE l.raw <> '' AND (l.created_at <= e.started_at OR hushgate_entry_until(l.entry_id, e.until_entry))
+            AND (hushgate_payload_names(l.raw, e.user_id, hushgate_erasure_field(e.kind), e.subject)
+                OR EXISTS (SELECT FROM unnest(places) AS place
+                           WHERE hushgate_payload_names(l.raw, e.user_id, 'conversation_id', place)))
+            AND NOT hushgate_payload_is_held(l.raw);
+        GET DIAGNOSTICS gone = ROW_COUNT;
+        counts := counts || jsonb_build_object('dead_letters', gone);
+        UPDATE legal_holds h SET subject = ''
+        WHERE h.user_id = e.user_id AND (h.released_at IS NOT NULL OR h.until <= now()) AND h.subject <> ''
+            AND (e.kind = 'account' OR h.kind = 'author' AND e.kind = 'author' AND h.subject = e.subject
+                OR h.kind = 'conversation' AND h.subject = ANY(places));
+        IF e.kind = 'account' THEN
+            DELETE FROM documents d WHERE d.user_id = e.user_id;
+            GET DIAGNOSTICS gone = ROW_COUNT;
+            counts := counts || jsonb_build_object('documents', gone);
+        END IF;
+        -- relays wait from here on
+        counts := counts || hushgate_erase_copies(e.user_id, left_over, ARRAY(
             SELECT DISTINCT m.conversation_id FROM messages m
             WHERE m.user_id = e.user_id AND m.decision_id = ANY(left_over)
             UNION SELECT o.conversation_id FROM outbox o
@@ -474,62 +583,68 @@ ERASE_ROWS = """
             AND NOT hushgate_is_held(c.user_id, NULL, c.conversation_id, NULL);
         GET DIAGNOSTICS gone = ROW_COUNT;
         counts := counts || jsonb_build_object('conversations', gone);
-        UPDATE dead_letters l SET raw = '', got = ''
-        WHERE l.raw <> '' AND (l.created_at <= e.started_at OR hushgate_entry_until(l.entry_id, e.until_entry))
-            AND (hushgate_payload_names(l.raw, e.user_id, hushgate_erasure_field(e.kind), e.subject)
-                OR EXISTS (SELECT FROM unnest(places) AS place
-                           WHERE hushgate_payload_names(l.raw, e.user_id, 'conversation_id', place)))
-            AND NOT hushgate_payload_is_held(l.raw);
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('dead_letters', gone);
-        counts := hushgate_added(counts, hushgate_erase_queries(e.user_id, places || e.subject, '{{}}'));
-        UPDATE legal_holds h SET subject = ''
-        WHERE h.user_id = e.user_id AND (h.released_at IS NOT NULL OR h.until <= now()) AND h.subject <> ''
-            AND (e.kind = 'account' OR h.kind = 'author' AND e.kind = 'author' AND h.subject = e.subject
-                OR h.kind = 'conversation' AND h.subject = ANY(places));
         IF e.kind = 'account' THEN
-            counts := hushgate_added(counts, hushgate_erase_account(e.user_id));
+            DELETE FROM webhook_endpoints w WHERE w.user_id = e.user_id;
+            GET DIAGNOSTICS gone = ROW_COUNT;
+            counts := counts || jsonb_build_object('webhook_endpoints', gone);
         END IF;
         UPDATE erasures SET erased = hushgate_added(erased, counts), alive_at = now() WHERE id = erasure;
         RETURN counts;
     END $$
 """
-ERASE_ACCOUNT = """
-    CREATE FUNCTION {schema}.hushgate_erase_account(account text) RETURNS jsonb LANGUAGE plpgsql {path} AS $$
+# A reason without ids; one inside a longer word is another id.
+WITHOUT = """
+    CREATE FUNCTION {schema}.hushgate_without(reason text, subjects text[]) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE {path} AS $$
     DECLARE
-        counts jsonb;
-        gone bigint;
+        kept text := reason;
+        one text;
     BEGIN
-        DELETE FROM documents d WHERE d.user_id = account;
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := jsonb_build_object('documents', gone);
-        DELETE FROM webhook_endpoints w WHERE w.user_id = account;
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        counts := counts || jsonb_build_object('webhook_endpoints', gone);
-        UPDATE access_log l SET detail = '{{"erased": true}}'
-        WHERE l.user_id = account AND (l.detail ? 'query' OR l.detail ? 'conversation');
-        GET DIAGNOSTICS gone = ROW_COUNT;
-        RETURN counts || jsonb_build_object('access_log', gone);
+        FOREACH one IN ARRAY subjects LOOP
+            IF one <> '' AND position(one in kept) > 0 THEN
+                kept := regexp_replace(kept, '(?<![A-Za-z0-9])' || regexp_replace(one, '([^A-Za-z0-9])', '\\\\\\1', 'g')
+                    || '(?![A-Za-z0-9])', '...', 'g');
+            END IF;
+        END LOOP;
+        RETURN kept;
     END $$
 """
 FINISH = """
     CREATE FUNCTION {schema}.hushgate_finish_erasure(erasure uuid, receipt jsonb, signature text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
+    DECLARE
+        done erasures%ROWTYPE;
+        places text[];
+        subjects text[];
     BEGIN
-        UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL,
-            reason = CASE e.kind WHEN 'account' THEN e.reason ELSE replace(e.reason, e.subject, '...') END,
-            receipt = hushgate_finish_erasure.receipt, signature = hushgate_finish_erasure.signature
-        WHERE e.id = erasure AND e.phase = 'streams_again';
+        SELECT * INTO done FROM erasures e WHERE e.id = erasure AND e.phase = 'streams_again' FOR UPDATE;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'erasure %: expected one that has only to be finished', erasure;
         END IF;
+        SELECT coalesce(array_agg(value), '{{}}') INTO places
+        FROM erasure_items WHERE erasure_id = erasure AND kind = 'conversation';
+        subjects := places || CASE done.kind WHEN 'account' THEN '{{}}' ELSE ARRAY[done.subject] END;
+        UPDATE erasures e SET phase = 'finished', finished_at = now(), subject = NULL, preview = NULL,
+            receipt = hushgate_finish_erasure.receipt, signature = hushgate_finish_erasure.signature
+        WHERE e.id = erasure;
+        -- one that is confirmed goes on, for messages since, and forgets its subject at its own end
+        UPDATE erasures e SET phase = 'cancelled', finished_at = now(), subject = NULL, preview = NULL,
+            reason = CASE e.kind WHEN 'account' THEN e.reason ELSE hushgate_without(e.reason, ARRAY[e.subject]) END
+        WHERE e.user_id = done.user_id AND e.finished_at IS NULL AND e.confirmed_at IS NULL
+            AND (done.kind = 'account' OR e.kind = done.kind AND e.subject = done.subject
+                OR e.kind = 'conversation' AND e.subject = ANY(places));
+        UPDATE erasures e SET reason = hushgate_without(e.reason, subjects)
+        WHERE e.user_id = done.user_id AND e.reason <> hushgate_without(e.reason, subjects);
+        UPDATE legal_holds h SET reason = hushgate_without(h.reason, subjects)
+        WHERE h.user_id = done.user_id AND h.reason <> hushgate_without(h.reason, subjects)
+            AND NOT (h.subject = ANY(subjects) AND h.released_at IS NULL AND (h.until IS NULL OR h.until > now()));
         DELETE FROM erasure_items WHERE erasure_id = erasure;
     END $$
 """
 FUNCTIONS = (
-    TOMBSTONE, HOOK, URL_DECODED, QUERY_NAMES, QUERY_REACHES, DETAIL_NAMES, PAYLOAD_NAMES, ADDED, FIELD,
-    SOLE_CUSTOMER, SCOPE, PREVIEW, BEGIN, ENTRY_UNTIL, COPIES, ERASE_QUERIES, ERASE_DECISIONS, ERASE_AGAIN,
-    ERASE_ACCOUNT, ERASE_ROWS, FINISH,
+    TOMBSTONE, HOOK, URL_DECODED, QUERY_NAMES, QUERY_REACHES, TELLING_WORDS, HAS_RIGHTS, LINE_IS_OF, LEAF_NAMES,
+    PAYLOAD_NAMES, ADDED, FIELD, SOLE_CUSTOMER, SCOPE, PREVIEW, BEGIN, ENTRY_UNTIL, COPIES, ERASE_DECISIONS,
+    ERASE_AGAIN, ERASE_ROWS, QUERY_FINDS, ERASE_FILTERS, ERASE_QUERIES, WITHOUT, FINISH,
 )  # fmt: skip
 CALLED_BY_WORKERS = (
     "hushgate_erasure_scope",
@@ -538,13 +653,15 @@ CALLED_BY_WORKERS = (
     "hushgate_erase_decisions",
     "hushgate_erase_again",
     "hushgate_erase_rows",
+    "hushgate_erase_queries",
     "hushgate_finish_erasure",
 )
 PHASES = (
-    "requested", "previewed", "decisions", "conversations", "rows", "streams", "waiting", "decisions_again",
-    "conversations_again", "copies_again", "rows_again", "streams_again", "finished", "cancelled",
+    "requested", "previewed", "decisions", "conversations", "rows", "queries", "streams", "waiting",
+    "decisions_again", "conversations_again", "copies_again", "rows_again", "queries_again", "streams_again",
+    "finished", "cancelled",
 )  # fmt: skip
-PROGRESS = "phase, position_at, position_id, erased, preview, alive_at, signature"
+PROGRESS = "phase, position_at, position_id, position_line, erased, preview, alive_at, signature"
 GRANTS = (
     "GRANT SELECT ON erasures, erasure_items TO hushgate_worker",
     f"GRANT UPDATE ({PROGRESS}) ON erasures TO hushgate_worker",
@@ -559,13 +676,16 @@ def upgrade() -> None:
     op.create_table(
         "erasure_items",
         sa.Column("erasure_id", sa.Uuid(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False, comment="decision, answer or conversation"),
-        sa.Column("value", sa.Text(), nullable=False, comment="its id"),
+        sa.Column(
+            "kind", sa.Text(), nullable=False, comment="decision, answer, conversation, word or exports"
+        ),
+        sa.Column("value", sa.Text(), nullable=False, comment="its id, the word, or a time"),
+        sa.Column("text", sa.Text(), comment="message of the decision, to find searches for it"),
         sa.ForeignKeyConstraint(
             ["erasure_id"], ["erasures.id"], name=op.f("fk_erasure_items_erasure_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("erasure_id", "kind", "value", name=op.f("pk_erasure_items")),
-        comment="ids that a running erasure found; deleted at its end",
+        comment="what a running erasure found; deleted at its end",
     )
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     path = PATH.format(schema=schema)
@@ -611,6 +731,9 @@ def _create_erasures() -> None:
         ),
         sa.Column("position_at", TIME, comment="created_at of the last decision looked at in this phase"),
         sa.Column("position_id", sa.Uuid(), comment="its id"),
+        sa.Column(
+            "position_line", sa.BigInteger(), comment="id of the last line of the access log looked at"
+        ),
         sa.Column(
             "erased",
             JSONB(),
