@@ -64,8 +64,6 @@ def _apply(connection: sa.Connection) -> None:
     for left in reversed(range(TRIES)):
         try:
             command.upgrade(_config(connection), "head")
-            connection.commit()
-            return
         except CommandError as error:
             raise ConfigurationError(
                 f"migrations: {error}; is the database newer than this release?"
@@ -76,10 +74,13 @@ def _apply(connection: sa.Connection) -> None:
                 raise
             if not left:
                 raise ConfigurationError(
-                    "migrations: a long transaction keeps a table locked; end it (pg_stat_activity) and migrate"
-                    " again, what was applied stays"
+                    "migrations: a long transaction keeps a table locked; end it (pg_stat_activity) and"
+                    " migrate again, what was applied stays"
                 ) from error
-        time.sleep(PAUSE_S)
+            time.sleep(PAUSE_S)
+        else:
+            connection.commit()
+            return
 
 
 @contextmanager
