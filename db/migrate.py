@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from typing import Any, Final
 
@@ -11,11 +14,17 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
+from psycopg.errors import LockNotAvailable
+from sqlalchemy.exc import OperationalError
 
 from db.sessions.pooler import BACKEND
 from worker.errors import ConfigurationError
 
 LOCK: Final = 0x48555348  # "HUSH": one migration at a time per database
+LOCK_WAIT: Final = "1s"
+"""How long a migration waits for the lock of a table; who comes after it waits as long."""
+TRIES: Final = 60
+PAUSE_S: Final = 2.0
 
 
 def engine(url: str) -> sa.Engine:
@@ -30,7 +39,13 @@ def driver_url(url: str) -> str:
 
 
 def upgrade(url: str) -> tuple[str | None, str]:
-    """Apply missing migrations; the revisions before and after."""
+    """Apply missing migrations; the revisions before and after.
+
+    Each is one transaction, and a migration that cannot lock a table is tried again for some minutes.
+
+    Raises:
+        ConfigurationError: the database is newer, is behind a pooler, or a transaction keeps a table locked.
+    """
     with engine(url).connect() as connection:
         driver: Any = connection.connection.driver_connection
         if connection.scalar(sa.text(BACKEND)) != driver.info.backend_pid:
@@ -39,15 +54,49 @@ def upgrade(url: str) -> tuple[str | None, str]:
         connection.commit()
         before = current(connection)
         connection.commit()
+        with _short_waits(connection):
+            _apply(connection)
+        connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
+    return before, head()
+
+
+def _apply(connection: sa.Connection) -> None:
+    for left in reversed(range(TRIES)):
         try:
             command.upgrade(_config(connection), "head")
         except CommandError as error:
             raise ConfigurationError(
                 f"migrations: {error}; is the database newer than this release?"
             ) from error
-        connection.commit()
-        connection.execute(sa.text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
-    return before, head()
+        except OperationalError as error:
+            connection.rollback()
+            if not isinstance(error.orig, LockNotAvailable):
+                raise
+            if not left:
+                raise ConfigurationError(
+                    "migrations: a long transaction keeps a table locked; end it (pg_stat_activity) and"
+                    " migrate again, what was applied stays"
+                ) from error
+            time.sleep(PAUSE_S)
+        else:
+            connection.commit()
+            return
+
+
+@contextmanager
+def _short_waits(connection: sa.Connection) -> Iterator[None]:
+    """Limit how long transactions wait for locks; not CREATE INDEX CONCURRENTLY, which blocks nobody."""
+
+    def limit(begun: sa.Connection) -> None:
+        driver: Any = begun.connection.driver_connection
+        if not driver.autocommit:
+            begun.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
+
+    sa.event.listen(connection, "begin", limit)
+    try:
+        yield
+    finally:
+        sa.event.remove(connection, "begin", limit)
 
 
 def current(connection: sa.Connection) -> str | None:

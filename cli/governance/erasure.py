@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 import typer
-from redis.asyncio import Redis
 
 from cli.accounts.store_account import login
 from cli.exit_codes import ExitCode
@@ -21,6 +20,7 @@ from db.governance import erasures
 from db.governance.erasures import Erasure, ErasureHeld, ErasureKind, NewErasure
 from db.pool import Pool
 from tasks.governance.erasure import ErasureParts, run_erasure, signing_key
+from tasks.shards.clients import connect
 from worker.settings import ErasureSettings, OutgoingStreamSettings
 
 app = typer.Typer(
@@ -188,7 +188,7 @@ async def _advanced(
 ) -> Erasure:
     """Advance a request in this process; to the end, or until a person has to confirm it."""
     streams = settings_of(OutgoingStreamSettings)
-    async with Redis.from_url(streams.redis_url.get_secret_value(), socket_timeout=10) as redis:
+    async with connect(streams.redis_url.get_secret_value()) as redis:
         parts = ErasureParts(
             pool=source, redis=redis, streams=streams, key=signing_key(settings), progress=_progress
         )

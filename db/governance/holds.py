@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from db.access_log import LogEntry, append_entry_psycopg
-from db.identifiers import uuid_at
-from db.pool import Pool, checkout
+from db.identifiers import uuid_at, uuid_time_bounds
+from db.pool import Pool, PoolConnection, checkout
 
 COLUMNS: Final = "id, user_id, kind, subject, reason, placed_by, placed_at, until, released_at, released_by"
 INSERT: Final = f"""
@@ -31,6 +31,12 @@ LIST: Final = f"""
     ORDER BY placed_at DESC, id DESC LIMIT %(limit)s
 """
 GET: Final = f"SELECT {COLUMNS} FROM legal_holds WHERE id = %s"
+COVERED: Final = {
+    "decision": "id = %(id)s AND created_at BETWEEN %(first)s AND %(last)s",
+    "conversation": "conversation_id = %(subject)s",
+    "author": "author_id = %(subject)s",
+}
+MOST_COUNTED: Final = 10_000
 REASON_CHARS: Final = 500
 SUBJECT_CHARS: Final = 400
 
@@ -63,9 +69,21 @@ class LegalHold:
         return self.released_at is None and (self.until is None or self.until > now)
 
 
+class HoldRefused(Exception):
+    """The subject is none that a hold can cover; the text says what was expected and what came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedHold:
+    """A new hold; ``decisions`` is how many it covers now, ``MOST_COUNTED`` at most."""
+
+    hold: LegalHold
+    decisions: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewHold:
-    """A hold to place; see ``LegalHold``."""
+    """A hold to place; see ``LegalHold``. Of ``subject``, blanks around it do not count."""
 
     user_id: str
     kind: HoldKind
@@ -75,18 +93,26 @@ class NewHold:
     until: datetime | None = None
 
 
-async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEntry) -> LegalHold:
-    """Place a hold with its line of the access log, in one transaction."""
+async def place_hold(source: Pool, new: NewHold, now: datetime, *, logged: LogEntry) -> PlacedHold:
+    """Place a hold with its line of the access log, in one transaction.
+
+    Raises:
+        HoldRefused: the subject is empty, too long, or not the id of a decision of the account.
+    """
+    subject = _subject(new)
     values: dict[str, Any] = {
-        "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": new.subject,
+        "id": uuid_at(now), "user_id": new.user_id, "kind": new.kind.value, "subject": subject,
         "reason": new.reason, "placed_by": new.placed_by, "now": now, "until": new.until,
     }  # fmt: skip
     async with checkout(source) as connection, connection.transaction():
+        decisions = await _covered(connection, new, subject)
+        if new.kind is HoldKind.DECISION and not decisions:
+            raise HoldRefused(f"subject: expected the id of a decision of {new.user_id}, got {subject}")
         async with connection.cursor(row_factory=class_row(LegalHold)) as cursor:
             placed = await (await cursor.execute(INSERT, values)).fetchone()
         await append_entry_psycopg(connection, logged)
     assert placed is not None  # INSERT ... RETURNING gives a row or raises
-    return placed
+    return PlacedHold(hold=placed, decisions=decisions)
 
 
 async def release_hold(
@@ -118,3 +144,27 @@ async def list_holds(
     }
     async with checkout(source) as connection, connection.cursor(row_factory=class_row(LegalHold)) as cursor:
         return tuple(await (await cursor.execute(LIST, values)).fetchall())
+
+
+def _subject(new: NewHold) -> str:
+    """The subject as rows have it."""
+    subject = new.subject.strip()
+    if not 0 < len(subject) <= SUBJECT_CHARS:
+        raise HoldRefused(f"subject: expected 1 to {SUBJECT_CHARS} characters, got {len(subject)}")
+    if new.kind is not HoldKind.DECISION:
+        return subject
+    try:
+        return str(UUID(subject))
+    except ValueError:
+        raise HoldRefused(f"subject: expected the id of a decision, got {subject[:40]!r}") from None
+
+
+async def _covered(connection: PoolConnection, new: NewHold, subject: str) -> int:
+    values: dict[str, Any] = {"user_id": new.user_id, "subject": subject, "most": MOST_COUNTED}
+    if new.kind is HoldKind.DECISION:
+        first, last = uuid_time_bounds(UUID(subject))
+        values |= {"id": UUID(subject), "first": first, "last": last}
+    found = f"SELECT FROM ai_decisions WHERE user_id = %(user_id)s AND {COVERED[new.kind]} LIMIT %(most)s"
+    row = await (await connection.execute(f"SELECT count(*) FROM ({found}) AS found", values)).fetchone()
+    assert row is not None  # one value
+    return int(row[0])

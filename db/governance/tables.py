@@ -70,7 +70,7 @@ erasures: Final = table(
     sa.Column("confirmed_at", Timestamp, comment="null: nothing is erased yet"),
     sa.Column("confirmed_by", sa.Text),
     sa.Column("started_at", Timestamp, comment="messages of this time and before are erased"),
-    sa.Column("until_entry", sa.Text, comment="newest entry of the event stream when the job started"),
+    sa.Column("until_entry", sa.Text, comment="newest entry of each shard when the job started"),
     required("phase", sa.Text, server_default="requested", comment="a member of ErasurePhase"),
     sa.Column("position_at", Timestamp, comment="created_at of the last decision looked at in this phase"),
     sa.Column("position_id", sa.Uuid, comment="its id"),

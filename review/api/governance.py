@@ -37,7 +37,10 @@ class NewHoldBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldBody:
-    """A hold; it is in force until ``until`` or its release, or for ever without either."""
+    """A hold; it is in force until ``until`` or its release, or for ever without either.
+
+    ``decisions`` is only in the answer that places it: how many it covers then, 10000 at most.
+    """
 
     id: UUID
     kind: str
@@ -48,6 +51,7 @@ class HoldBody:
     until: datetime | None
     released_at: datetime | None
     released_by: str | None
+    decisions: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +116,7 @@ async def place_hold(visit: Visit) -> Response:
         placed = await requests.place(visit, body.kind, body.subject, body.reason, body.until)
     except Unusable as problem:
         raise rejected(str(problem)) from problem
-    return answer(_hold(placed), status=201)
+    return answer(_hold(placed.hold, placed.decisions), status=201)
 
 
 async def release_hold(visit: Visit) -> Response:
@@ -153,8 +157,9 @@ async def cancel_erasure(visit: Visit) -> Response:
     return answer(_erasure(await requests.cancel(visit)))
 
 
-def _hold(hold: LegalHold) -> dict[str, Any]:
-    return {name: getattr(hold, name) for name in HoldBody.__slots__}
+def _hold(hold: LegalHold, decisions: int | None = None) -> dict[str, Any]:
+    names = HoldBody.__slots__
+    return {name: getattr(hold, name) for name in names if name != "decisions"} | {"decisions": decisions}
 
 
 def _erasure(erasure: Erasure) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from starlette.responses import Response
 
 from db.governance import erasures, holds
 from db.governance.erasures import ErasureKind
-from db.governance.holds import REASON_CHARS, SUBJECT_CHARS, HoldKind
+from db.governance.holds import MOST_COUNTED, REASON_CHARS, SUBJECT_CHARS, HoldKind
 from review.accounts.stored_versions import account_of_path
 from review.governance import requests
 from review.governance.requests import Unusable
 from review.http.visit import Refused, Visit
 
 DONE: Final = {
-    "placed": "The hold is in force.",
+    "placed": "The hold is in force. Decisions that it covers now: {decisions}.",
     "released": "The hold was released. The next sweep deletes what is old enough.",
     "cancelled": "The erasure was cancelled. Nothing was erased.",
 }
@@ -34,8 +34,9 @@ async def change_governance(visit: Visit) -> Response:
     fields = (typed["kind"], typed["subject"], typed["reason"])
     try:
         if typed["form"] == "hold":
-            await requests.place(visit, *fields, typed["until"])
-            return visit.redirect("governance", "done=placed", account=account_of_path(visit))
+            placed = await requests.place(visit, *fields, typed["until"])
+            query = f"done=placed&decisions={placed.decisions}"
+            return visit.redirect("governance", query, account=account_of_path(visit))
         if typed["form"] == "erasure":
             found = await requests.ask(visit, *fields)
             return visit.redirect("erasure", account=found.user_id, erasure_id=found.id)
@@ -87,6 +88,14 @@ async def download_receipt(visit: Visit) -> Response:
     return Response(body, media_type="application/json", headers={"Content-Disposition": name})
 
 
+def _done(visit: Visit) -> str:
+    query = visit.request.query_params
+    decisions = query.get("decisions", "")
+    known = int(decisions) if decisions.isdecimal() and len(decisions) < 10 else 0
+    shown = f"{known} or more" if known == MOST_COUNTED else str(known)
+    return DONE.get(query.get("done", ""), "").format(decisions=shown)
+
+
 async def _show(
     visit: Visit, *, typed: dict[str, str] | None = None, problem: str = "", status: int = 200
 ) -> Response:
@@ -103,6 +112,6 @@ async def _show(
         problem=problem,
         reason_chars=REASON_CHARS,
         subject_chars=SUBJECT_CHARS,
-        done=DONE.get(visit.request.query_params.get("done", ""), ""),
+        done=_done(visit),
         tab="governance",
     )

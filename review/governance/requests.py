@@ -9,7 +9,15 @@ from typing import TypeVar
 from db.access_log import LogEntry, LoggedAction
 from db.governance import erasures, holds
 from db.governance.erasures import Erasure, ErasureHeld, ErasureKind, NewErasure
-from db.governance.holds import REASON_CHARS, SUBJECT_CHARS, HoldKind, LegalHold, NewHold
+from db.governance.holds import (
+    REASON_CHARS,
+    SUBJECT_CHARS,
+    HoldKind,
+    HoldRefused,
+    LegalHold,
+    NewHold,
+    PlacedHold,
+)
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
 
@@ -24,7 +32,7 @@ class Unusable(Exception):
     """A field cannot be used; the text says which, what was expected and what came."""
 
 
-async def place(visit: Visit, kind: str, subject: str, reason: str, until: str) -> LegalHold:
+async def place(visit: Visit, kind: str, subject: str, reason: str, until: str) -> PlacedHold:
     """Place a hold.
 
     Raises:
@@ -34,13 +42,16 @@ async def place(visit: Visit, kind: str, subject: str, reason: str, until: str) 
     new = NewHold(
         user_id=user_id,
         kind=_kind(HoldKind, kind),
-        subject=_text("subject", subject, SUBJECT_CHARS),
+        subject=subject,
         reason=_text("reason", reason, REASON_CHARS),
         placed_by=visit.person.login,
         until=_end(until, visit.now),
     )
     detail = {"placed": new.kind.value, "until": None if new.until is None else new.until.isoformat()}
-    return await holds.place_hold(visit.store.pool, new, visit.now, logged=_hold_entry(visit, detail))
+    try:
+        return await holds.place_hold(visit.store.pool, new, visit.now, logged=_hold_entry(visit, detail))
+    except HoldRefused as problem:
+        raise Unusable(str(problem)) from None
 
 
 async def release(visit: Visit) -> LegalHold:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import orjson
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from db.governance.erasure_steps import ErasureTargets
 from db.governance.erasures import Erasure, ErasureKind
+from tasks.shards.layout import ShardLayout
 
 PAGE: Final = 200
 FIELDS: Final = {
@@ -59,20 +59,36 @@ class OutgoingMatch:
         return self.whole_account or body.get("conversation_id") in self.targets.conversations
 
 
-async def newest_entry(redis: Redis, stream: str) -> str:
-    """The id of the newest entry that the stream ever had; ``0-0`` when it never had one."""
-    try:
-        info: Any = await redis.xinfo_stream(stream)
-    except ResponseError:
-        return NOTHING
-    return _text(info["last-generated-id"])
+async def newest_entries(redis: Redis, layout: ShardLayout) -> str:
+    """The id of the newest entry that each shard ever had, with its mark; ``0-0`` of one that never had one.
+
+    Raises:
+        RedisError: Redis did not answer, or the shards are being doubled; repeat it.
+    """
+    found = []
+    for each in layout.streams():
+        newest = NOTHING
+        if await redis.exists(each.key):
+            info: Any = await redis.xinfo_stream(each.key)
+            newest = _text(info["last-generated-id"])
+        found.append(newest + each.shard.mark)
+    return " ".join(found)
 
 
-async def waiting_events(redis: Redis, stream: str, erasure: Erasure, until: str | None) -> int:
-    """Events of an erasure that no worker has decided yet, among entries up to ``until``; None: among all."""
+async def waiting_events(redis: Redis, layout: ShardLayout, erasure: Erasure) -> int:
+    """Events of an erasure that no worker has decided yet, among entries up to ``until_entry``.
+
+    Among all, where it has not begun, and in shards that were made after it has begun.
+
+    Raises:
+        RedisError: as of ``newest_entries``.
+    """
+    limits = {mark: entry_id for entry_id, _, mark in _parts(erasure.until_entry or "")}
     found = 0
-    async for _, payload in _entries(redis, stream, until or "+"):
-        found += _is_of(erasure, payload)
+    for each in layout.streams():
+        last = limits.get(each.shard.mark.removeprefix("@"), "+")
+        async for _, payload in _entries(redis, each.key, last):
+            found += _is_of(erasure, payload)
     return found
 
 
@@ -141,6 +157,10 @@ def _body(payload: bytes) -> Mapping[str, Any]:
     if isinstance(body, dict) and "specversion" in body and isinstance(body.get("data"), dict):
         body = body["data"]
     return body if isinstance(body, dict) else {}
+
+
+def _parts(until: str) -> list[tuple[str, str, str]]:
+    return [each.partition("@") for each in until.split()]
 
 
 def _milliseconds(entry_id: str) -> int:

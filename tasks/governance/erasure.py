@@ -27,9 +27,11 @@ from tasks.governance.entries import (
     OutgoingMatch,
     count_entries,
     erase_entries,
-    newest_entry,
+    newest_entries,
     waiting_events,
 )
+from tasks.shards.backlog import load_layout
+from tasks.shards.layout import ShardLayout
 from tasks.stream_upkeep.figures import stream_names
 from worker.settings import ErasureSettings, OutgoingStreamSettings
 from worker.settings.retention import key_bytes
@@ -117,7 +119,7 @@ async def _run_phase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase)
         case ErasurePhase.PREVIEWED:
             return await _begin(parts, erasure)
         case ErasurePhase.WAITING:
-            if await waiting_events(parts.redis, parts.streams.stream, erasure, erasure.until_entry):
+            if await waiting_events(parts.redis, await _layout(parts), erasure):
                 await steps.release_erasure(parts.pool, erasure.id)
                 return False
         case ErasurePhase.STREAMS_AGAIN:
@@ -147,7 +149,7 @@ async def _erase(parts: ErasureParts, erasure: Erasure, phase: ErasurePhase) -> 
 
 async def _begin(parts: ErasureParts, erasure: Erasure) -> bool:
     """Start a confirmed request; the function sets its phase."""
-    newest = await newest_entry(parts.redis, parts.streams.stream)
+    newest = await newest_entries(parts.redis, await _layout(parts))
     await steps.begin_erasure(parts.pool, erasure.id, newest)
     if (begun := await steps.load_erasure(parts.pool, erasure.id)) is not None:
         await advance(parts, begun)
@@ -166,7 +168,7 @@ async def _repeat(
 
 async def _expected_entries(parts: ErasureParts, erasure: Erasure) -> dict[str, int]:
     match = OutgoingMatch.of(erasure, await steps.expected_targets(parts.pool, erasure.id))
-    waiting = await waiting_events(parts.redis, parts.streams.stream, erasure, None)
+    waiting = await waiting_events(parts.redis, await _layout(parts), erasure)
     found = {parts.streams.stream: waiting}
     for stream in stream_names(parts.streams).values():
         found[stream] = await count_entries(parts.redis, stream, match)
@@ -179,6 +181,10 @@ async def _erase_entries(parts: ErasureParts, erasure: Erasure) -> None:
         await steps.add_counts(
             parts.pool, erasure.id, {stream: await erase_entries(parts.redis, stream, match)}
         )
+
+
+async def _layout(parts: ErasureParts) -> ShardLayout:
+    return await load_layout(parts.redis, parts.streams.stream)
 
 
 async def _finish(parts: ErasureParts, erasure: Erasure) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -79,11 +80,39 @@ def test_every_service_is_hardened(installed: Path) -> None:
     assert [each for each, result in done.items() if result.returncode != 0] == []
 
 
+def command(text: str) -> tuple[dict[str, str], list[str]]:
+    """The variables that the command of a unit sets by itself, and its words."""
+    (found,) = re.findall(r"^ExecStart=((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    words = shlex.split(found.replace("\\\n", " "))
+    if words[0] != "/usr/bin/env":
+        return {}, words
+    variables = list(itertools.takewhile(lambda word: "=" in word, words[1:]))
+    return dict(each.split("=", 1) for each in variables), words[1 + len(variables) :]
+
+
+def test_no_file_of_settings_overrides_what_a_unit_needs() -> None:
+    """Systemd prefers EnvironmentFile= to Environment=, wherever the lines are."""
+    own = {each.stem: command(each.read_text())[0] for each in SERVICES}
+    text = "".join(each.read_text() for each in SERVICES)
+
+    assert {stem: values for stem, values in own.items() if values} == {
+        "hushgate-beat": {
+            "HUSHGATE_BEAT_FILE": "%t/hushgate-beat/schedule",
+            "HUSHGATE_ENGINE_ENABLED": "false",
+        },
+        "hushgate-exporter": {"HUSHGATE_METRICS_PORT": "9109"},
+        "hushgate-worker@": {"HUSHGATE_HEARTBEAT_FILE": "%t/hushgate-worker-%i/alive"},
+    }
+    assert re.findall(r"^Environment=(.*)$", text, re.MULTILINE) == ["HUSHGATE_ALERTS_EVERY_S=300"], (
+        "a default"
+    )
+
+
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda path: path.stem)
 def test_the_command_and_its_variables_exist(unit: Path) -> None:
     """The options are those of `hushgate`; further ones of worker and beat go to Celery."""
     text = unit.read_text()
-    ((line,),) = ([shlex.split(each)] for each in re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE))
+    line = command(text)[1]
     known = line[1:2] if line[1] in ("worker", "beat") else line[1:]
     shown = CliRunner().invoke(command_line(), [*known, "--help"])
     variables = set(re.findall(r"\b(HUSHGATE_\w+)=", text))

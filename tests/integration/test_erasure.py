@@ -400,6 +400,29 @@ def test_a_receipt_proves_what_was_erased_and_shows_any_change(shop: Shop) -> No
     assert "nobody" not in str(found.receipt)
 
 
+def test_a_hold_is_on_something(shop: Shop) -> None:
+    """A decision of the account, whose id is stored as rows have it; and it says how many it covers."""
+    engine, account = shop.engine, shop.engine.account(documents=HOURS)
+    held = engine.decide(account, QUESTION, author_id="on-hold", conversation_id="on-hold")
+    subjects = {"decision": f" {str(held['id']).upper()} ", "author": "on-hold ", "conversation": "none-yet"}
+
+    def place(kind: str, subject: str) -> Any:
+        words = ["holds", "place", account, kind, subject, "--reason", "a case"]
+        command = command_line(words[:1])
+        return CliRunner().invoke(command, words, env={"DATABASE_URL": engine.url})
+
+    placed = [orjson.loads(place(kind, subject).stdout) for kind, subject in subjects.items()]
+    wrong = [place("decision", "a-17"), place("decision", str(uuid7())), place("author", "  ")]
+    form = {"form": "hold", "kind": "decision", "reason": "a case"}
+    page = shop.visitor.post(f"/accounts/{account}/governance", **form, subject=str(uuid7()))
+
+    assert [each["subject"] for each in placed] == [str(held["id"]), "on-hold", "none-yet"]
+    assert [each["decisions"] for each in placed] == [1, 1, 0]
+    assert [each.exit_code for each in wrong] == [2, 2, 2]
+    assert page.status_code == 422
+    assert f"expected the id of a decision of {account}" in page.text
+
+
 def test_the_commands_count_erase_and_verify(shop: Shop, tmp_path: Path) -> None:
     """From the request to a receipt that is valid, and one that was changed."""
     engine, account = shop.engine, shop.engine.account(documents=HOURS)

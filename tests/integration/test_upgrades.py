@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from db import migrate
 from tests.conftest import create_database, database_at
 from tests.support.migration_rules import problems, reason, watched
 from tests.support.release_statements import RELEASES, repeat, worker_statements
+from tests.support.running import eventually
 
 FILES = sorted(RELEASES.glob("*.json"))
 FILLED = (
@@ -82,6 +84,29 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack
     assert narrowed == {}, "see the recipe 'A migration' in CONTRIBUTING.md"
 
 
+def test_a_migration_neither_waits_for_readers_nor_lets_writers_wait_for_long(stack: Stack) -> None:
+    """It gives up a lock that it does not get, lets the others pass, and tries again."""
+    url = database_of(stack, "0044")
+    waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ai_decisions'::regclass"
+    write = "DELETE FROM ai_decisions WHERE false"
+    with psycopg.connect(url) as reader, psycopg.connect(url, autocommit=True) as other:
+        reader.execute("SELECT count(*) FROM ai_decisions")
+        writer = psycopg.connect(url)
+        writer.execute(write)
+        migration = threading.Thread(target=migrate.upgrade, args=(url,))
+        migration.start()
+        eventually(lambda: other.execute(waits).fetchone(), "a migration that waits for the writer")
+        before = rows(url, "SELECT version_num FROM alembic_version")
+        other.execute("SET statement_timeout = '5s'")
+        other.execute(write)
+        assert migration.is_alive()
+        writer.close()
+        migration.join()
+
+        assert before == [("0046",)], "no earlier one waited for the reader"
+        assert rows(url, "SELECT version_num FROM alembic_version") == [(migrate.head(),)]
+
+
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
@@ -94,6 +119,13 @@ def test_workers_of_an_earlier_release_work_on_after_the_migrations(stack: Stack
         ("CREATE INDEX i ON outbox (text)", "blocks writes while it builds"),
         ("CREATE UNIQUE INDEX i ON ONLY outbox (text)", "blocks writes while it builds"),
         ("UPDATE outbox SET text = ''", "rewrites a table in one transaction"),
+        ("DROP TRIGGER t ON outbox", "waits for all who use a table"),
+        ("DROP TRIGGER IF EXISTS t ON public.outbox", "waits for all who use a table"),
+        (
+            "CREATE TRIGGER t AFTER DELETE ON outbox FOR EACH ROW EXECUTE FUNCTION f()",
+            "waits for all who use a table",
+        ),
+        ("CREATE TRIGGER t AFTER DELETE ON ai_rules FOR EACH ROW EXECUTE FUNCTION f()", None),
         ("DROP TABLE IF EXISTS outbox", "drops a table"),
         ("REVOKE INSERT ON outbox FROM hushgate_worker", "takes a right away"),
         ("DROP FUNCTION hushgate_store_event", "drops what is called"),

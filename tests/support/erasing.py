@@ -18,6 +18,7 @@ from db.governance import erasures
 from db.governance.erasures import Erasure, ErasureKind, NewErasure
 from db.pool import create_pool, fetch_rows
 from tasks.governance.erasure import ErasureParts, run_erasures
+from tasks.shards.clients import connect
 from worker.settings import OutgoingStreamSettings
 
 KEY = b"k" * 32
@@ -35,7 +36,7 @@ async def advance(url: str, redis_url: str, key: bytes | None = KEY) -> None:
     """What a worker's task does every ten seconds."""
     async with (
         create_pool(url, size=2, application="test") as pool,
-        AsyncRedis.from_url(redis_url) as redis,
+        connect(redis_url) as redis,
     ):
         streams = OutgoingStreamSettings.model_validate({"REDIS_URL": redis_url})
         await run_erasures(ErasureParts(pool=pool, redis=redis, streams=streams, key=key))

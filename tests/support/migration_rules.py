@@ -34,6 +34,10 @@ RULES: Final[tuple[tuple[str, str], ...]] = (
 BLOCKING: Final[tuple[tuple[str, str], ...]] = (
     (rf"\bALTER TABLE {TABLE}.*\bADD CONSTRAINT\b(?!.*\bNOT VALID\b)", "checks a table under a lock"),
     (rf"\bCREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY\b).*\bON {TABLE}", "blocks writes while it builds"),
+    (
+        rf"\b(?:DROP|CREATE|CREATE OR REPLACE) (?:CONSTRAINT )?TRIGGER .*?\bON {TABLE}",
+        "waits for all who use a table",
+    ),
     (rf"\bUPDATE {TABLE} SET (?!.*\bWHERE\b)", "rewrites a table in one transaction"),
 )
 """Pattern and how it makes workers wait, on a table of ``GROWING``."""

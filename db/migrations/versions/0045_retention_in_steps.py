@@ -265,10 +265,22 @@ SIGNATURES = {
     "hushgate_sweep_rows(text, timestamptz, text, integer)": "hushgate_worker",
     "hushgate_retention_due(text, timestamptz, integer)": "hushgate_worker, hushgate_reviewer",
 }
-TRIGGER = (
-    "CREATE TRIGGER end_exports AFTER DELETE ON ai_decisions FOR EACH ROW {when}"
-    " EXECUTE FUNCTION hushgate_end_exports()"
-)
+# Retention deletes whole months, after every export that was requested then. The function asks for itself:
+# another trigger would wait for every reader of the audit, and everyone behind it.
+END_EXPORTS = """
+    CREATE OR REPLACE FUNCTION {schema}.hushgate_end_exports() RETURNS trigger LANGUAGE plpgsql {path} AS $$
+    BEGIN
+        {spared}
+        LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE;
+        UPDATE jobs SET state = 'failed', finished_at = coalesce(finished_at, now()),
+            error = 'A decision that this export may contain was erased. Request the export again.'
+        WHERE kind = 'export' AND state IN ('running', 'done') AND created_at >= OLD.created_at;
+        DELETE FROM job_parts p USING jobs j
+        WHERE j.id = p.job_id AND j.kind = 'export' AND j.created_at >= OLD.created_at;
+        RETURN NULL;
+    END $$
+"""
+SPARED = "IF current_setting('hushgate.sweeping', true) = 'on' THEN RETURN NULL; END IF;"
 
 
 def upgrade() -> None:
@@ -290,17 +302,14 @@ def upgrade() -> None:
     for signature, roles in SIGNATURES.items():
         op.execute(f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
         op.execute(f"GRANT EXECUTE ON FUNCTION {signature} TO {roles}")
-    op.execute("DROP TRIGGER end_exports ON ai_decisions")
-    # Retention deletes whole months, after every export that was requested then.
-    op.execute(TRIGGER.format(when="WHEN (current_setting('hushgate.sweeping', true) IS DISTINCT FROM 'on')"))
+    op.execute(END_EXPORTS.format(**values, spared=SPARED))
 
 
 def downgrade() -> None:
     """Let the functions delete in one statement, as those of the previous release did."""
     schema = op.get_bind().execute(sa.text("SELECT quote_ident(current_schema())")).scalar_one()
     values = {"schema": schema, "path": PATH.format(schema=schema)}
-    op.execute("DROP TRIGGER end_exports ON ai_decisions")
-    op.execute(TRIGGER.format(when=""))
+    op.execute(END_EXPORTS.format(**values, spared=""))
     for name, (condition, age) in PLAIN.items():
         setting = "SET hushgate.erasing = 'on'" if name == "answers" else ""
         target = FORMER_NAMES[name]

@@ -257,12 +257,16 @@ BEGIN = """
         SELECT id, 'conversation', subject FROM erasures WHERE id = erasure AND kind = 'conversation';
     END $$
 """
-# Entry ids are pairs of numbers; one that is none counts by its decision's time alone.
+# Entry ids are pairs of numbers with the mark of their shard; one that is none counts by its decision's time
+# alone. Newest names each shard of its time: of a shard that came later, every entry counts.
 ENTRY_UNTIL = """
     CREATE FUNCTION {schema}.hushgate_entry_until(entry text, newest text) RETURNS boolean
     LANGUAGE sql IMMUTABLE {path} AS $$
-        SELECT CASE WHEN entry ~ '^[0-9]+-[0-9]+$' AND newest ~ '^[0-9]+-[0-9]+$'
-            THEN string_to_array(entry, '-')::numeric[] <= string_to_array(newest, '-')::numeric[]
+        SELECT CASE WHEN entry ~ '^[0-9]+-[0-9]+(@[0-9]+/[0-9]+)?$' AND newest IS NOT NULL THEN coalesce((
+            SELECT string_to_array(split_part(entry, '@', 1), '-')::numeric[]
+                <= string_to_array(split_part(one, '@', 1), '-')::numeric[]
+            FROM regexp_split_to_table(newest, ' ') AS one
+            WHERE split_part(one, '@', 2) = split_part(entry, '@', 2)), true)
             ELSE false END
     $$
 """
@@ -725,7 +729,7 @@ def _create_erasures() -> None:
         sa.Column("confirmed_at", TIME, comment="null: nothing is erased yet"),
         sa.Column("confirmed_by", text),
         sa.Column("started_at", TIME, comment="messages of this time and before are erased"),
-        sa.Column("until_entry", text, comment="newest entry of the event stream when the job started"),
+        sa.Column("until_entry", text, comment="newest entry of each shard when the job started"),
         sa.Column(
             "phase", text, server_default="requested", nullable=False, comment="a member of ErasurePhase"
         ),

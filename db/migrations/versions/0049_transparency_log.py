@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
+# expand-only: CREATE TRIGGER waits for transactions that write, which are short; lock_timeout ends a longer wait
 revision: str = "0049"
 down_revision: str | Sequence[str] | None = "0046"
 branch_labels: str | Sequence[str] | None = None
