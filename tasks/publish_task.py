@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import time
+from typing import Any, Final
 
+import structlog
 from celery import shared_task
+from celery.exceptions import Reject
+from redis import Redis
+from redis.exceptions import RedisError
 
 from tasks.publish import append, checked, open_shards
 from tasks.shards.clients import connect_sync
+from worker.errors import ConfigurationError, StreamFull, StreamSealed
+from worker.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+PAUSES_S: Final = (0.5, 1.0, 2.0)
+"""Before each further try in one run of the task; after the last one the broker has the task again."""
 
 
 @shared_task(name="hushgate.publish", bind=True, ignore_result=False)
@@ -20,14 +32,43 @@ def publish_event(task: Any, event: Any) -> str:
 
     Raises:
         PayloadRejected: the task fails with the reason when the event cannot become one.
+        Reject: the stream takes no event now; the task goes back to the broker, as Celery acknowledges one
+            that fails.
     """
     if isinstance(event, dict) and "specversion" not in event and event.get("event_id") is None:
         event = event | {"event_id": task.request.id}
     settings = task.app.hushgate_settings
-    with connect_sync(settings.redis_url.get_secret_value()) as redis:
-        payload = json.dumps(event).encode()
-        if settings.shards is not None:
-            open_shards(redis, settings.stream, settings.shards)
-        (entry_id,) = append(redis, [payload], stream=settings.stream)
+    payload = json.dumps(event).encode()
+    entry_id = _append_patiently(settings, payload)
     checked(payload, most_bytes=settings.payload_bytes)
+    return entry_id
+
+
+def _append_patiently(settings: Settings, payload: bytes) -> str:
+    """Append, trying again after each of ``PAUSES_S``.
+
+    Raises:
+        Reject: no try succeeded.
+    """
+    pauses = iter(PAUSES_S)
+    while True:
+        try:
+            with connect_sync(settings.redis_url.get_secret_value()) as redis:
+                return _append(redis, settings, payload)
+        except (StreamFull, StreamSealed, RedisError, OSError) as error:
+            log.warning("event_not_published", error=type(error).__name__)
+            pause_s = next(pauses, None)
+            if pause_s is None:  # no cause: it may quote the event
+                raise Reject(type(error).__name__, requeue=True) from None
+            time.sleep(pause_s)
+
+
+def _append(redis: Redis, settings: Settings, payload: bytes) -> str:
+    """Append to the shards that there are, also when the setting names another number than theirs."""
+    if settings.shards is not None:
+        try:
+            open_shards(redis, settings.stream, settings.shards)
+        except ConfigurationError as error:  # the stored number counts: the event must not be lost
+            log.warning("shards_differ", error=str(error))
+    (entry_id,) = append(redis, [payload], stream=settings.stream)
     return entry_id

@@ -4,6 +4,7 @@
 -- KEYS[1] is the stream; ARGV[1] the consumer group; ARGV[2] the calling worker.
 -- Every other key lives under the hash tag {stream}, so all of them share the stream's cluster slot.
 --   workers          set    ids of workers that sent a heartbeat and were not reaped
+--   reads_queue      set    those of them that read `queue`; see HEARTBEAT and LEAVE
 --   hb:<worker>      string heartbeat, expires
 --   reap_from        string Unix milliseconds from which a missing heartbeat means a dead worker; see HEARTBEAT
 --   lane:<lane>      zset   padded entry ids that wait or run, in stream order

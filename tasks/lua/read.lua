@@ -47,8 +47,9 @@ local function read_new(count)
         enqueue(lane, account)
       end
     end
+    local newest = grants[#grants]
     if body and string.sub(lane, 1, 1) ~= '!' and type_of(body) == 'agent_message'
-        and (not at_once or redis.call('ZCARD', lane_key(lane)) > 1) then
+        and not (newest and newest[1] == row[1]) then
       agents[#agents + 1] = {row[1], #data, string.sub(data, 1, keep_bytes)}
     end
   end

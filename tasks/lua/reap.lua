@@ -15,6 +15,7 @@ for _, worker in ipairs(redis.call('SMEMBERS', prefix .. 'workers')) do
     end
     if redis.call('EXISTS', owned) == 0 then
       redis.call('SREM', prefix .. 'workers', worker)
+      redis.call('SREM', prefix .. 'reads_queue', worker)
       redis.call('SADD', prefix .. 'departed', worker)
     end
   end

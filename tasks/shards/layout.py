@@ -160,12 +160,14 @@ def layout_of(stream: str, stored: bytes | str | None) -> ShardLayout:
 
 
 def require(layout: ShardLayout, shards: int | None) -> ShardLayout:
-    """The layout, when the setting names its number of shards or nothing.
+    """The layout, when the setting names its number of shards, an earlier one or nothing.
+
+    An earlier number stays in the settings of processes until they are changed after a doubling.
 
     Raises:
-        ConfigurationError: it names another one.
+        ConfigurationError: it names a number that never was.
     """
-    if shards not in {None, layout.shards}:
+    if shards not in {None, *layout.epochs}:
         raise ConfigurationError(
             f"HUSHGATE_SHARDS: expected {layout.shards}, the shards of {layout.stream}, got {shards};"
             " set that number or nothing, or run: hushgate shards double"

@@ -227,6 +227,19 @@ async def test_a_person_s_message_is_named_while_its_lane_waits_for_a_place(
     assert [each.entry_id for each in (await lanes.read(0, AHEAD)).agents] == [entry]
 
 
+async def test_a_person_s_message_is_named_while_its_account_has_no_place(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """Alone in its lane, and granted at once but for the limit of its account."""
+    lanes = await worker("a")
+    body = {"user_id": "x", "conversation_id": "c", "type": "agent_message"}
+    entry = cast("bytes", await redis.xadd(STREAM, {"data": orjson.dumps(body)})).decode()
+    result = await lanes.read(5, ReadPlan(limited=((account_key("x"), 0),)))
+
+    assert result.grants == ()
+    assert [each.entry_id for each in result.agents] == [entry]
+
+
 class EarlierWorker(Lanes):
     """A worker of the release before queues by account."""
 
@@ -236,6 +249,8 @@ class EarlierWorker(Lanes):
         for name in ("read", "finish", "reap", "release", "repair"):
             script = LuaScript(redis, prelude + (BEFORE / f"{name}.lua").read_text())
             setattr(self, f"_{name}", script)
+        for name in ("heartbeat", "leave"):
+            setattr(self, f"_{name}", LuaScript(redis, (BEFORE / f"{name}.lua").read_text()))
 
     async def read(self, limit: int, plan: ReadPlan = AHEAD) -> stream.ReadResult:
         """READ as it was: no plan, and no accounts in the reply."""
@@ -243,6 +258,61 @@ class EarlierWorker(Lanes):
         rows, entries, last, _ = await self._read(keys=[STREAM], args=args)
         grants = tuple(self._grant(row) for row in rows)
         return stream.ReadResult(grants=grants, entries_read=int(entries), last_id=last.decode())
+
+
+async def test_nothing_is_read_ahead_while_an_earlier_release_lives(redis: Redis, worker: NewWorker) -> None:
+    """Its workers do not read the queue: new workers would take the whole stream away from them."""
+    old, new = EarlierWorker(redis, worker="old"), await worker("new")
+    await old.heartbeat(60_000)
+    await new.heartbeat(60_000)
+    await publish(redis, "x", *numbered(40))
+    taken = len((await new.read(4, AHEAD)).grants), len((await old.read(5)).grants)
+    queued = await redis.zcard(f"{KEYS}queue")
+    await old.leave()
+    await new.heartbeat(60_000)
+    ahead = (await new.read(0, AHEAD)).entries_read
+
+    assert (taken, queued, ahead) == ((4, 5), 0, 31)
+
+
+async def test_a_dead_worker_of_an_earlier_release_counts_until_it_is_reaped(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """A missing heartbeat proves nothing by itself."""
+    old, new = EarlierWorker(redis, worker="old"), await worker("new")
+    await old.heartbeat(60_000)
+    await publish(redis, "x", *numbered(5))
+    await redis.delete(f"{KEYS}hb:old")
+    await redis.set(f"{KEYS}reap_from", 0, px=60_000)
+    await new.heartbeat(60_000)
+    before = (await new.read(0, AHEAD)).entries_read
+    await new.reap()
+    await new.heartbeat(60_000)
+
+    assert (before, (await new.read(0, AHEAD)).entries_read) == (0, 5)
+
+
+async def test_after_a_rollback_queued_lanes_are_found_at_once(
+    redis: Redis, worker: NewWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last worker that reads the queue returns its lanes to `ready`, in steps; others keep it."""
+    monkeypatch.setattr(stream, "LEAVE_BATCH", 7)
+    a, b, killed = await worker("a"), await worker("b"), await worker("killed")
+    await redis.delete(f"{KEYS}hb:{killed.worker}")
+    ids = await publish(redis, "x", *numbered(30)) + [
+        cast("bytes", await redis.xadd(STREAM, {"data": b"{bad"})).decode()
+    ]
+    await a.read(3, AHEAD)
+    await a.leave()
+    kept = await redis.zcard(f"{KEYS}queue")
+    await b.leave()
+    old = EarlierWorker(redis, worker="old")
+    await old.heartbeat(60_000)
+    grants = (await old.read(100)).grants
+
+    assert kept == 31
+    assert sorted(grant.entry_id for grant in grants) == sorted(ids)
+    assert await redis.exists(f"{KEYS}queue", f"{KEYS}waiting", f"{KEYS}ready") == 0
 
 
 async def test_lanes_that_an_earlier_release_left_are_taken_over(redis: Redis, worker: NewWorker) -> None:
@@ -259,6 +329,7 @@ async def test_lanes_that_an_earlier_release_left_are_taken_over(redis: Redis, w
     await publish(redis, "light", "0")
 
     assert await new.reap() == (len(held), ("old",))
+    await new.heartbeat(60_000)
     assert sorted(await accounts_of(new, 2)) == ["heavy", "light"]
     assert len((await new.read(100, AHEAD)).grants) == 7
     assert (await backlog(redis, STREAM))["ready_lanes"] == 0

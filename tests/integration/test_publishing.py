@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from celery.exceptions import Reject
 from redis import Redis
 
 from tasks import publish_task
-from tasks.publish import append, publish, publish_many
+from tasks.publish import append, open_shards, publish, publish_many
+from tasks.shards.agreement import SEAL, double
+from tasks.shards.layout import Shard
 from worker.errors import PayloadRejected
 from worker.settings import Settings
 
@@ -41,8 +44,8 @@ def stored(redis: Redis) -> list[Any]:
     return [json.loads(fields[b"data"]) for _, fields in entries]
 
 
-def run_task(redis_url: str, sent: object) -> str:
-    """Run the Celery task once, as a worker does; what it returns."""
+def eager_task(redis_url: str, sent: object, **settings: object) -> Any:
+    """Run the Celery task once, as a worker does; its end."""
     celery = Celery("test", set_as_current=False)
     celery.hushgate_settings = Settings.model_validate(
         {
@@ -51,9 +54,15 @@ def run_task(redis_url: str, sent: object) -> str:
             "OPENAI_API_KEY": "k",
             "OPENROUTER_API_KEY": "k",
         }
+        | settings
     )
     task = celery.tasks[publish_task.publish_event.name]
-    return str(task.apply(args=[sent], task_id=TASK_ID, throw=True).result)
+    return task.apply(args=[sent], task_id=TASK_ID, throw=True)
+
+
+def run_task(redis_url: str, sent: object, **settings: object) -> str:
+    """Run the Celery task once, as a worker does; what it returns."""
+    return str(eager_task(redis_url, sent, **settings).result)
 
 
 def without(name: str) -> dict[str, Any]:
@@ -162,3 +171,43 @@ def test_what_is_no_event_fails_the_task_and_is_kept(
 
     assert str(refused.value).startswith(said)
     assert stored(redis) == [sent]
+
+
+@pytest.mark.parametrize("configured", [2, 3], ids=["before the doubling", "never agreed"])
+def test_the_task_uses_the_stored_shards_whatever_its_setting(
+    redis_url: str, redis: Redis, configured: int
+) -> None:
+    """The task of a worker that still has the number of before a doubling must not lose its event."""
+    open_shards(redis, "hushgate:events", 2)
+    double(redis, "hushgate:events")
+
+    entry_id = run_task(redis_url, GOOD, HUSHGATE_SHARDS=configured)
+
+    assert entry_id.partition("@")[2].endswith("/4")
+
+
+def test_the_task_agrees_on_the_shards_before_the_first_event(redis_url: str) -> None:
+    """Appended first, the event would make one stream of what all other processes want as two."""
+    assert run_task(redis_url, GOOD, HUSHGATE_SHARDS=2).partition("@")[2].endswith("/2")
+
+
+@pytest.mark.parametrize("trouble", ["sealed", "full", "away"])
+def test_a_task_that_cannot_publish_goes_back_to_the_broker(
+    redis_url: str, redis: Redis, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Celery acknowledges a task that fails, and its event would be lost."""
+    monkeypatch.setattr("tasks.publish.SEALED_S", 0.01)
+    monkeypatch.setattr(publish_task, "PAUSES_S", (0.0, 0.0))
+    one = Shard(stream="hushgate:events")
+    if trouble == "sealed":
+        redis.eval(SEAL, 2, one.name, one.sealed, "notice")
+    if trouble == "full":
+        redis.config_set("maxmemory", 1)
+    try:
+        ended = eager_task("redis://127.0.0.1:1/0" if trouble == "away" else redis_url, GOOD)
+    finally:
+        redis.config_set("maxmemory", 0)
+
+    assert ended.state == "REJECTED"
+    assert isinstance(ended.result, Reject)
+    assert ended.result.requeue

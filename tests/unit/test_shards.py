@@ -76,12 +76,12 @@ def test_payloads_are_routed_by_their_conversation(payload: bytes, expected: obj
 
 
 def test_another_number_of_shards_is_an_error() -> None:
-    """A process whose setting names another number ends with a message; without a number it follows."""
+    """A process whose setting names a number that never was ends with a message; otherwise it follows."""
     layout = layout_of("s", b"2,4")
 
-    assert require(layout, None) is require(layout, 4) is layout
-    with pytest.raises(ConfigurationError, match="HUSHGATE_SHARDS: expected 4, the shards of s, got 2"):
-        require(layout, 2)
+    assert require(layout, None) is require(layout, 4) is require(layout, 2) is layout
+    with pytest.raises(ConfigurationError, match="HUSHGATE_SHARDS: expected 4, the shards of s, got 3"):
+        require(layout, 3)
 
 
 def test_an_event_in_a_wrong_shard_is_refused() -> None:
