@@ -1,13 +1,13 @@
-"""Events that wait for the next attempt of a moderator: how many, of which accounts, and where."""
+"""Events that wait for a moderator's next attempt or for their account's limits: how many, and where."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from worker.model import Event
 
@@ -19,15 +19,24 @@ def _nothing() -> None:
     return None
 
 
+class EventSlot(Protocol):
+    """The slot of one event among those that its account decides at once."""
+
+    def released(self) -> AbstractAsyncContextManager[None]:
+        """Others may have the slot while inside; afterwards it is awaited again."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Holds:
     """The held events of one process. A held event leaves its place in flight to others until its next call.
 
     Beyond the limits a held event is put back: its run ends as if the worker drained, and the event waits in
-    its lane for another turn. Without limits every event waits here.
+    its lane for another turn. Without limits every event waits here. A wait for a limit of the account is also a
+    hold.
 
     Attributes:
-        count: calls that wait for their next attempt.
+        count: moderation calls that wait for their next attempt.
         most: held events of this process.
         most_of_account: held events of one account.
         left: called when an event leaves its place.
@@ -42,6 +51,7 @@ class Holds:
     _calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     _events: Counter[str] = field(default_factory=Counter)
     _closed_until_s: dict[str, float] = field(default_factory=dict)
+    _slots: dict[tuple[str, str], EventSlot] = field(default_factory=dict)
 
     @property
     def events(self) -> int:
@@ -55,15 +65,47 @@ class Holds:
         Raises:
             asyncio.CancelledError: there is no room for a further held event.
         """
-        if leaves:
-            self._leave(event, now_s)
-        self.count += 1
+        with self.away(event, now_s=now_s) if leaves else nullcontext():
+            self.count += 1
+            try:
+                yield
+            finally:
+                self.count -= 1
+
+    @contextmanager
+    def away(self, event: Event, *, now_s: float) -> Iterator[None]:
+        """The event leaves its place while inside.
+
+        Raises:
+            asyncio.CancelledError: there is no room for a further held event.
+        """
+        self._leave(event, now_s)
         try:
             yield
         finally:
-            self.count -= 1
-            if leaves:
-                self._return(event)
+            self._return(event)
+
+    def has_room(self, event: Event) -> bool:
+        """Whether the event may leave its place now."""
+        is_away = (event.user_id, event.entry_id) in self._calls
+        return is_away or (self.events < self.most and self._events[event.user_id] < self.most_of_account)
+
+    @contextmanager
+    def with_slot(self, event: Event, slot: EventSlot) -> Iterator[None]:
+        """The event has this slot while inside."""
+        key = (event.user_id, event.entry_id)
+        self._slots[key] = slot
+        try:
+            yield
+        finally:
+            del self._slots[key]
+
+    @asynccontextmanager
+    async def slot_released(self, event: Event) -> AsyncIterator[None]:
+        """The event's slot, if it has one, is free for others while inside."""
+        slot = self._slots.get((event.user_id, event.entry_id))
+        async with nullcontext() if slot is None else slot.released():
+            yield
 
     def open_lanes(self, now_s: float) -> dict[str, int]:
         """Accounts with held events -> lanes that they may run meanwhile; the others are not limited."""
@@ -78,8 +120,7 @@ class Holds:
     def _leave(self, event: Event, now_s: float) -> None:
         key = (event.user_id, event.entry_id)
         if not self._calls[key]:
-            if self.events >= self.most or self._events[event.user_id] >= self.most_of_account:
-                del self._calls[key]
+            if not self.has_room(event):
                 if event.user_id not in self._events:
                     self._closed_until_s[event.user_id] = now_s + CLOSED_S
                 raise asyncio.CancelledError("no room for a further held event")

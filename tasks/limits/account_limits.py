@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from tasks.limits.buckets import Bucket, FleetBuckets
 from tasks.limits.slots import Slots
 from worker import scope
 from worker.adapters.call_guard import seconds_left, until
 from worker.adapters.model_judge import ModelJudge
+from worker.cancellation import cancel_all
 from worker.errors import ModelUnavailable
 from worker.generation import estimated_tokens
+from worker.holds import Holds
 from worker.model import Account, AttemptOutcome, Completion, Event, EventType, Prompt
 from worker.ports import Clock, LanguageModel, Ports
 from worker.settings.calls import Resource
 
 MOST_ACCOUNTS: Final = 10_000
+IN_PLACE_S: Final = 0.1
+"""A wait that is over by then is a round trip to Redis, and the event keeps its place in flight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,45 @@ class AccountBuckets:
         """Whether there is one."""
         return self.requests is not None or self.tokens is not None
 
+    async def acquire(self, tokens: int) -> None:
+        """Return when a call of about so many tokens may be made."""
+        if self.requests is not None:
+            await self.requests.acquire(1)
+        if self.tokens is not None:
+            await self.tokens.acquire(tokens)
+
+
+@dataclass(slots=True, kw_only=True)
+class LimitWaits:
+    """The waits of one event for limits of its account: it leaves its place in flight to other events.
+
+    Attributes:
+        has_called: a call of a model was let through. From then on the event is not put back into its lane,
+            since its calls would be paid twice; without room it keeps its place.
+    """
+
+    event: Event
+    holds: Holds
+    clock: Clock
+    has_called: bool = False
+
+    async def wait(self, wait: Coroutine[Any, Any, None]) -> None:
+        """Return when ``wait`` does.
+
+        Raises:
+            asyncio.CancelledError: there is no room for a further held event; it goes back into its lane.
+        """
+        waiting = asyncio.ensure_future(wait)
+        try:
+            if not (await asyncio.wait({waiting}, timeout=IN_PLACE_S))[0]:
+                stays = self.has_called and not self.holds.has_room(self.event)
+                away = nullcontext() if stays else self.holds.away(self.event, now_s=self.clock.monotonic())
+                with away:
+                    await asyncio.wait({waiting})
+            waiting.result()
+        finally:
+            await cancel_all([waiting])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedModel:
@@ -42,6 +85,7 @@ class LimitedModel:
 
     model: LanguageModel
     buckets: AccountBuckets
+    waits: LimitWaits
 
     async def complete(self, prompt: Prompt, timeout_s: float) -> Completion:
         """As the model.
@@ -52,16 +96,14 @@ class LimitedModel:
         estimate = estimated_tokens(prompt)
         try:
             async with asyncio.timeout(seconds_left()):
-                if self.buckets.requests is not None:
-                    await self.buckets.requests.acquire(1)
-                if self.buckets.tokens is not None:
-                    await self.buckets.tokens.acquire(estimate)
+                await self.waits.wait(self.buckets.acquire(estimate))
         except TimeoutError as error:
             raise ModelUnavailable(
                 "waited for the account's limit of calls until the message was too old for a reply",
                 kind=AttemptOutcome.LIMITED,
                 retry_after_s=float("inf"),
             ) from error
+        self.waits.has_called = True
         completion = await self.model.complete(prompt, timeout_s)
         if self.buckets.tokens is not None:
             self.buckets.tokens.correct(estimate, completion.tokens.prompt + completion.tokens.completion)
@@ -82,13 +124,16 @@ class AccountLimits:
         """The ports for one event: its calls wait for limits, at most until it is too late for a reply."""
         left_s = (scope.last_moment(event, account) - self._clock.now()).total_seconds()
         with until(self._clock.monotonic() + max(0.0, left_s)):
-            buckets = self.of(account)
-            limited = _limited(ports, buckets) if buckets.limited else ports
+            buckets, waits = self.of(account), LimitWaits(event=event, holds=ports.holds, clock=self._clock)
+            limited = _limited(ports, buckets, waits) if buckets.limited else ports
             if account.concurrent_events is None or event.type is not EventType.MESSAGE:
                 yield limited
                 return
-            async with self._slots.slot(account.user_id, account.concurrent_events, left_s):
-                yield limited
+            async with self._slots.slot(
+                account.user_id, account.concurrent_events, left_s, waits.wait
+            ) as slot:
+                with ports.holds.with_slot(event, slot):
+                    yield limited
 
     def of(self, account: Account) -> AccountBuckets:
         """The buckets of an account; a changed limit has new ones, which take from the same place."""
@@ -115,9 +160,9 @@ def account_bucket(user_id: str, resource: Resource) -> str:
     return f"account:{resource}:{user_id}"
 
 
-def _limited(ports: Ports, buckets: AccountBuckets) -> Ports:
+def _limited(ports: Ports, buckets: AccountBuckets, waits: LimitWaits) -> Ports:
     def limited(model: LanguageModel) -> LanguageModel:
-        return LimitedModel(model=model, buckets=buckets)
+        return LimitedModel(model=model, buckets=buckets, waits=waits)
 
     judge = ports.judge
     if isinstance(judge, ModelJudge):

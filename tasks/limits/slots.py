@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -33,6 +33,53 @@ class _Waiting:
     users: int = 0
 
 
+async def _in_place(wait: Coroutine[Any, Any, None]) -> None:
+    await wait
+
+
+@dataclass(slots=True, kw_only=True)
+class Slot:
+    """The slot of one event.
+
+    Attributes:
+        last_s: the loop's time after which it is not awaited: the event is too late anyway.
+        waits: awaits it.
+        pauses: pauses under way during which others may have it.
+    """
+
+    slots: Slots
+    account: _Waiting
+    user_id: str
+    member: str
+    most: int
+    last_s: float
+    waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+    pauses: int = 0
+
+    async def take(self) -> None:
+        """Wait for it; without it after ``last_s``."""
+        if asyncio.get_running_loop().time() >= self.last_s:
+            return
+        try:
+            async with asyncio.timeout_at(self.last_s):
+                await self.waits(self.slots.acquire(self))
+        except TimeoutError:
+            log.warning("slot_not_awaited", user_id=self.user_id)
+
+    @asynccontextmanager
+    async def released(self) -> AsyncIterator[None]:
+        """Others may have it while inside; afterwards it is awaited again."""
+        self.pauses += 1
+        try:
+            if self.pauses == 1:
+                await self.slots.release(self)
+            yield
+        finally:
+            self.pauses -= 1
+        if not self.pauses:
+            await self.take()
+
+
 class Slots:
     """Slots of accounts, held in Redis as leases.
 
@@ -54,25 +101,39 @@ class Slots:
         self._numbers = count(1)
         self._accounts: dict[str, _Waiting] = {}
         self._held: dict[str, str] = {}
+        self._asked: set[str] = set()
 
     @asynccontextmanager
-    async def slot(self, user_id: str, most: int, left_s: float) -> AsyncIterator[None]:
-        """One of the account's slots; none after ``left_s`` seconds, when the event is too late anyway."""
-        member = f"{self._worker}:{next(self._numbers)}"
+    async def slot(
+        self,
+        user_id: str,
+        most: int,
+        left_s: float,
+        waits: Callable[[Coroutine[Any, Any, None]], Awaitable[None]] = _in_place,
+    ) -> AsyncIterator[Slot]:
+        """One of the account's slots; none after ``left_s`` seconds, when the event is too late anyway.
+
+        ``waits`` awaits it; it may end the wait with an error.
+        """
         account = self._accounts.setdefault(user_id, _Waiting())
+        slot = Slot(
+            slots=self,
+            account=account,
+            user_id=user_id,
+            member=f"{self._worker}:{next(self._numbers)}",
+            most=most,
+            last_s=asyncio.get_running_loop().time() + left_s,
+            waits=waits,
+        )
         account.users += 1
         try:
-            try:
-                async with asyncio.timeout(max(0.0, left_s)):
-                    await self._acquire(account, user_id, member, most)
-            except TimeoutError:
-                log.warning("slot_not_awaited", user_id=user_id)
-            yield
+            await slot.take()
+            yield slot
         finally:
             account.users -= 1
             if not account.users:
                 self._accounts.pop(user_id, None)
-            await self._release(account, user_id, member)
+            await self.release(slot)
 
     async def renew_forever(self) -> None:
         """Renew the leases of this process until cancelled."""
@@ -81,9 +142,12 @@ class Slots:
             for member, user_id in tuple(self._held.items()):
                 await self._call(user_id, member, 0, renew=True)
 
-    async def _acquire(self, account: _Waiting, user_id: str, member: str, most: int) -> None:
+    async def acquire(self, slot: Slot) -> None:
+        """Return when the event has its slot; waits as long as it takes."""
+        account = slot.account
         async with account.turn:
-            while not await self._call(user_id, member, most):
+            self._asked.add(slot.member)
+            while not await self._call(slot.user_id, slot.member, slot.most):
                 account.freed.clear()
                 look = asyncio.ensure_future(self._sleep(LOOK_S))
                 freed = asyncio.ensure_future(account.freed.wait())
@@ -94,17 +158,20 @@ class Slots:
                 finally:
                     look.cancel()
                     freed.cancel()
-            self._held[member] = user_id
+            self._held[slot.member] = slot.user_id
 
-    async def _release(self, account: _Waiting, user_id: str, member: str) -> None:
-        if self._held.pop(member, None) is None:
+    async def release(self, slot: Slot) -> None:
+        """Give the slot back; also one that Redis gave and whose wait ended before its answer."""
+        self._held.pop(slot.member, None)
+        if slot.member not in self._asked:
             return
+        self._asked.remove(slot.member)
         try:
             async with asyncio.timeout(ANSWER_S):
-                await self._redis.zrem(self._key(user_id), member)
+                await self._redis.zrem(self._key(slot.user_id), slot.member)
         except (RedisError, OSError) as error:
             log.debug("slot_not_released", error=type(error).__name__)  # its lease ends
-        account.freed.set()
+        slot.account.freed.set()
 
     async def _call(self, user_id: str, member: str, most: int, *, renew: bool = False) -> bool:
         """Whether the member has a slot; while Redis does not answer every event has one."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, cast
+
+import pytest
 
 from sandbox.server import SandboxHandle
 from tests.support.running import Running, eventually, running
@@ -13,6 +16,8 @@ PLACES = 20
 HELD_OF_ACCOUNT = PLACES // 4
 EVENTS = 3 * PLACES
 GUARD = {"name": "guard", "endpoint": "guard", "policy": "No threats.", "failure": "hold"}
+HOURS = {"Hours": ["We are open from nine to six on weekdays."]}
+SLOW = "When are you open on weekdays? [[sandbox:chat=delay=3]]"
 CALM = {"moderation_failure": "allow", "flagged_keywords": ["spam"]}
 
 
@@ -112,3 +117,75 @@ def test_a_hold_ends_at_its_longest_even_for_events_that_had_no_room(
         reasons = engine.rows("SELECT DISTINCT reason_code FROM ai_decisions WHERE user_id = %s", user_id)
 
         assert reasons == [{"reason_code": "MODERATION_TIMED_OUT"}]
+
+
+def publish_limited(engine: Running, user_id: str, text: str = "When are you open on weekdays?") -> None:
+    """A burst of one account, each event in a conversation of its own."""
+    for _ in range(EVENTS):
+        engine.publish(user_id, text)
+
+
+def is_limited(engine: Running) -> bool:
+    """True when few events of the burst wait in the worker, beside one that runs, and others in their lanes."""
+    return 0 < owned(engine) <= HELD_OF_ACCOUNT + 1 and waiting(engine) > 0
+
+
+def asking(engine: Running) -> int:
+    """Calls of the model that wait for their answer."""
+    return sum(each["outcome"] == "in_flight" for each in engine.sandbox.requests(route="chat"))
+
+
+@pytest.mark.parametrize("limit", [{"requests_per_min": 1}, {"concurrent_events": 1}])
+def test_events_that_wait_for_limits_of_their_account_leave_the_places_to_others(
+    database_url: str, redis_url: str, sandbox: SandboxHandle, limit: dict[str, int]
+) -> None:
+    """A limited account sends three times as many events as there are places; another one still has half."""
+    with worker(database_url, redis_url, sandbox) as engine:
+        limited = engine.account(documents=HOURS, **limit)
+        other = engine.account(documents=HOURS)
+        publish_limited(engine, limited, SLOW)
+        eventually(lambda: is_limited(engine), "few events wait in the worker")
+        for _ in range(PLACES):
+            engine.publish(other, SLOW)
+
+        eventually(lambda: asking(engine) > PLACES // 2, "events of the other account run at once")
+
+
+def test_events_that_wait_for_a_limit_survive_a_drain_and_end_once_at_their_deadline(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """The worker stops at once, the next one has all of them, and what has no turn in time is too late."""
+    with worker(database_url, redis_url, sandbox) as engine:
+        user_id = engine.account(documents=HOURS, requests_per_min=1, reply_max_age_s=6.0)
+        publish_limited(engine, user_id)
+        eventually(lambda: is_limited(engine), "few events wait in the worker")
+    with worker(database_url, redis_url, sandbox) as engine:
+        left = owned(engine) + waiting(engine)
+        eventually(lambda: len(decided(engine, user_id)) >= EVENTS, "every event ends")
+        rows = engine.rows("SELECT reason_code FROM ai_decisions WHERE user_id = %s", user_id)
+        ends = Counter(row["reason_code"] for row in rows)
+        starts = cast("dict[bytes, bytes]", engine.redis.hgetall(f"{{{STREAM}}}:starts"))
+
+        assert left > HELD_OF_ACCOUNT
+        assert len(set(decided(engine, user_id))) == ends.total() == EVENTS
+        assert ends["TOO_LATE"] >= EVENTS - 2
+        assert engine.sandbox.calls("chat") <= 2
+        assert (starts, owned(engine), waiting(engine)) == ({}, 0, 0)
+
+
+def test_a_moderation_hold_keeps_no_slot_of_its_account(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """While one event is held, the account's other events have the slot; the held event has it again later."""
+    rule = sandbox.add_rule("classifier", "503")
+    with worker(database_url, redis_url, sandbox) as engine:
+        user_id = engine.account(moderators=[GUARD], concurrent_events=1, flagged_keywords=["spam"])
+        held = engine.publish(user_id, "Hello?")
+        eventually(lambda: engine.sandbox.calls("classifier") >= 2, "the first event is held")
+        other = engine.decide(user_id, "this is spam")
+        before = decided(engine, user_id)
+        sandbox.drop_rules(rule)
+        row = engine.decided(user_id, held)
+
+        assert (other["reason_code"], before) == ("FLAGGED_RULE", [other["event_id"]])
+        assert not row["degraded"]

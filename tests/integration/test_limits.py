@@ -127,6 +127,33 @@ async def test_slots_of_a_dead_worker_are_free_again(redis_url: str) -> None:
     assert (held, freed) == ([b"living:1"], 0)
 
 
+async def test_a_released_slot_serves_another_event_and_is_awaited_again(redis_url: str) -> None:
+    """A pause of one event, such as a hold, keeps no slot; after it the event has one again."""
+    async with Redis.from_url(redis_url) as redis:
+        slots = Slots(redis, prefix="{t}:limit", worker="w", sleep=asyncio.sleep)
+        key, ended = slots_key("{t}:limit", "shop"), list[str]()
+
+        async def pausing() -> None:
+            async with slots.slot("shop", 1, 20.0) as first:
+                async with first.released():
+                    taken.set()
+                    await other_has_it.wait()
+                ended.append("first")
+
+        taken, other_has_it = asyncio.Event(), asyncio.Event()
+        first = asyncio.create_task(pausing())
+        await taken.wait()
+        async with slots.slot("shop", 1, 20.0):
+            other_has_it.set()
+            await asyncio.wait({first}, timeout=0.1)
+            held = await redis.zrange(key, 0, -1)
+            ended.append("second")
+        await first
+
+        assert (ended, held) == (["second", "first"], [b"w:2"])
+        assert await redis.zcard(key) == 0
+
+
 def checked_texts(engine: Running) -> int:
     """Texts that moderation was asked about; requests share several."""
     inputs = [each["body"]["input"] for each in engine.sandbox.requests(route="moderations")]  # type: ignore[index]

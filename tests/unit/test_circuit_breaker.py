@@ -11,9 +11,9 @@ import pytest
 from worker.adapters.bulkhead import Bulkhead, BulkheadFull
 from worker.adapters.call_guard import CallGuard, NotCalled, Upstream, key_id, until
 from worker.adapters.circuit_breaker import (
-    Admission,
     BreakerLimits,
     BreakerState,
+    CallAdmission,
     CircuitBreaker,
     CircuitOpen,
 )
@@ -68,9 +68,9 @@ def test_one_probe_at_a_time_after_the_pause() -> None:
 
     assert early.value.retry_after_s == pytest.approx(2.0)
     assert (probe, breaker.state, breaker.admit()) == (
-        Admission.PROBE,
+        CallAdmission.PROBE,
         BreakerState.CLOSED,
-        Admission.NORMAL,
+        CallAdmission.NORMAL,
     )
 
 
@@ -99,7 +99,7 @@ def test_a_cancelled_probe_leaves_its_place_to_the_next_call() -> None:
     clock.now += 2.0
     breaker.abandoned(breaker.admit())
 
-    assert breaker.admit() is Admission.PROBE
+    assert breaker.admit() is CallAdmission.PROBE
 
 
 def test_a_call_from_before_the_opening_changes_nothing() -> None:

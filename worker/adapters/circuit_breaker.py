@@ -47,7 +47,7 @@ class CircuitOpen(Exception):
         self.retry_after_s = retry_after_s
 
 
-class Admission(StrEnum):
+class CallAdmission(StrEnum):
     """What a call is to the breaker; only those admitted in its present state change it."""
 
     NORMAL = "normal"
@@ -83,14 +83,14 @@ class CircuitBreaker:
         """The state now."""
         return self._state
 
-    def admit(self) -> Admission:
+    def admit(self) -> CallAdmission:
         """Let a call pass; ``ended`` or ``abandoned`` must follow.
 
         Raises:
             CircuitOpen: it must not be made.
         """
         if self._state is BreakerState.CLOSED:
-            return Admission.NORMAL
+            return CallAdmission.NORMAL
         left_s = self._open_until_s - self._now_s()
         if left_s > 0:
             raise CircuitOpen(left_s)
@@ -98,7 +98,7 @@ class CircuitBreaker:
             raise CircuitOpen(self._pause_s)
         self._probing = True
         self._become(BreakerState.HALF_OPEN)
-        return Admission.PROBE
+        return CallAdmission.PROBE
 
     def check(self) -> None:
         """Raise as ``admit`` would, without letting a call pass."""
@@ -106,9 +106,9 @@ class CircuitBreaker:
         if self._state is not BreakerState.CLOSED and (left_s > 0 or self._probing):
             raise CircuitOpen(left_s if left_s > 0 else self._pause_s)
 
-    def ended(self, admission: Admission, *, failed: bool) -> None:
+    def ended(self, admission: CallAdmission, *, failed: bool) -> None:
         """Note how a call ended; one that began before the breaker opened changes nothing then."""
-        if admission is Admission.PROBE:
+        if admission is CallAdmission.PROBE:
             self._probing = False
             if failed:
                 self._pause_s = min(self._pause_s * 2, self._limits.longest_pause_s)
@@ -120,9 +120,9 @@ class CircuitBreaker:
             if self._limits.failures and self._failures >= self._limits.failures:
                 self._open()
 
-    def abandoned(self, admission: Admission) -> None:
+    def abandoned(self, admission: CallAdmission) -> None:
         """Note a call that was cancelled: it says nothing about the upstream."""
-        if admission is Admission.PROBE:
+        if admission is CallAdmission.PROBE:
             self._probing = False
 
     def _open(self) -> None:

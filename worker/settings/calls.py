@@ -36,7 +36,7 @@ def _json(value: object, *, expected: str) -> object:
         raise ValueError(f"expected {expected}") from error
 
 
-Places = Annotated[
+CallPlaces = Annotated[
     dict[UpstreamKind, Annotated[int, Field(ge=1, le=100_000)]],
     NoDecode,
     BeforeValidator(partial(_json, expected=EXPECTED_PLACES)),
@@ -105,7 +105,7 @@ class CallSettings(Environment):
         alias="HUSHGATE_BREAKER_LONGEST_PAUSE_S",
         description="Longest pause between two probes, in seconds.",
     )
-    concurrent_calls: Places = Field(
+    concurrent_calls: CallPlaces = Field(
         default={},
         alias="HUSHGATE_CONCURRENT_CALLS",
         description='Calls at once per process as a JSON object, such as {"judge": 50}: moderation, model,'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,14 +88,18 @@ async def _in_turn(run: GuardedRun, calls: Sequence[ModeratorCall]) -> None:
                 return
         if due := [call.due_s for call in waiting if call.result is None]:
             now_s = max(min(due), clock.monotonic())
-            with _waiting(run, leaves=all(call.is_held for call in waiting if call.result is None)):
-                await clock.sleep(max(0.0, now_s - clock.monotonic()))
+            leaves = all(call.is_held for call in waiting if call.result is None)
+            await _pause(run, max(0.0, now_s - clock.monotonic()), leaves=leaves)
             for call in waiting:
                 call.give_up_when_late()
 
 
-def _waiting(run: GuardedRun, *, leaves: bool) -> AbstractContextManager[None]:
-    return run.ports.holds.waiting(run.case.event, now_s=run.ports.clock.monotonic(), leaves=leaves)
+async def _pause(run: GuardedRun, seconds: float, *, leaves: bool) -> None:
+    """Wait between two attempts; ``leaves``: without a place in flight, and without the account's slot."""
+    event, clock, holds = run.case.event, run.ports.clock, run.ports.holds
+    with holds.waiting(event, now_s=clock.monotonic(), leaves=leaves):
+        async with holds.slot_released(event) if leaves else nullcontext():
+            await clock.sleep(seconds)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,8 +139,7 @@ class ModeratorCall:
         """Ask until the result is final; a hold waits here, in process."""
         await self.attempt()
         while self.result is None:
-            with _waiting(self.run, leaves=self.is_held):
-                await self.run.ports.clock.sleep(self.wait_s)
+            await _pause(self.run, self.wait_s, leaves=self.is_held)
             self.give_up_when_late()
             if self.result is None:
                 await self.attempt()
