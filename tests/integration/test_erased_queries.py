@@ -106,7 +106,10 @@ def test_searches_go_when_they_are_the_message_or_a_telling_word_of_it(
     database_url: str, redis_url: str, owner: Rows
 ) -> None:
     """A common word, or a part of one, says nothing about the author."""
-    person, stranger = add_person(database_url, Role.VIEWER), add_person(database_url, Role.VIEWER, account="x")
+    person, stranger = (
+        add_person(database_url, Role.VIEWER),
+        add_person(database_url, Role.VIEWER, account="x"),
+    )
     gone = {
         line(owner, "search", "shop", query=urlencode({"text": MESSAGE[:-6].upper()})),
         line(owner, "search", "shop", query=urlencode({"text": "JO@example.org"})),
@@ -130,7 +133,10 @@ def test_views_of_people_without_rights_on_the_account_stay(
     database_url: str, redis_url: str, owner: Rows
 ) -> None:
     """Views that name the id or search for the message go, of people who may see the account."""
-    person, stranger = add_person(database_url, Role.VIEWER), add_person(database_url, Role.VIEWER, account="x")
+    person, stranger = (
+        add_person(database_url, Role.VIEWER),
+        add_person(database_url, Role.VIEWER, account="x"),
+    )
     gone = {view(owner, person, author="viewed"), view(owner, person, text=MESSAGE)}
     kept = {
         view(owner, stranger, author="viewed"),
