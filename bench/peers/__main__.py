@@ -140,7 +140,6 @@ def of_hushgate(stack: Stack, texts: list[str], concurrency: int) -> PeerResult:
 
 @contextmanager
 def _client(python: Path, module: str) -> Iterator[subprocess.Popen[str]]:
-    OUT.parent.mkdir(exist_ok=True)
     with OUT.with_name("bench-peers.log").open("a") as log:
         process = subprocess.Popen(
             [python, "-m", module],
@@ -200,23 +199,28 @@ def main(
 ) -> None:
     """Run everything: progress on stderr, a table on a terminal, NDJSON in a pipe and in out/ always."""
     texts, results = messages(count), []
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.unlink(missing_ok=True)
     with Stack() as stack:
         hushgate.seed(stack)
         for at_once in concurrency or [1, 16]:
-            steps: list[tuple[str, Callable[[], PeerResult]]] = [
-                (peer.name, lambda peer=peer, at_once=at_once: of_peer(peer, environments, texts, at_once))  # type: ignore[misc]  # mypy cannot infer it
-                for peer in PEERS
-            ]
-            steps.append((OURS, lambda at_once=at_once: of_hushgate(stack, texts, at_once)))  # type: ignore[misc]  # same
-            for name, step in steps:
-                print(f"{name}: {count} messages, {at_once} at once ...", file=sys.stderr)
-                results.append(step())
-    lines = [json.dumps(asdict(each)) for each in results]
-    OUT.write_text("\n".join(lines) + "\n")
+            for peer in PEERS:
+                print(f"{peer.name}: {count} messages, {at_once} at once ...", file=sys.stderr)
+                results.append(_written(of_peer(peer, environments, texts, at_once)))
+            print(f"{OURS}: {count} messages, {at_once} at once ...", file=sys.stderr)
+            results.append(_written(of_hushgate(stack, texts, at_once)))
     if sys.stdout.isatty():
         Console().print(table(results))
-    else:
-        print(*lines, sep="\n")
+
+
+def _written(result: PeerResult) -> PeerResult:
+    """The result, which is now in the file, so that a run that is ended early keeps what it measured."""
+    line = json.dumps(asdict(result))
+    with OUT.open("a") as file:
+        print(line, file=file)
+    if not sys.stdout.isatty():
+        print(line)
+    return result
 
 
 if __name__ == "__main__":
