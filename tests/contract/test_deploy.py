@@ -451,6 +451,28 @@ def test_lock_of_the_image_is_part_of_the_one_lock(name: str) -> None:
     assert {entry: hashes for entry, hashes in part.items() if whole.get(entry) != hashes} == {}
 
 
+@pytest.mark.parametrize("lock", sorted(ROOT.glob("bench/**/*.lock")), ids=lambda lock: lock.stem)
+def test_lock_of_a_benchmark_has_hashes_and_no_index_host(lock: Path) -> None:
+    """Every file is checked before it is installed, from the index that the machine is set up for."""
+    entries = pinned(lock)
+
+    assert entries
+    assert all(entries.values())
+    assert "://" not in lock.read_text()
+    assert re.search(r"^--(?!hash)|^ *-[a-z]", lock.read_text(), re.MULTILINE) is None
+
+
+def test_peers_of_the_benchmark_are_installed_by_nothing_else() -> None:
+    """Their environments are prerequisites of `make bench-peers` only."""
+    makefile = (ROOT / "Makefile").read_text()
+    needing = [line for line in makefile.splitlines() if re.search(r"^[^\t#].*PEERS\)/\w+/\.ready", line)]
+
+    assert [line.split(":")[0] for line in needing] == ["bench-peers"]
+    assert {lock.stem for lock in ROOT.glob("bench/peers/*.lock")} == set(
+        re.findall(r"PEERS\)/(\w+)/\.ready", needing[0])
+    )
+
+
 def test_runtime_lock_has_what_the_project_asks_for_and_no_tools() -> None:
     """Every dependency is locked, without any of the group dev."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
