@@ -18,6 +18,7 @@ from db import migrate
 from db.backup.dump import dump_database, restore_database
 from db.backup.restored import repeat_sends, restored_ends
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
+from tasks.shards.clients import connect_sync
 from worker import __version__
 from worker.settings import BackupSettings
 
@@ -42,7 +43,7 @@ class Manifest:
 
     Attributes:
         began: every event that the stream took before is in the backup.
-        last_id: the newest entry of the stream of events at that time.
+        last_id: the newest entry of each stream of events at that time.
         entries: events in the backup that waited or ran; some of them may be decided in its tables too.
     """
 
@@ -121,4 +122,4 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _redis(known: BackupSettings) -> Redis:
-    return Redis.from_url(known.redis_url.get_secret_value(), socket_timeout=REACH_S)
+    return connect_sync(known.redis_url.get_secret_value(), timeout_s=REACH_S)

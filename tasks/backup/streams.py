@@ -6,6 +6,7 @@ Lanes, owners, heartbeats and pending lists are left out: workers make them from
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,14 @@ import orjson
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from tasks.shards.agreement import NOTICE, current_layout
+from tasks.shards.layout import ShardLayout, layout_key
 from tasks.stream_upkeep.figures import stream_names
 from worker.errors import ConfigurationError
 from worker.settings import OutgoingStreamSettings
 
 PAGE: Final = 1000
+DOUBLED: Final = "shards: they were doubled meanwhile; back up again into another folder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +31,8 @@ class SavedStreams:
     """What was saved.
 
     Attributes:
-        last_id: the newest id of the stream of events when saving began; every entry up to it is in the
-            backup, or has its ending in a dump that is made afterwards.
+        last_id: the newest id of each stream of events when saving began, with the mark of its shard; every
+            entry up to it is in the backup, or has its ending in a dump that is made afterwards.
     """
 
     last_id: str
@@ -40,8 +44,24 @@ def save_streams(redis: Redis, settings: OutgoingStreamSettings, file: Path) -> 
     """Save marks first, then the outgoing streams, then the events; ``redis`` answers bytes.
 
     An entry that ends meanwhile may be missing, so the database must be dumped afterwards.
+
+    Raises:
+        ConfigurationError: the shards were doubled meanwhile.
     """
-    last_id = _last_id(redis, settings.stream)
+    layout = current_layout(redis, settings.stream)
+    try:
+        saved = _save(redis, settings, layout, file)
+    except ResponseError as error:
+        if "WRONGTYPE" not in str(error):
+            raise
+        raise ConfigurationError(DOUBLED) from error
+    if current_layout(redis, settings.stream) != layout:
+        raise ConfigurationError(DOUBLED)
+    return saved
+
+
+def _save(redis: Redis, settings: OutgoingStreamSettings, layout: ShardLayout, file: Path) -> SavedStreams:
+    last_ids = {each: _last_id(redis, each.key) for each in layout.streams()}
     entries = marks = 0
     with file.open("wb") as out:
         for mark in _marks(redis, settings):
@@ -50,11 +70,14 @@ def save_streams(redis: Redis, settings: OutgoingStreamSettings, file: Path) -> 
         for name in _outgoing(settings):
             if (dumped := redis.dump(name)) is not None:
                 out.write(orjson.dumps({"stream": name, "dump": _text(dumped)}) + b"\n")
-        for entry_id, fields in _entries(redis, settings.stream, last_id):
-            values = {_text(name): _text(value) for name, value in fields.items()}
-            out.write(orjson.dumps({"entry": entry_id, "fields": values}) + b"\n")
-            entries += 1
-    return SavedStreams(last_id=last_id, entries=entries, marks=marks)
+        out.write(orjson.dumps({"shards": layout.epochs}) + b"\n")
+        for each, last_id in last_ids.items():
+            for entry_id, fields in _entries(redis, each.key, last_id):
+                values = {_text(name): _text(value) for name, value in fields.items()}
+                out.write(orjson.dumps({"entry": entry_id + each.shard.mark, "fields": values}) + b"\n")
+                entries += 1
+    newest = " ".join(last_id + each.shard.mark for each, last_id in last_ids.items())
+    return SavedStreams(last_id=newest, entries=entries, marks=marks)
 
 
 def saved_entry_ids(file: Path) -> list[str]:
@@ -68,7 +91,8 @@ def require_empty(redis: Redis, settings: OutgoingStreamSettings) -> None:
     Raises:
         ConfigurationError: one is.
     """
-    found = [name for name in (settings.stream, *_outgoing(settings)) if redis.exists(name)]
+    names = (settings.stream, layout_key(settings.stream), *_outgoing(settings))
+    found = [name for name in names if redis.exists(name)]
     if found:
         raise ConfigurationError(f"REDIS_URL: expected a Redis without our streams, got {', '.join(found)}")
 
@@ -76,26 +100,51 @@ def require_empty(redis: Redis, settings: OutgoingStreamSettings) -> None:
 def load_streams(
     redis: Redis, settings: OutgoingStreamSettings, file: Path, *, last_id: str, accepted: int
 ) -> None:
-    """Load a file into a Redis without our streams; ``accepted`` is what its stream has ever taken.
+    """Load a file into a Redis without our streams; ``accepted`` is what its shards have ever taken.
 
     Raises:
         ConfigurationError: the server cannot read a stream that a newer one wrote.
     """
+    layout = ShardLayout(stream=settings.stream)
+    loaded: Counter[str] = Counter()
     for line in _lines(file):
         if "mark" in line:
             redis.set(line["mark"], "1", px=line["left_ms"])
         elif "stream" in line:
             _load_stream(redis, line["stream"], base64.b64decode(line["dump"]))
+        elif "shards" in line:
+            layout = ShardLayout(stream=settings.stream, epochs=tuple(line["shards"]))
         else:
+            place, entry_id = layout.place_of(line["entry"])
             fields: Any = {
                 base64.b64decode(name): base64.b64decode(value) for name, value in line["fields"].items()
             }
-            redis.xadd(settings.stream, fields, id=line["entry"])
-    if not redis.exists(settings.stream):
-        redis.xgroup_create(settings.stream, "restored", id="0", mkstream=True)
-        redis.xgroup_destroy(settings.stream, "restored")
+            redis.xadd(place.key, fields, id=entry_id)
+            loaded[place.key] += 1
+    ended = max(accepted - loaded.total(), 0)
+    for newest in last_id.split():
+        place, entry_id = layout.place_of(newest)
+        _count(redis, place.key, entry_id, loaded[place.key] + ended)
+        ended = 0  # only the sum over the shards counts
+    _seal(redis, layout)
+
+
+def _count(redis: Redis, stream: str, last_id: str, accepted: int) -> None:
+    """Set the newest id and the count of a stream, which is made when it has no entry."""
+    if not redis.exists(stream):
+        redis.xgroup_create(stream, "restored", id="0", mkstream=True)
+        redis.xgroup_destroy(stream, "restored")
     count = ("ENTRIESADDED", accepted, "MAXDELETEDID", last_id)
-    redis.execute_command("XSETID", settings.stream, last_id, *count)  # type: ignore[no-untyped-call]
+    redis.execute_command("XSETID", stream, last_id, *count)  # type: ignore[no-untyped-call]
+
+
+def _seal(redis: Redis, layout: ShardLayout) -> None:
+    """Store the layout, with the notices where streams were."""
+    if layout.shards == 1:
+        return
+    for name in {layout.stream, *(shard.name for shard in layout.sealed())}:
+        redis.set(name, NOTICE)
+    redis.set(layout_key(layout.stream), ",".join(map(str, layout.epochs)))
 
 
 def _outgoing(settings: OutgoingStreamSettings) -> tuple[str, ...]:
@@ -110,10 +159,9 @@ def _load_stream(redis: Redis, name: str, dumped: bytes) -> None:
 
 
 def _last_id(redis: Redis, stream: str) -> str:
-    try:
-        info: Any = redis.xinfo_stream(stream)
-    except ResponseError:
+    if not redis.exists(stream):
         return "0-0"
+    info: Any = redis.xinfo_stream(stream)
     return bytes(info["last-generated-id"]).decode()
 
 

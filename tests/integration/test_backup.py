@@ -14,6 +14,8 @@ from redis.exceptions import AuthenticationError
 
 from cli.stack import Stack
 from sandbox.server import SandboxHandle
+from tasks.publish import append
+from tasks.shards.agreement import current_layout, double
 from tests.conftest import create_database, database_at
 from tests.support.fleet_signs import STREAM
 from tests.support.running import Running, eventually, running
@@ -117,6 +119,39 @@ def test_a_backup_under_load_is_restored_whole(
         eventually(lambda: engine.redis.xlen(STREAM) == 0, "the replayed events")
         assert conservation(shell, other)["state"] == "ok"
         assert "3 duplicates" in conservation(shell, other)["found"]
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_every_shard_is_restored(
+    shell: Shell, url: str, other: str, sandbox: SandboxHandle, doubled: bool
+) -> None:
+    """Two shards, or four of which two still drain: what waited is decided, and later events too."""
+    folder, redis_url = str(shell.folder / "backup"), shell.environment["REDIS_URL"]
+    with running(url, redis_url, sandbox, HUSHGATE_SHARDS="2") as engine:
+        user_id = engine.account(flagged_keywords=["spam"])
+        first = engine.publish(user_id, "spam")
+        engine.decided(user_id, first)
+    with Redis.from_url(redis_url) as redis:
+        body = dict.fromkeys(("message_id", "author_id"), "m") | {"user_id": user_id, "text": "spam"}
+        body |= {"scope": "chat", "created_at": "2026-11-20T10:00:00Z"}
+        events = [f"e{number}" for number in range(8)]
+        bodies = [json.dumps(body | {"event_id": each, "conversation_id": each}).encode() for each in events]
+        append(redis, bodies)
+        if doubled:
+            double(redis, STREAM)
+        saved = shell.run("backup", folder, env={"DATABASE_URL": url})
+        redis.flushall()
+        restored = shell.run("restore", folder, env={"DATABASE_URL": other})
+
+        assert (saved.code, restored.code) == (0, 0), saved.err + restored.err
+        assert restored.rows[0]["waiting"] == len(events)
+        assert current_layout(redis, STREAM).epochs == ((2, 4) if doubled else (2,))
+        assert conservation(shell, other)["state"] == "ok"
+    with running(other, redis_url, sandbox) as engine:
+        for each in events:
+            engine.decided(user_id, each)
+        engine.decided(user_id, engine.publish(user_id, "spam"))
+        assert conservation(shell, other)["state"] == "ok"
 
 
 def test_a_restore_refuses_servers_that_are_not_empty(

@@ -9,13 +9,15 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
 from cli.doctor.cluster import cluster_checks
+from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
 from tasks.engine import Engine, EngineLimits
 from tasks.fleet.state import load_stream_state
 from tasks.memory import memory
@@ -31,6 +33,7 @@ from tasks.stream_upkeep.figures import load_figures
 from tasks.stream_upkeep.trimming import Keep, trim
 from tests.support.cluster import Cluster
 from tests.support.running import eventually
+from worker.settings import OutgoingStreamSettings
 
 STREAM = "hushgate:events"
 CONVERSATIONS = 30
@@ -53,6 +56,29 @@ def redis(cluster: Cluster) -> Iterator[Redis]:
         client.flushall(target_nodes="primaries")
         open_shards(client, STREAM, 3)
         yield client
+
+
+def test_a_backup_of_a_cluster_is_restored_to_its_shards(
+    redis: Redis, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Waiting events and the newest ids of three shards."""
+    settings = OutgoingStreamSettings.model_validate({"REDIS_URL": cluster.url})
+    bodies = [json.dumps({"user_id": "u", "conversation_id": f"c{n}"}).encode() for n in range(9)]
+    ids = append(redis, bodies)
+    redis.xadd("hushgate:replies", {"key": "k"})
+    saved = save_streams(redis, settings, tmp_path / "file")
+    client: Any = redis
+    client.flushall(target_nodes="primaries")
+    require_empty(redis, settings)
+    load_streams(redis, settings, tmp_path / "file", last_id=saved.last_id, accepted=20)
+
+    layout = current_layout(redis, STREAM)
+    found = [redis.xinfo_stream(each.key) for each in layout.streams()]
+    assert sorted(saved_entry_ids(tmp_path / "file")) == sorted(ids)
+    assert layout.shards == 3
+    assert (sum(each["length"] for each in found), sum(each["entries-added"] for each in found)) == (9, 20)
+    assert redis.xlen("hushgate:replies") == 1
+    assert set(append(redis, bodies)).isdisjoint(ids)
 
 
 class Worker:
