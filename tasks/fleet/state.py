@@ -56,7 +56,7 @@ class StreamState:
         workers: workers with a heartbeat.
         beat_age_s: since beat sent a task; a day when that is longer ago.
         tasks_age_s: since a worker ran a task of beat; the same.
-        shards: the shards that publishers use, and those of earlier layouts that hold entries or do not answer.
+        shards: the shards that publishers use, and earlier ones that hold entries or do not answer.
     """
 
     accepted: int

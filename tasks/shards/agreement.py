@@ -39,12 +39,14 @@ return ARGV[1]
 """
 SEAL: Final = """#!lua flags=allow-oom
 -- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice. Nothing can be added to the stream after it.
--- Group, pending entries and counters move along. Answers how many entries it has. Repeated before each count:
--- a failover may lose it. An empty stream under the new key is what PREPARE of a worker made after that.
+-- Group, pending entries and counters move along. Answers how many entries it has. Repeated before each
+-- count: a failover may lose it. An empty stream under the new key is what a PREPARE made after that.
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'string' then
   if kind == 'stream' then
-    if redis.call('XLEN', KEYS[2]) > 0 then return redis.error_reply('ERR both keys of a sealed shard hold events') end
+    if redis.call('XLEN', KEYS[2]) > 0 then
+      return redis.error_reply('ERR both keys of the shard hold events')
+    end
     redis.call('RENAME', KEYS[1], KEYS[2])
   end
   redis.call('SET', KEYS[1], ARGV[1])

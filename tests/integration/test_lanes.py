@@ -102,7 +102,9 @@ async def only_grant(lanes: Lanes) -> EntryGrant:
 async def is_empty(redis: Redis) -> bool:
     """True when nothing is left but counters and the signs of life of workers."""
     left = {text(key).removeprefix(KEYS) for key in await redis.keys("*")} - {STREAM}
-    lasting = {key for key in left if key in ("token", "vanished", "workers", "reads_queue", "departed", "reap_from")}
+    lasting = {
+        key for key in left if key in ("token", "vanished", "workers", "reads_queue", "departed", "reap_from")
+    }
     lasting |= {key for key in left if key.startswith("hb:")}
     pending = await redis.xpending(STREAM, GROUP)
     return left == lasting and pending["pending"] == 0 and await redis.xlen(STREAM) == 0
