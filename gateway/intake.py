@@ -51,7 +51,10 @@ class AcceptedEvents:
 
 
 class Intake:
-    """Publishes the events of requests; a refused request publishes none of its events."""
+    """Publishes the events of requests.
+
+    A refused request publishes none of its events; with several shards, 503 may leave some published.
+    """
 
     def __init__(self, settings: IngestSettings) -> None:
         self.redis = connect_sync(settings.redis_url.get_secret_value(), timeout_s=ANSWER_S)
@@ -74,7 +77,7 @@ class Intake:
             right=Right.PUBLISH,
             methods=("POST",),
             api=True,
-            summary="Publish one event or several: all or none",
+            summary="Publish one event or several; those of one shard: all or none",
             response=AcceptedEvents,
             body=EventPayload,
             batch=True,
@@ -114,7 +117,7 @@ class Intake:
         return found
 
     def _append(self, found: Batch, token: str) -> Sequence[str]:
-        """Append the events in one step; the ids of their entries.
+        """Append the events, in one step for each shard; the ids of their entries.
 
         Raises:
             Refused: 429, too many a second; 503, Redis is full, or away and the outcome is unknown.
@@ -125,10 +128,9 @@ class Intake:
                 self._agreed = True
             self._require_rate(token, Counter(event.user_id for event in found.events))
             return append(self.redis, [event.payload for event in found.events], stream=self._settings.stream)
-        except (StreamFull, OutOfMemoryError):
+        except (StreamFull, OutOfMemoryError) as error:
             log.warning("events_refused", cause="redis_full")
-            text = "Redis is full; none of the events was published. Publish them again later."
-            raise Refused(503, "Redis is full", text, retry_after_s=RETRY_S) from None
+            raise redis_full(error) from None
         except StreamSealed:
             log.warning("events_refused", cause="shards_doubled")
             text = "The stream is being enlarged. Publish the same events again: each id is decided once."
@@ -142,6 +144,14 @@ class Intake:
         if wait_s := self._rates.wait_s(token, events):
             text = f"None of the events was published. Wait {wait_s:.1f} seconds, or ask for a higher limit."
             raise Refused(429, "Too many events a second", text, retry_after_s=math.ceil(wait_s))
+
+
+def redis_full(error: StreamFull | OutOfMemoryError) -> Refused:
+    """The answer on a full Redis; of several shards some may have taken their events."""
+    text = "Redis is full; none of the events was published. Publish them again later."
+    if isinstance(error, StreamFull) and error.published:
+        text = "Redis is full. Publish the same events again: each id is decided once."
+    return Refused(503, "Redis is full", text, retry_after_s=RETRY_S)
 
 
 def _require_rights(visit: Visit, found: Batch) -> None:

@@ -56,7 +56,7 @@ class StreamState:
         workers: workers with a heartbeat.
         beat_age_s: since beat sent a task; a day when that is longer ago.
         tasks_age_s: since a worker ran a task of beat; the same.
-        shards: the shards that publishers use, and those of earlier layouts that hold entries.
+        shards: the shards that publishers use, and earlier ones that hold entries or do not answer.
     """
 
     accepted: int
@@ -67,12 +67,18 @@ class StreamState:
     tasks_age_s: float
     shards: tuple[ShardState, ...] = ()
 
+    @property
+    def complete(self) -> bool:
+        """Whether the sums have the figures of every shard."""
+        return all(each.up for each in self.shards)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
     """What the servers said at ``at``; None for one that did not answer.
 
     Attributes:
+        imbalance: None also while a shard does not answer: what it accepted is not known.
         errors: the type of error of each server that did not answer.
     """
 
@@ -90,7 +96,8 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
         RedisError: Redis did not answer; one shard that does not is not ``up``.
     """
     layout = await load_layout(redis, stream)
-    found = [await _shard_state(redis, each) for each in layout.streams()]
+    streams = list(layout.streams())
+    found = [await _shard_state(redis, each, alone=len(streams) == 1) for each in streams]
     current = {shard.name for shard in layout.current()}
     beat_age_s, tasks_age_s = await load_ages(redis, stream)
     return StreamState(
@@ -100,15 +107,15 @@ async def load_stream_state(redis: Redis, stream: str) -> StreamState:
         workers=len(frozenset[str]().union(*(each.workers for each in found))),
         beat_age_s=beat_age_s,
         tasks_age_s=tasks_age_s,
-        shards=tuple(each for each in found if each.entries or each.name in current),
+        shards=tuple(each for each in found if each.entries or not each.up or each.name in current),
     )
 
 
-async def _shard_state(redis: Redis, place: ShardStream) -> ShardState:
+async def _shard_state(redis: Redis, place: ShardStream, *, alone: bool) -> ShardState:
     try:
         return await _answering_shard(redis, place)
     except (RedisError, OSError) as error:
-        if place.shard.of == 1:
+        if alone:
             raise
         log.warning("shard_unreadable", stream=place.key, error=type(error).__name__)
         return ShardState(name=place.key)
@@ -162,7 +169,7 @@ async def load_fleet(settings: StreamSettings, url: str, *, count_all: bool = Tr
     async def read() -> tuple[StoredFigures, int | None]:
         async with figures_connection(url) as connection:
             figures, imbalance = await load_stored_figures(connection, at.date()), None
-            if count_all and stream is not None:
+            if count_all and stream is not None and stream.complete:
                 counted = await load_balance(connection, accepted=stream.accepted, unfinished=stream.entries)
                 imbalance = imbalance_of(counted)
             return figures, imbalance

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from redis import Redis
+from redis.exceptions import RedisError
 
+from tasks.shards.clients import is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout, layout_key, layout_of, require
 from worker.errors import ConfigurationError
 
 MOST_SHARDS: Final = 1024
+WAIT_MS: Final = 100
+WAITS_S: Final = 2.0
+"""For a replica to have one seal, and all of them: publishers wait meanwhile."""
 NOTICE: Final = "no stream: events are in several shards, see docs/scale.md"
 """Value of a key where a stream was: XADD answers WRONGTYPE there, so that no event is lost in it."""
 
@@ -32,12 +39,19 @@ return ARGV[1]
 """
 SEAL: Final = """#!lua flags=allow-oom
 -- KEYS[1] stream, KEYS[2] its key from now on; ARGV[1] notice. Nothing can be added to the stream after it.
--- Group, pending entries and counters move along. Answers 1, or 0 when it was sealed before.
+-- Group, pending entries and counters move along. Answers how many entries it has. Repeated before each
+-- count: a failover may lose it. An empty stream under the new key is what a PREPARE made after that.
 local kind = redis.call('TYPE', KEYS[1]).ok
-if kind == 'string' then return 0 end
-if kind == 'stream' then redis.call('RENAME', KEYS[1], KEYS[2]) end
-redis.call('SET', KEYS[1], ARGV[1])
-return 1
+if kind ~= 'string' then
+  if kind == 'stream' then
+    if redis.call('XLEN', KEYS[2]) > 0 then
+      return redis.error_reply('ERR both keys of the shard hold events')
+    end
+    redis.call('RENAME', KEYS[1], KEYS[2])
+  end
+  redis.call('SET', KEYS[1], ARGV[1])
+end
+return redis.call('XLEN', KEYS[2])
 """
 SWITCH: Final = """#!lua flags=allow-oom
 -- KEYS[1] layout; ARGV[1] the one expected, ARGV[2] the new one. Answers the one that is stored then.
@@ -46,6 +60,11 @@ if found ~= ARGV[1] then return found end
 redis.call('SET', KEYS[1], ARGV[2])
 return ARGV[2]
 """
+
+
+def sealing(shard: Shard) -> tuple[str, int, str, str, str]:
+    """The words of the EVAL that seals a shard, if it is not, and answers how many entries it has."""
+    return SEAL, 2, shard.name, shard.sealed, NOTICE
 
 
 def agreement(stream: str, shards: int | None) -> tuple[str, int, str, str, str, str]:
@@ -72,7 +91,7 @@ def current_layout(redis: Redis, stream: str) -> ShardLayout:
 
 def unfinished(redis: Redis, layout: ShardLayout) -> dict[Shard, int]:
     """Entries of sealed shards that are not decided yet, by shard; none of those that are empty."""
-    counts: dict[Shard, Any] = {shard: redis.xlen(shard.sealed) for shard in layout.sealed()}
+    counts: dict[Shard, Any] = {shard: redis.eval(*sealing(shard)) for shard in layout.sealed()}
     return {shard: int(count) for shard, count in counts.items() if count}
 
 
@@ -90,11 +109,24 @@ def double(redis: Redis, stream: str) -> ShardLayout:
         raise ConfigurationError(f"shards: {left} events of the last doubling are not decided yet; wait")
     if 2 * layout.shards > MOST_SHARDS:
         raise ConfigurationError(f"shards: expected at most {MOST_SHARDS}, got {2 * layout.shards}")
+    until = time.monotonic() + WAITS_S
     for shard in layout.current():
-        redis.eval(SEAL, 2, shard.name, shard.sealed, NOTICE)
+        redis.eval(*sealing(shard))
+        _wait_for_replica(redis, shard, min(WAIT_MS, int((until - time.monotonic()) * 1000)))
     before, after = (",".join(map(str, each)) for each in _epochs(layout))
     stored: Any = redis.eval(SWITCH, 1, layout_key(stream), before, after)
     return layout_of(stream, stored)
+
+
+def _wait_for_replica(redis: Redis, shard: Shard, most_ms: int) -> None:
+    """Give a replica time to have the seal; without it, a worker seals again after a failover."""
+    if most_ms <= 0:  # WAIT takes 0 as forever
+        return
+    asked: Any = redis
+    node = {"target_nodes": asked.get_node_from_key(shard.name)} if is_cluster_client(redis) else {}
+    with suppress(RedisError):
+        if asked.info("replication", **node)["connected_slaves"]:
+            asked.execute_command("WAIT", 1, most_ms, **node)
 
 
 def _epochs(layout: ShardLayout) -> Iterator[tuple[int, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from tasks.shards.agreement import agreement
+from tasks.shards.agreement import agreement, sealing
 from tasks.shards.backlog import load_layout
 from tasks.shards.clients import close
 from tasks.shards.layout import Shard, ShardLayout, layout_of, require, shard_number
@@ -87,8 +87,13 @@ class ShardedLanes:
                 await close(lanes.redis)
 
     async def unfinished(self, shard: Shard) -> int:
-        """Entries of a sealed shard that have no outcome."""
-        return int(await self.redis.xlen(shard.sealed))
+        """Entries of a sealed shard that have no outcome; sealed again when a failover lost that.
+
+        Raises:
+            RedisError: Redis did not answer.
+        """
+        redis: Any = self.redis  # its methods are typed for both colours at once
+        return int(await redis.eval(*sealing(shard)))
 
     async def begin_run(self, entry_id: str) -> int:
         """``Lanes.begin_run`` of the entry's shard."""

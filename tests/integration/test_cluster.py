@@ -194,7 +194,10 @@ def test_shards_double_on_a_cluster(cluster: Cluster, redis: Redis) -> None:
     """The same step as on one server: old shards drain first, and every event is handled once."""
     with Worker(cluster.url) as worker:
         ids = publish(redis, 3)
+        primaries = {cluster.primary_of(shard.name) for shard in current_layout(redis, STREAM).current()}
+        waited = sum(map(cluster.waits, primaries))
         assert double(redis, STREAM).shards == 6
+        assert sum(map(cluster.waits, primaries)) == waited + 3
         ids += publish(redis, 3)
         worker.open.set()
         eventually(lambda: sum(map(len, worker.handled.values())) == len(ids), "all events")

@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 
 from db.people.api_tokens import TokenScope
 from db.people.records import Role
-from gateway.intake import Intake
+from gateway.intake import Intake, redis_full
 from review.app import build_app
 from tests.support.publishing import Publisher, gateway_at, new_event, on_stream, token
+from worker.errors import StreamFull
 from worker.settings import GatewaySettings
 
 LINES = "application/x-ndjson"
@@ -254,6 +255,15 @@ def test_on_a_full_redis_events_are_refused(publisher: Publisher, redis: Redis) 
     assert (refused.status_code, refused.json()["title"]) == (503, "Redis is full")
     assert redis.exists("hushgate:events") == 0
     assert publisher.post(event).status_code == 202
+
+
+def test_on_a_full_redis_a_part_of_the_events_may_be_published() -> None:
+    """Of several shards the first ones may have taken theirs; then the answer does not deny it."""
+    some, none = (redis_full(StreamFull("full", published=ids)) for ids in (["1-0@0/2"], []))
+
+    assert "none of the events" in str(none.text)
+    assert "none" not in str(some.text)
+    assert "Publish the same events again" in str(some.text)
 
 
 def test_without_postgres_no_token_can_be_checked(redis_url: str) -> None:

@@ -16,6 +16,7 @@ from redis.exceptions import ResponseError
 from sandbox.server import SandboxHandle
 from tasks.engine import Engine, EngineLimits
 from tasks.entry_lookup import EntryState, find_entries
+from tasks.fleet.state import load_fleet, load_stream_state
 from tasks.places import Places
 from tasks.publish import append, open_shards
 from tasks.shards.agreement import SEAL, agree, current_layout, double, unfinished
@@ -25,6 +26,7 @@ from tasks.shards.layout import Shard, ShardLayout
 from tasks.stream import EntryGrant, Lanes, backlog, connect
 from tests.support.running import Running, eventually, running
 from worker.errors import ConfigurationError, StreamSealed
+from worker.settings import StreamSettings
 
 STREAM = "hushgate:events"
 EVENTS, CONVERSATIONS = 3000, 40
@@ -101,13 +103,15 @@ def engines(own: AsyncRedis, worker: str, handle: Recorder, shards: int | None =
 
 async def test_doubling_under_load_keeps_the_order(redis_url: str, redis: Redis, own: AsyncRedis) -> None:
     """While two publishers and two workers go on, 1 shard becomes 2, then 4: each event once, in order."""
-    seen, published = Recorder(), threading.Semaphore(0)
+    seen, published, doubled = Recorder(), threading.Semaphore(0), threading.Event()
     workers = [engines(own, name, seen) for name in ("a", "b")]
     runs = [asyncio.create_task(each.run()) for each in workers]
 
     def publish(part: int) -> None:
         with Redis.from_url(redis_url) as client:
             for number in range(EVENTS // CONVERSATIONS):
+                if number == EVENTS // CONVERSATIONS - 1:
+                    assert doubled.wait(60)  # else the last shards would get nothing on a busy machine
                 for conversation in range(part, CONVERSATIONS, 2):
                     append(client, [payload(f"c{conversation}", number)])
                     published.release()
@@ -118,6 +122,7 @@ async def test_doubling_under_load_keeps_the_order(redis_url: str, redis: Redis,
                 published.acquire()
             eventually(lambda: not unfinished(redis, current_layout(redis, STREAM)), "an earlier doubling")
             assert double(redis, STREAM).shards == 2 * 2**third
+        doubled.set()
 
     parts = (asyncio.to_thread(publish, part) for part in (0, 1))
     await asyncio.gather(*parts, asyncio.to_thread(double_twice))
@@ -175,6 +180,66 @@ def test_an_interrupted_doubling_stops_publishers_until_it_is_repeated(
     assert refused.value.published == ()
     assert double(redis, STREAM).shards == 2
     assert append(redis, [payload("c", 1)])
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["the command counts", "a worker counts"])
+async def test_a_seal_that_a_failover_lost_is_made_again(
+    redis: Redis, own: AsyncRedis, counted: bool
+) -> None:
+    """The replica had the stream under its first name, and a worker made an empty one under the new name."""
+    append(redis, [payload("c", number) for number in range(5)])
+    double(redis, STREAM)
+    one = Shard(stream=STREAM)
+    open_shards(redis, STREAM, None)
+    redis.delete(one.name)
+    redis.rename(one.sealed, one.name)
+    redis.xgroup_create(one.sealed, "hushgate", mkstream=True)
+    append(redis, [payload("c", 5)])
+    left = {one: 5}
+    if counted:
+        left = unfinished(redis, current_layout(redis, STREAM))
+    seen = Recorder()
+    worker = engines(own, "a", seen)
+    run = asyncio.create_task(worker.run())
+    await asyncio.to_thread(until_empty, redis)
+    worker.drain()
+    await run
+
+    assert left == {one: 5}
+    assert seen.order == {"c": list(range(6))}
+
+
+def test_a_second_seal_never_replaces_events(redis: Redis) -> None:
+    """Events under both keys, which only a deletion by hand makes, are an error and stay."""
+    append(redis, [payload("c", 0)])
+    double(redis, STREAM)
+    one = Shard(stream=STREAM)
+    redis.delete(one.name)
+    redis.xadd(one.name, {"data": payload("c", 1)})
+
+    with pytest.raises(ResponseError, match="both keys"):
+        unfinished(redis, current_layout(redis, STREAM))
+    assert (redis.xlen(one.name), redis.xlen(one.sealed)) == (1, 1)
+
+
+async def test_a_shard_without_figures_is_no_imbalance(
+    database_url: str, redis_url: str, redis: Redis, own: AsyncRedis
+) -> None:
+    """What an unreadable shard accepted is not known, be it the first one, from when there was one."""
+    double(redis, STREAM)
+    settings = StreamSettings.model_validate({"REDIS_URL": redis_url})
+    whole = await load_fleet(settings, database_url)
+    redis.set(f"{Shard(stream=STREAM).prefix}workers", "no set")
+    state = await load_stream_state(own, STREAM)
+    partial = await load_fleet(settings, database_url)
+
+    assert whole.imbalance is not None
+    assert {each.name: each.up for each in state.shards} == {
+        Shard(stream=STREAM).sealed: False,
+        f"{STREAM}:0/2": True,
+        f"{STREAM}:1/2": True,
+    }
+    assert (partial.imbalance, dict(partial.errors)) == (None, {})
 
 
 def test_a_second_doubling_waits_for_the_first(redis: Redis) -> None:
