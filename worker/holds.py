@@ -32,8 +32,8 @@ class Holds:
     """The held events of one process. A held event leaves its place in flight to others until its next call.
 
     Beyond the limits a held event is put back: its run ends as if the worker drained, and the event waits in
-    its lane for another turn. Without limits every event waits here. A wait for a limit of the account is also a
-    hold.
+    its lane for another turn. Without limits every event waits here. A wait for a limit of the account counts
+    as a hold.
 
     Attributes:
         count: moderation calls that wait for their next attempt.

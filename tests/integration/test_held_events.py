@@ -126,7 +126,7 @@ def publish_limited(engine: Running, user_id: str, text: str = "When are you ope
 
 
 def is_limited(engine: Running) -> bool:
-    """True when few events of the burst wait in the worker, beside one that runs, and others in their lanes."""
+    """True when few events of the burst wait in the worker beside one that runs, the others in lanes."""
     return 0 < owned(engine) <= HELD_OF_ACCOUNT + 1 and waiting(engine) > 0
 
 
@@ -176,7 +176,7 @@ def test_events_that_wait_for_a_limit_survive_a_drain_and_end_once_at_their_dead
 def test_a_moderation_hold_keeps_no_slot_of_its_account(
     database_url: str, redis_url: str, sandbox: SandboxHandle
 ) -> None:
-    """While one event is held, the account's other events have the slot; the held event has it again later."""
+    """While one event is held, others of the account have the slot; the held event has it later."""
     rule = sandbox.add_rule("classifier", "503")
     with worker(database_url, redis_url, sandbox) as engine:
         user_id = engine.account(moderators=[GUARD], concurrent_events=1, flagged_keywords=["spam"])
