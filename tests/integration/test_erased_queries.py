@@ -106,10 +106,8 @@ def test_searches_go_when_they_are_the_message_or_a_telling_word_of_it(
     database_url: str, redis_url: str, owner: Rows
 ) -> None:
     """A common word, or a part of one, says nothing about the author."""
-    person, stranger = (
-        add_person(database_url, Role.VIEWER),
-        add_person(database_url, Role.VIEWER, account="x"),
-    )
+    person = add_person(database_url, Role.VIEWER)
+    stranger = add_person(database_url, Role.VIEWER, account="x")
     gone = {
         line(owner, "search", "shop", query=urlencode({"text": MESSAGE[:-6].upper()})),
         line(owner, "search", "shop", query=urlencode({"text": "JO@example.org"})),
@@ -133,10 +131,8 @@ def test_views_of_people_without_rights_on_the_account_stay(
     database_url: str, redis_url: str, owner: Rows
 ) -> None:
     """Views that name the id or search for the message go, of people who may see the account."""
-    person, stranger = (
-        add_person(database_url, Role.VIEWER),
-        add_person(database_url, Role.VIEWER, account="x"),
-    )
+    person = add_person(database_url, Role.VIEWER)
+    stranger = add_person(database_url, Role.VIEWER, account="x")
     gone = {view(owner, person, author="viewed"), view(owner, person, text=MESSAGE)}
     kept = {
         view(owner, stranger, author="viewed"),
@@ -177,7 +173,8 @@ def test_a_closed_escalation_keeps_its_cause(database_url: str, redis_url: str, 
         owner.execute(
             "INSERT INTO escalations (decision_id, user_id, event_id, conversation_id, message_id, author_id,"
             " scope, reason_code, queue, opened_at, closed_at, closed_by, cause)"
-            " VALUES (%s, 'shop', 'e', %s, 'm', 'escalated', 'chat', 'MODEL_ESCALATED', '', now(), %s, %s, %s)",
+            " VALUES (%s, 'shop', 'e', %s, 'm', 'escalated', 'chat', 'MODEL_ESCALATED', '', now(), %s,"
+            " %s, %s)",
             (decision.decision_id, decision.event.conversation_id, at, by, cause),
         )
     asyncio.run(erasing.erase(database_url, redis_url, "shop", ErasureKind.AUTHOR, "escalated"))

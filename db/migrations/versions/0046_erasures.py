@@ -72,29 +72,46 @@ QUERY_NAMES = """
 """
 # Numbers, addresses and other words that tell one message from the rest: with a digit or @, and not short.
 TELLING_WORDS = """
-    CREATE FUNCTION {schema}.hushgate_telling_words(message text) RETURNS SETOF text
-    LANGUAGE sql IMMUTABLE STRICT {path} AS $$
-        SELECT DISTINCT btrim(word, '._+-') FROM regexp_split_to_table(lower(message), '[^\\w@.+-]+') AS word
-        WHERE word ~ '[0-9@]' AND length(btrim(word, '._+-')) BETWEEN 6 AND 200
-    $$
+    CREATE FUNCTION {schema}.hushgate_telling_words(message text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE STRICT {path} AS $$
+    BEGIN
+        RETURN ARRAY(
+            SELECT DISTINCT btrim(word, '._+-')
+            FROM unnest(regexp_split_to_array(lower(message), '[^\\w@.+-]+')) AS word
+            WHERE word ~ '[0-9@]' AND length(btrim(word, '._+-')) BETWEEN 6 AND 200);
+    END $$
 """
 # True of a query that names one of the subjects, or searches nearly the whole of an erased message or a telling
 # word of one.
 QUERY_FINDS = """
     CREATE FUNCTION {schema}.hushgate_query_finds(erasure uuid, query text, subjects text[]) RETURNS boolean
-    LANGUAGE sql STABLE {path} AS $$
-        WITH pairs AS MATERIALIZED (
-            SELECT split_part(pair, '=', 1) AS name, hushgate_url_decoded(split_part(pair, '=', 2)) AS value
-            FROM regexp_split_to_table(coalesce(query, ''), '&') AS pair)
-        SELECT EXISTS (SELECT FROM pairs WHERE value = ANY(subjects))
-            OR EXISTS (SELECT FROM pairs, hushgate_telling_words(value) AS word JOIN erasure_items i
-                ON i.erasure_id = erasure AND i.kind = 'word' AND i.value = word WHERE pairs.name = 'text')
-            OR EXISTS (SELECT FROM pairs JOIN erasure_items i ON i.erasure_id = erasure AND i.kind = 'decision'
-                AND length(pairs.value) * 5 >= length(i.text) * 4
-                AND CASE WHEN length(pairs.value) <= length(i.text)
-                    THEN position(lower(pairs.value) in lower(i.text)) > 0 ELSE false END
-                WHERE pairs.name = 'text' AND length(pairs.value) > 2)
-    $$
+    LANGUAGE plpgsql STABLE {path} AS $$
+    DECLARE
+        pair text;
+        searched text;
+        words text[];
+    BEGIN
+        FOREACH pair IN ARRAY string_to_array(coalesce(query, ''), '&') LOOP
+            searched := hushgate_url_decoded(split_part(pair, '=', 2));
+            IF searched = ANY(subjects) THEN
+                RETURN true;
+            END IF;
+            IF starts_with(pair, 'text=') AND length(searched) > 2 THEN
+                words := hushgate_telling_words(searched);
+                IF EXISTS (
+                    SELECT FROM erasure_items i
+                    WHERE i.erasure_id = erasure AND i.kind = 'word' AND i.value = ANY(words)
+                ) OR EXISTS (
+                    SELECT FROM erasure_items i WHERE i.erasure_id = erasure AND i.kind = 'decision'
+                        AND length(i.text) BETWEEN length(searched) AND length(searched) * 5 / 4
+                        AND position(lower(searched) in lower(i.text)) > 0
+                ) THEN
+                    RETURN true;
+                END IF;
+            END IF;
+        END LOOP;
+        RETURN false;
+    END $$
 """
 # Also of a person who has lost all rights: what rights they had is not known.
 HAS_RIGHTS = """
@@ -384,7 +401,8 @@ ERASE_DECISIONS = """
                 SELECT erasure, 'decision', each.id::text, each.text FROM unnest(ids, texts) AS each (id, text)
                 ON CONFLICT DO NOTHING;
             INSERT INTO erasure_items SELECT DISTINCT erasure, 'word', word
-                FROM unnest(texts) AS text, hushgate_telling_words(text) AS word ON CONFLICT DO NOTHING;
+                FROM unnest(texts) AS each (text), unnest(hushgate_telling_words(each.text)) AS word
+                ON CONFLICT DO NOTHING;
             INSERT INTO erasure_items VALUES (erasure, 'exports', oldest::text) ON CONFLICT DO NOTHING;
             INSERT INTO erasure_items SELECT erasure, 'answer', a.id::text FROM answers a
                 WHERE a.decision_id = ANY(ids) ON CONFLICT DO NOTHING;
