@@ -14,6 +14,7 @@ from cli.output import emit
 from tasks.limits.account_figures import load_account_figures
 from tasks.limits.board import load_reports
 from tasks.limits.quotas import summed
+from tasks.shards.clients import connect
 from worker.settings import StreamSettings
 
 REACH_S: Final = 10.0
@@ -59,4 +60,4 @@ async def _account(settings: StreamSettings, user_id: str) -> list[dict[str, Any
 
 
 def _redis(settings: StreamSettings) -> Redis:
-    return Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=REACH_S)
+    return connect(settings.redis_url.get_secret_value(), timeout_s=REACH_S)
