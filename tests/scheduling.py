@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -40,3 +41,9 @@ def scope(nodeid: str) -> str:
 def folder(nodeid: str) -> str:
     """The folder below `tests`, such as `unit`."""
     return PurePath(nodeid).parts[1]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:  # of the hook
+    """One process more than cores: tests wait for servers for a third of their time."""
+    return (os.cpu_count() or 1) + 1
