@@ -563,21 +563,6 @@ def test_beat_is_healthy_while_it_writes_its_file(tmp_path: Path) -> None:
     assert beat_problem(schedule, now=1000 + BEAT_FRESH_S + 1) == f"{schedule} was last written 61 s ago"
 
 
-def test_runbook_explains_every_log_event() -> None:
-    """Each event name that the code can log is a row of the runbook's table, and no row is made up."""
-    named = re.compile(r"\blog\.(?:info|warning|error|exception|critical)\(\s*\"(\w+)\"")
-    files = [
-        file
-        for package in ("worker", "tasks", "db", "review", "gateway")
-        for file in (ROOT / package).rglob("*.py")
-    ]
-    logged = {name for file in files for name in named.findall(file.read_text())}
-    section = RUNBOOK.read_text().split("## Log events\n")[1].split("\n## ")[0]
-    explained = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
-
-    assert explained == logged
-
-
 def test_markers_of_the_source_designs_are_logged_as_the_runbook_says() -> None:
     """Every event and every field in the table is in the code that writes these lines."""
     table = RUNBOOK.read_text().split("| marker | event |\n")[1].split("\n\n")[0]
