@@ -85,7 +85,7 @@ def _apply(connection: sa.Connection) -> None:
 
 @contextmanager
 def _short_waits(connection: sa.Connection) -> Iterator[None]:
-    """Limit how long transactions wait for locks; not CREATE INDEX CONCURRENTLY, which blocks nobody."""
+    """Limit how long transactions wait for locks; not CREATE INDEX CONCURRENTLY, which blocks none."""
 
     def limit(begun: sa.Connection) -> None:
         driver: Any = begun.connection.driver_connection

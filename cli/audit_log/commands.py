@@ -60,7 +60,7 @@ def append(
     can replace the whole database can replace the log in it too. DATABASE_URL needs the login of the review
     pages.
 
-    Exit 1 when somebody changed the stored tree. For example:
+    Exit 1 when the stored tree was changed. For example:
 
         hushgate audit-log append --every 60
     """
@@ -122,7 +122,7 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write the checkpoint and every leaf as NDJSON, for somebody who verifies without this database.
+    """Write the checkpoint and every leaf as NDJSON, to verify it without this database.
 
     Exit 1 when the log is empty. For example:
 

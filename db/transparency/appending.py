@@ -124,7 +124,7 @@ async def append_new(
     ``since`` is ``rest_since`` of the run before, if it left rows.
 
     Raises:
-        LogBroken: somebody changed the stored tree.
+        LogBroken: the stored tree was changed.
         StorageUnavailable: Postgres is unreachable; the next run appends the rest.
     """
     async with checkout(source) as connection, connection.transaction():

@@ -47,7 +47,7 @@ def canonical(row: Mapping[str, Any]) -> str:
 
 
 def salted_leaf_hash(kind: str, salt: bytes, text: str) -> bytes:
-    """The hash in the tree: over kind and salted text, so that nobody can guess an erased text."""
+    """The hash in the tree: over kind and salted text, because an erased text could be guessed."""
     inner = hashlib.sha256(salt + text.encode()).hexdigest()
     return leaf_hash(f"hushgate {kind} 1\n{inner}\n".encode())
 

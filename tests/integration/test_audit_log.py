@@ -68,7 +68,7 @@ def verified(
 
 
 def change(url: str, statement: str, *values: object) -> None:
-    """What somebody does who owns the database and switches its guards off."""
+    """A change by the owner of the database, with its guards switched off."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute(statement.encode(), values)
@@ -208,7 +208,7 @@ def test_a_log_that_was_cut_is_found_with_a_kept_checkpoint(url: str) -> None:
     ],
 )
 def test_an_erased_row_stays_in_a_valid_tree(url: str, statement: str) -> None:
-    """Its salt is gone, so nobody can test guesses of its text; the erasure is a leaf itself."""
+    """Its salt is gone, so guesses of its text cannot be tested; the erasure is a leaf itself."""
     made = logged(url)
     erased = made[1].decision_id
     with psycopg.connect(url) as owner:
@@ -294,7 +294,7 @@ def test_a_new_key_continues_the_log(url: str) -> None:
     assert problems(verified(url, keys=frozenset({renewed.verifier_key()}))) == [("checkpoint wrong", "")]
 
 
-def test_only_the_review_login_writes_the_log_and_nobody_changes_a_hash(url: str) -> None:
+def test_only_the_review_login_writes_the_log_and_no_login_changes_a_hash(url: str) -> None:
     """Workers read nothing of it."""
     logged(url)
     denied = {

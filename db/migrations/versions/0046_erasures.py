@@ -39,13 +39,6 @@ TOMBSTONE = """
                     'intended_action'))) ELSE '{{}}' END
     $$
 """
-# A later migration replaces it to do its own part for erased decisions, in the same transaction.
-HOOK = """
-    CREATE FUNCTION {schema}.hushgate_on_erased(decisions uuid[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER {path} AS $$
-    BEGIN
-    END $$
-"""
 URL_DECODED = """
     CREATE FUNCTION {schema}.hushgate_url_decoded(encoded text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT {path} AS $$
@@ -121,7 +114,7 @@ HAS_RIGHTS = """
             OR NOT EXISTS (SELECT FROM person_roles r WHERE r.person_id = person)
     $$
 """
-# Lines about holds and erasures name nobody, and say what was done with the data of others: they stay.
+# Lines about holds and erasures name no person, and say what was done with the data of others: they stay.
 LINE_IS_OF = """
     CREATE FUNCTION {schema}.hushgate_line_is_of(line access_log, account text) RETURNS boolean
     LANGUAGE sql STABLE {path} AS $$
@@ -417,7 +410,6 @@ ERASE_DECISIONS = """
             WHERE d.id = ANY(ids) AND d.created_at BETWEEN oldest AND last_at;
             GET DIAGNOSTICS gone = ROW_COUNT;
             counts := jsonb_build_object('ai_decisions', gone);
-            PERFORM hushgate_on_erased(ids);
             counts := counts || hushgate_erase_copies(e.user_id, ids, places);
         END IF;
         UPDATE erasures SET position_at = coalesce(last_at, position_at), alive_at = now(),
@@ -664,7 +656,7 @@ FINISH = """
     END $$
 """
 FUNCTIONS = (
-    TOMBSTONE, HOOK, URL_DECODED, QUERY_NAMES, QUERY_REACHES, TELLING_WORDS, HAS_RIGHTS, LINE_IS_OF, LEAF_NAMES,
+    TOMBSTONE, URL_DECODED, QUERY_NAMES, QUERY_REACHES, TELLING_WORDS, HAS_RIGHTS, LINE_IS_OF, LEAF_NAMES,
     PAYLOAD_NAMES, ADDED, FIELD, SOLE_CUSTOMER, SCOPE, PREVIEW, BEGIN, ENTRY_UNTIL, COPIES, ERASE_DECISIONS,
     ERASE_AGAIN, ERASE_ROWS, QUERY_FINDS, ERASE_FILTERS, ERASE_QUERIES, WITHOUT, FINISH,
 )  # fmt: skip
