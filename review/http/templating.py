@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import content_covers, wording
+from review.languages import gettext, ngettext
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
@@ -38,7 +39,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.globals["static"] = static_url
     environment.filters |= {
         "when": time_element,
