@@ -32,6 +32,7 @@ from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
 from worker.settings import ReviewSettings
+from worker.settings.review import SecondFactorDemand
 
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
@@ -145,6 +146,16 @@ class Visit:
         with suppress(ValueError):
             return UUID(self.request.path_params[name])
         raise unless
+
+    @property
+    def must_have_factor(self) -> bool:
+        """Whether the person must set up a second factor before anything else."""
+        settings, person = self.site.settings, self.someone
+        if person is None or person.second_factor or not person.has_password:
+            return False
+        demand = settings.second_factor if settings.passwords_enabled else SecondFactorDemand.CHOICE
+        administers = demand is SecondFactorDemand.ADMINISTRATORS and self.may(Right.ADMIN)
+        return demand is SecondFactorDemand.EVERYONE or administers
 
     def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
         """The accounts this person has a right on: None for every account."""
