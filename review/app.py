@@ -35,7 +35,8 @@ from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
-from review.http.templating import STATIC, Templates
+from review.http.static_files import STATIC
+from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
 from review.http.visit import (
     BODY_BYTES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,11 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import content_covers, wording
+from review.http.static_files import static_url
 from review.languages import gettext, ngettext
+from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
-STATIC: Final = PACKAGE / "static"
 
 
 class Templates:
@@ -42,7 +42,7 @@ def _environment() -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals["static"] = static_url
+    environment.globals |= {"static": static_url, "icon": icon}
     environment.filters |= {
         "when": time_element,
         "words": breakable_code,
@@ -75,16 +75,6 @@ PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
 def match_wording_with_codes(how: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
     return f"{wording.match_wording(how)} ({how})"
-
-
-def static_url(name: str) -> str:
-    """The address of a static file; it changes with the file, so that browsers may cache it forever."""
-    return f"/static/{name}?v={_fingerprint(name)}"
-
-
-@cache
-def _fingerprint(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
 def time_element(moment: datetime | None) -> Markup:

@@ -24,13 +24,14 @@ from db.costs.limit_figures import LoadAccountFigures
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
-from review.access import Right, accounts_with, may, may_somewhere, missing_right_message, navigation_links
+from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
+from review.shell.frame import page_frame
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
 
@@ -184,7 +185,7 @@ class Visit:
 
     def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
         """A page, or a part of one, from a template."""
-        shared = {"visit": self, "nav": navigation_links(self.may, self.request.url.path), "Right": Right}
+        shared = {"visit": self, "Right": Right} | page_frame(self.may, self.request)
         body = self.site.templates.render(template, shared | values)
         return HTMLResponse(body, status_code=status)
 
