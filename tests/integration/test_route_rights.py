@@ -35,6 +35,7 @@ PUBLIC_PAGES = {
     "oidc_back",
     "invitation",
     "invitation_join",
+    "language",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
 ON_EVERY_ACCOUNT = {"person_manage"}
