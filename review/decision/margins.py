@@ -71,6 +71,12 @@ class Margin:
         score, threshold, _ = self._figures(self.threshold)
         return f"{score} where {threshold} is needed"
 
+    def rounded(self) -> tuple[str, str]:
+        """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
+        if self.threshold is None:
+            return f"{self.score:.2f}", ""
+        return self._figures(self.threshold)[:2]
+
     def _figures(self, threshold: float) -> tuple[str, str, str]:
         """Score, threshold and their distance, with enough decimals to show a difference."""
         gap = self.score - threshold

@@ -13,7 +13,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import content_covers, wording
+from review import content_covers, ruling_labels, wording
 from review.languages import gettext, ngettext
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -63,6 +63,8 @@ def _environment() -> Environment:
         "cancel_reason": wording.cancel_wording,
         "answer_outcome": wording.answer_outcome,
         "held_kind": wording.held_kind,
+        "ruling_label": ruling_labels.ruling_label,
+        "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": wording.closing_wording,
     }
     return environment
