@@ -38,7 +38,7 @@ def test_many_rows_are_seen_without_scrolling(
 
 
 def test_decisions_are_read_beside_the_list(desk: Desk) -> None:
-    """j moves, the pane shows the decision, and the address stays that of the list."""
+    """J moves, the pane shows the decision, and the address stays that of the list."""
     page = opened(desk, 1440, 900)
     page.keyboard.press("p")
     pane = page.locator("#preview")
