@@ -1,4 +1,4 @@
-"""The colours of the style sheet, which of them stand on which, and how well they can be told apart (WCAG 2.2)."""
+"""The colours of the style sheet, which of them stand on which, and their contrast (WCAG 2.2)."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ DECORATIVE: Final = frozenset({"line"})
 def colours() -> dict[str, Colour]:
     """The colour tokens by name, in the order of the sheet."""
     sheet = (STATIC / "style.css").read_text(encoding="utf-8")
-    return {
-        name: Colour(name=name, light=light, dark=dark) for name, light, dark in DECLARED.findall(sheet)
-    }
+    return {name: Colour(name=name, light=light, dark=dark) for name, light, dark in DECLARED.findall(sheet)}
 
 
 def measured() -> tuple[MeasuredPair, ...]:

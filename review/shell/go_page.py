@@ -60,7 +60,7 @@ async def _decision(visit: Visit, decision_id: UUID) -> list[Target]:
     return [
         Target(
             group=TargetGroup.FOUND,
-            title=_("Decision: %(reason)s") % {"reason": _(wording.reason_label(row["reason_code"]))},
+            title=_("Decision: %(reason)s") % {"reason": wording.reason_label(row["reason_code"])},
             detail=row["user_id"],
             url=visit.url("decision", decision_id=decision_id),
             icon="list-checks",

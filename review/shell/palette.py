@@ -1,4 +1,4 @@
-"""What the command palette finds without the database: pages, filters of the list, and searches for a text."""
+"""What the command palette finds without the database: pages, filters of the list, searches for a text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ OTHER_PAGES: Final = (
 
 
 def targets(query: str, may: Callable[[Right], bool]) -> tuple[Target, ...]:
-    """Pages and lists whose title has every word of the query; without a query the pages of the navigation."""
+    """Pages and lists whose title has every word of the query; without one, the pages of the navigation."""
     words = query.casefold().split()
     found = [each for each in _pages(may, everything=bool(words)) if _matches(each.title, words)]
     if not words or not may(Right.VIEW):
@@ -124,14 +124,12 @@ def _pages(may: Callable[[Right], bool], *, everything: bool) -> Iterable[Target
 
 def _filters() -> Iterable[Target]:
     for kind in DecisionKind:
-        title = _(wording.decision_label(kind))
-        yield Target(
-            group=TargetGroup.FILTERS, title=title, url=f"/decisions?decision={kind}", icon="funnel"
-        )
+        title = wording.decision_label(kind)
+        yield Target(group=TargetGroup.FILTERS, title=title, url=f"/decisions?decision={kind}", icon="funnel")
     for reason in Reason:
         yield Target(
             group=TargetGroup.FILTERS,
-            title=_(wording.reason_label(reason)),
+            title=wording.reason_label(reason),
             detail=reason,
             url=f"/decisions?reason={reason}",
             icon="funnel",

@@ -47,15 +47,18 @@
     for (const part of all("[data-when]", form)) {
       const fits = !ruling || part.dataset.when === ruling;  // without a ruling, show the fields of every ruling
       part.hidden = !fits;
-      const field = one("input, select", part);
-      field.disabled = !fits;
-      if (fits || !field.checked) continue;
-      field.checked = false;
+      const fields = part.matches("fieldset") ? all("input", part) : [one("input, select", part)];
+      for (const field of fields) field.disabled = !fits;
+      const chosen = fits ? null : fields.find((field) => field.checked);
+      if (!chosen) continue;
+      chosen.checked = false;
+      if (chosen.name !== "remedy") continue;
       const none = one("input[name=remedy][value=none]", form);
       if (none) none.checked = true;
     }
-    const reason = one("select[name=reason]", form);
-    reason.required = ruling === "overturn" || "always" in reason.dataset;
+    for (const field of all("[name=reason], input[name=corrected]", form)) {
+      field.required = ruling === "overturn" || "always" in field.dataset;
+    }
   }
 
   function submit() {
@@ -120,8 +123,9 @@
     "n": note, "/": search, "?": () => window.hushgate.help(), "s": () => press("skip"), "u": () => press("undo"), "r": reveal,
     "a": approve, "e": () => write(),
   };
-  // the first element of the page that declares this key
+  // the first element of the page that declares this key, which is one character: Enter belongs to the focus
   function declared(key) {
+    if (key.length > 1) return null;
     const action = window.hushgate.actions().find(({ element, keys }) => keys.includes(key) && !element.matches("template"));
     return action && (() => window.hushgate.act(action.element));
   }

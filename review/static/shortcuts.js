@@ -34,7 +34,8 @@ window.hushgate = (() => {
   }
 
   function act(element) {
-    if (!element.matches("input:not([type=radio], [type=checkbox], [type=submit]), textarea, select")) { element.click(); return; }
+    if (!element.matches("input:not([type=submit]), textarea, select")) { element.click(); return; }
+    if (element.matches("[type=radio], [type=checkbox]")) element.click();
     element.focus();
     element.scrollIntoView({ block: "center" });
   }
