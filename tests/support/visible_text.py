@@ -9,7 +9,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from review.languages.pseudo_locale import ACCENTS
 
-DATA = "script, style, code, pre, kbd, samp, svg, time, bdi, datalist, [dir=auto], .mono, [lang]:not(html), [translate=no]"
+DATA = (
+    "script, style, code, pre, kbd, samp, svg, time, bdi, datalist, [dir=auto], .mono, [lang]:not(html),"
+    " [translate=no]"
+)
 """Elements that hold what no catalogue has: data, codes, times and names of languages."""
 SHOWN = ("title", "aria-label", "placeholder", "alt", "data-label", "data-confirm")
 PLAIN = "".join(re.escape(chr(code)) for code in ACCENTS)
