@@ -1,9 +1,7 @@
-"""Access rights of people: rights, the roles that hold them, the accounts, and the page header's links."""
+"""Access rights of people: rights, the roles that hold them, and the accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -75,32 +73,6 @@ SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
 """What each scope of an API token allows, worded to follow "may"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NavigationLink:
-    """One link of the page header, for people with the right on any account."""
-
-    title: str
-    path: str
-    right: Right
-    related_paths: tuple[str, ...] = ()
-
-
-LINKS: Final[tuple[NavigationLink, ...]] = (
-    NavigationLink(
-        title=mark("Decisions"), path="/decisions", right=Right.VIEW, related_paths=("/views", "/jobs")
-    ),
-    NavigationLink(title=mark("Conversations"), path="/conversations", right=Right.VIEW),
-    NavigationLink(title=mark("Escalations"), path="/escalations", right=Right.REVIEW),
-    NavigationLink(title=mark("Queues"), path="/queues", right=Right.REVIEW),
-    NavigationLink(title=mark("Dashboard"), path="/dashboard", right=Right.VIEW),
-    NavigationLink(title=mark("Agreement"), path="/agreement", right=Right.LEAD),
-    NavigationLink(title=mark("Accounts"), path="/accounts", right=Right.VIEW),
-    NavigationLink(title=mark("People"), path="/people", right=Right.ADMIN),
-    NavigationLink(title=mark("Access log"), path="/access-log", right=Right.AUDIT),
-)
-"""In display order."""
-
-
 ROLE_NAMES: Final[dict[Role, str]] = {
     Role.VIEWER: mark("viewer"),
     Role.REVIEWER: mark("reviewer"),
@@ -156,9 +128,3 @@ def may(person: Person, right: Right, user_id: str) -> bool:
 def may_somewhere(person: Person, right: Right) -> bool:
     """True when a person has a right on any account."""
     return right is Right.SIGNED_IN or accounts_with(person, right) != ()
-
-
-def navigation_links(may: Callable[[Right], bool], path: str) -> tuple[tuple[NavigationLink, bool], ...]:
-    """The links that the person may open, each with whether it is the current one."""
-    first = "/" + path.split("/")[1]
-    return tuple((link, first in (link.path, *link.related_paths)) for link in LINKS if may(link.right))

@@ -28,6 +28,7 @@ from review.access import missing_right_message
 from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
 from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
+from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
@@ -35,7 +36,8 @@ from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
 from review.http.reading import answer_in_language
-from review.http.templating import STATIC, Templates
+from review.http.static_files import STATIC
+from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
 from review.http.visit import (
     BODY_BYTES,
@@ -55,6 +57,7 @@ from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
+EXPIRES_HEADER: Final = "Hushgate-Token-Expires"
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 DATABASE_DOWN: Final = Refused(
     503, mark("The database does not answer"), mark("Nothing was lost. Try again in a moment.")
@@ -65,6 +68,10 @@ SIGN_IN_FIRST: Final = Refused(
 MISSING_SCOPE: Final = (
     "This API token does not have the scope {}. Scopes are chosen when a token is made, at /profile/tokens."
 )
+
+
+class SecondFactorRequired(Refused):
+    """The person must set up a second factor before opening other pages."""
 
 
 class PasswordChangeRequired(Refused):
@@ -153,6 +160,8 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
             return await _without_database(visit, page)
         finally:
             await visit.form.close()
+        if visit.api_token is not None:
+            response.headers[EXPIRES_HEADER] = visit.api_token.expires_at.isoformat()
         if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response
@@ -222,9 +231,18 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
         raise Refused(403, _("Not allowed"), missing_right_message(page.right))
+    _require_set_up(visit, page)
+
+
+def _require_set_up(visit: Visit, page: PageRoute) -> None:
+    """Refuse people who must first replace their first password or set up a second factor."""
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
         raise PasswordChangeRequired(
             403, "Choose a password first", "You must replace your first password on the review pages."
+        )
+    if visit.api_token is None and visit.must_have_factor and page.name not in PAGES_WITHOUT_FACTOR:
+        raise SecondFactorRequired(
+            403, "Set up a second factor first", "Your organisation asks for it: open your profile."
         )
 
 
@@ -252,6 +270,8 @@ async def _without_database(visit: Visit, page: PageRoute) -> Response:
 async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:
     if isinstance(refused, PasswordChangeRequired) and not page.api:
         return visit.redirect("password")
+    if isinstance(refused, SecondFactorRequired) and not page.api:
+        return visit.redirect("second_factor")
     if visit.someone is not None and refused.status == 403:
         with suppress(StorageUnavailable):  # the refusal does not depend on its log line
             await visit.log(LoggedAction.REFUSED, detail={"page": page.name, "title": refused.title})

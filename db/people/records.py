@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.people.tables import people, person_roles
+from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
@@ -22,7 +22,10 @@ _GRANTS: Final = (
     .where(person_roles.c.person_id == people.c.id)
     .scalar_subquery()
 )
-WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"))
+_HAS_FACTOR: Final = sa.exists().where(
+    second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
+)
+WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"))
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 
 
@@ -58,6 +61,7 @@ class Person:
         password_given_by: who gave the last first password, or invited the person who chose it, and may know
             the current one; None: the command line, or no administrator.
         elsewhere: True when the person is linked to an identity of the provider.
+        second_factor: True when a password alone does not sign the person in.
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
     """
@@ -73,6 +77,7 @@ class Person:
     has_password: bool = True
     password_given_by: UUID | None = None
     elsewhere: bool = False
+    second_factor: bool = False
     language: str | None = None
     time_zone: str | None = None
 
@@ -171,6 +176,7 @@ def person_from_row(row: Row) -> Person:
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
+        second_factor=row["second_factor"],
         **same,
     )
 

@@ -216,7 +216,10 @@ def _signs_in_elsewhere(visit: Visit) -> bool:
 
 
 def _problem(visit: Visit, *, login: str, name: str) -> str:
-    return passwords.new_password_problem(visit.field("new"), visit.field("again"), login=login, name=name)
+    breached = visit.site.settings.breached_passwords
+    return passwords.new_password_problem(
+        visit.field("new"), visit.field("again"), login=login, name=name, breached=breached
+    )
 
 
 async def _page(

@@ -30,7 +30,13 @@ async def change_password(visit: Visit) -> Response:
     checked = await credentials.check_credentials(visit, person.login, current)
     if checked.wait_s:
         raise credentials.too_many_attempts(checked.wait_s)
-    problem = passwords.new_password_problem(new, visit.field("again"), login=person.login, name=person.name)
+    problem = passwords.new_password_problem(
+        new,
+        visit.field("again"),
+        login=person.login,
+        name=person.name,
+        breached=visit.site.settings.breached_passwords,
+    )
     if checked.person is None:
         problem = _("Current password: wrong.")
     elif new == current:

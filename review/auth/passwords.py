@@ -6,12 +6,17 @@ import asyncio
 import hashlib
 import hmac
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Final
 
+import structlog
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from review.languages import gettext as _
+from worker.settings.breached_passwords import BreachedPasswords
+
+log = structlog.get_logger(__name__)
 
 LEAST_CHARS: Final = 12
 MOST_CHARS: Final = 1024
@@ -66,11 +71,18 @@ def password_problem(password: str, *, login: str, name: str) -> str:
     return ""
 
 
-def new_password_problem(new: str, repeated: str, *, login: str, name: str) -> str:
-    """Why a form's new password is refused, in a sentence, or an empty text."""
+def new_password_problem(
+    new: str, repeated: str, *, login: str, name: str, breached: Path | None = None
+) -> str:
+    """Why a form's new password is refused, in a sentence, or an empty text.
+
+    ``breached`` is the file of breached passwords.
+    """
     if new != repeated:
         return _("New password, again: it is not the same as the new password.")
     found = password_problem(new, login=login, name=name)
+    if not found and breached is not None and _is_breached(new, breached):
+        found = _("expected one that is not in the list of breached passwords")
     return _("New password: %(problem)s.") % {"problem": found} if found else ""
 
 
@@ -78,6 +90,15 @@ def device_mark(stored: str, login: str, nonce: str) -> str:
     """Signature of a device cookie; invalid for another login or another password."""
     message = f"hushgate device {login} {nonce}".encode()
     return hmac.new(stored.encode(), message, hashlib.sha256).hexdigest()
+
+
+def _is_breached(password: str, path: Path) -> bool:
+    """Whether a password is in the list; a list that cannot be read is logged and stops nobody."""
+    try:
+        return BreachedPasswords(path).contain(password)
+    except OSError as error:
+        log.warning("breached_passwords_unreadable", error=type(error).__name__)
+        return False
 
 
 def _matches(stored: str | None, password: str) -> bool:

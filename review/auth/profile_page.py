@@ -11,6 +11,7 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
+from review.auth.notices import load_notices
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
@@ -24,11 +25,13 @@ async def show_profile(visit: Visit) -> Response:
     idle = timedelta(seconds=visit.site.settings.review_idle_s)
     async with visit.store.reading() as connection:
         found = await sessions.list_sessions(connection, visit.person.person_id, now=visit.now, idle=idle)
+        notices = await load_notices(visit, connection)
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
         zones=sorted(zone_names()),
         sessions=found,
+        notices=notices,
         current_session=sessions.token_hash(visit.token),
         saved="saved" in visit.request.query_params,
     )
@@ -81,6 +84,15 @@ async def end_session(visit: Visit) -> Response:
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     if not ended and which != "others":
         raise Refused(404, "No such session", "It has ended already.")
+    return visit.redirect("profile", "saved=sessions")
+
+
+async def recognise_sign_ins(visit: Visit) -> Response:
+    """The person says that sign-ins on unknown browsers were theirs."""
+    async with visit.store.writing() as connection:
+        found = await sessions.recognise_sessions(connection, visit.person.person_id)
+        detail = {"changed": "own sign-ins recognised", "sessions": found}
+        await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return visit.redirect("profile", "saved=sessions")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -13,13 +12,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import access, content_covers, state_wording, wording
+from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
 PACKAGE: Final = Path(__file__).parent.parent
-STATIC: Final = PACKAGE / "static"
 
 
 class Templates:
@@ -45,7 +45,7 @@ def _environment() -> Environment:
     environment.install_gettext_callables(  # type: ignore[attr-defined]
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
-    environment.globals |= {"static": static_url, "reader": reader.get, "languages": LANGUAGES}
+    environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.filters |= {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
@@ -86,16 +86,6 @@ PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
 def match_wording_with_codes(how: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
     return f"{wording.match_wording(how)} ({how})"
-
-
-def static_url(name: str) -> str:
-    """The address of a static file; it changes with the file, so that browsers may cache it forever."""
-    return f"/static/{name}?v={_fingerprint(name)}"
-
-
-@cache
-def _fingerprint(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ from db.costs.limit_figures import LoadAccountFigures
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
-from review.access import Right, accounts_with, may, may_somewhere, missing_right_message, navigation_links
+from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
@@ -32,7 +32,9 @@ from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
 from review.languages import gettext as _
+from review.shell.frame import page_frame
 from worker.settings import ReviewSettings
+from worker.settings.review import SecondFactorDemand
 
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
@@ -147,6 +149,16 @@ class Visit:
             return UUID(self.request.path_params[name])
         raise unless
 
+    @property
+    def must_have_factor(self) -> bool:
+        """Whether the person must set up a second factor before anything else."""
+        settings, person = self.site.settings, self.someone
+        if person is None or person.second_factor or not person.has_password:
+            return False
+        demand = settings.second_factor if settings.passwords_enabled else SecondFactorDemand.CHOICE
+        administers = demand is SecondFactorDemand.ADMINISTRATORS and self.may(Right.ADMIN)
+        return demand is SecondFactorDemand.EVERYONE or administers
+
     def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
         """The accounts this person has a right on: None for every account."""
         return accounts_with(self.person, right)
@@ -174,7 +186,7 @@ class Visit:
 
     def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
         """A page, or a part of one, from a template."""
-        shared = {"visit": self, "nav": navigation_links(self.may, self.request.url.path), "Right": Right}
+        shared = {"visit": self, "Right": Right} | page_frame(self.may, self.request)
         body = self.site.templates.render(template, shared | values)
         return HTMLResponse(body, status_code=status)
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.people import api_tokens, changes, records, sign_ins
+from db.people import api_tokens, changes, records, second_factors, sign_ins
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.review_store import AsyncConnection
 from review.access import Right
@@ -118,6 +118,12 @@ async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
 
 
+async def _remove_factor(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    if not await second_factors.remove_factor(connection, person.person_id):
+        raise Refused(409, "No second factor", "The person has none, or it was removed already.")
+    return {"changed": "second factor removed"}
+
+
 async def _needs_invitation(
     visit: Visit, connection: AsyncConnection, person: Person, grant: RoleGrant
 ) -> bool:
@@ -150,6 +156,7 @@ CHANGES: Final[dict[str, PersonEdit]] = {
     "enable": _enable,
     "sign_out": _sign_out,
     "unlock": _unlock,
+    "remove_factor": _remove_factor,
 }
 
 
