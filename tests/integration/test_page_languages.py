@@ -18,7 +18,7 @@ from review.languages.pseudo_locale import PSEUDO
 from review.routes import PAGES
 from tests.support.review_world import QUERIES, SAMPLES, World
 from tests.support.reviewing import site
-from tests.support.visible_text import content_texts, english_words
+from tests.support.visible_text import content_texts, english_words, shown_texts
 
 DATA = "資料"
 Walked = tuple[World, TestClient, UUID]
@@ -86,3 +86,52 @@ def opened(walked: Walked, page: PageRoute) -> str:
 def test_every_text_of_a_page_is_marked_for_translation(walked: Walked, page: PageRoute) -> None:
     """In the pseudo-locale a page shows no English beside data, codes and names."""
     assert english_words(content_texts(opened(walked, page))) == set()
+
+
+def test_the_frame_of_pages_is_marked_for_translation(walked: Walked) -> None:
+    """Header, navigation and user menu show no English."""
+    page = next(page for page in SHOWN if page.name == "tokens")
+
+    assert english_words(shown_texts(opened(walked, page))) == set()
+
+
+def test_the_language_of_a_visitor(walked: Walked) -> None:
+    """By Accept-Language, then by the cookie of the form; it returns only to pages of this site."""
+    _, client, _ = walked
+    client.cookies.clear()
+    asked = client.get("/sign-in", headers={"Accept-Language": "vi"})
+    csrf = re.search(r'name="csrf" value="(\w+)"', asked.text)
+    assert csrf is not None
+    form = {"csrf": csrf[1], "language": "vi", "next": "//evil.example/"}
+    chosen = client.post("/language", data=form, follow_redirects=False)
+
+    assert '<html lang="vi"' in asked.text
+    assert "Đăng nhập" in asked.text
+    assert (chosen.status_code, chosen.headers["location"]) == (303, "/")
+    assert f"{LANGUAGE_COOKIE}=vi" in chosen.headers["set-cookie"]
+    assert client.post("/language", data=form | {"language": "xx"}).status_code == 400
+    assert client.post("/language", data=form | {"csrf": "x"}).status_code == 403
+
+
+def test_the_language_of_a_person(walked: Walked) -> None:
+    """The choice is stored with the person and counts before the cookie; programs read English."""
+    world, client, _ = walked
+    person = world.person((EVERY_ACCOUNT, "viewer"))
+    client.cookies.clear()
+    client.cookies.set(SESSION_COOKIE, world.session(person), domain="127.0.0.1")
+    page = client.get("/profile/tokens").text
+    csrf = re.search(r'name="csrf" value="(\w+)"', page)
+    assert csrf is not None
+    form = {"csrf": csrf[1], "language": "vi", "time_zone": "Asia/Ho_Chi_Minh", "next": "/profile"}
+    client.post("/language", data=form)
+    client.cookies.delete(LANGUAGE_COOKIE)
+    stored = world.one("SELECT language || ' ' || time_zone FROM people WHERE id = %s", person)
+    page = client.get("/profile", headers={"Accept-Language": "en"}).text
+    api = client.get("/api/v1/rules/nowhere", headers={"Accept-Language": "vi"})
+    client.post("/language", data=form | {"language": "", "time_zone": ""})
+
+    assert stored == "vi Asia/Ho_Chi_Minh"
+    assert "Hồ sơ" in page
+    assert "UTC+7" in page
+    assert api.json()["title"].isascii()
+    assert world.one("SELECT language FROM people WHERE id = %s", person) is None
