@@ -80,6 +80,12 @@ class Margin:
         text = gettext("%(score)s where %(threshold)s is needed")
         return text % {"score": score, "threshold": threshold}
 
+    def rounded(self) -> tuple[str, str]:
+        """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
+        if self.threshold is None:
+            return f"{self.score:.2f}", ""
+        return self._figures(self.threshold)[:2]
+
     def _figures(self, threshold: float) -> tuple[str, str, str]:
         """Score, threshold and their distance, with enough decimals to show a difference."""
         gap = self.score - threshold

@@ -192,7 +192,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
 
 
 def _shown_texts(record: DecisionRecord) -> ShownTexts:
-    snapshot, draft = record.snapshot, _draft(record)
+    snapshot, draft = record.snapshot, stopped_draft(record)
     message, complete = _message(record)
     return ShownTexts(
         message=highlighted_html(message, finding_spans(snapshot, reply=False)),
@@ -213,7 +213,8 @@ def _message(record: DecisionRecord) -> tuple[str, bool]:
     return (longer[-1], True) if longer else (stored, False)
 
 
-def _draft(record: DecisionRecord) -> str | None:
+def stopped_draft(record: DecisionRecord) -> str | None:
+    """The draft that a guard stopped, if this person may read it."""
     if not record.snapshot.quarantined or not record.row["reason_code"].startswith("REPLY_"):
         return None
     return next((line.text for line in reversed(record.sealed.lines) if line.role == "assistant"), None)

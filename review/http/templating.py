@@ -11,7 +11,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import access, content_covers, state_wording, wording
+from review import access, content_covers, ruling_labels, state_wording, wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
@@ -74,6 +74,8 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "ruling_label": ruling_labels.ruling_label,
+        "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": state_wording.closing_wording,
     }
     return environment
