@@ -14,7 +14,7 @@ from tests.support.browser.desk import PHONE, Desk, picture
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 SIZES: Final = ({"width": 1440, "height": 900}, {"width": 1200, "height": 800}, PHONE)
 CUT: Final = """
-    () => [...document.querySelectorAll("main :is(button, .button, label, h1, h2, h3, .badge), .user-menu button")]
+    () => [...document.querySelectorAll("main :is(button, .button, h1, h2, .badge), .user-menu button")]
         .filter((each) => each.getClientRects().length && getComputedStyle(each).overflowX === "hidden")
         .filter((each) => each.clientWidth > 4 && each.scrollWidth > each.clientWidth + 1)
         .map((each) => each.innerText)
