@@ -1,14 +1,13 @@
-"""Access rights of people: rights, the roles that hold them, the accounts, and the page header's links."""
+"""Access rights of people: rights, the roles that hold them, and the accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Person, Role
+from review.languages import gettext, mark
 
 
 class Right(StrEnum):
@@ -37,15 +36,15 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
 
 
 ACTIONS: Final[dict[Right, str]] = {
-    Right.SIGNED_IN: "open pages of your own",
-    Right.VIEW: "see decisions",
-    Right.REVIEW: "review decisions",
-    Right.EXPORT: "export decisions",
-    Right.LEAD: "open queues, review many at once or give known answers",
-    Right.EDIT_RULES: "change rules and documents",
-    Right.ADMIN: "change settings or people",
-    Right.AUDIT: "read the access log",
-    Right.PUBLISH: "publish events",
+    Right.SIGNED_IN: mark("open pages of your own"),
+    Right.VIEW: mark("see decisions"),
+    Right.REVIEW: mark("review decisions"),
+    Right.EXPORT: mark("export decisions"),
+    Right.LEAD: mark("open queues, review many at once or give known answers"),
+    Right.EDIT_RULES: mark("change rules and documents"),
+    Right.ADMIN: mark("change settings or people"),
+    Right.AUDIT: mark("read the access log"),
+    Right.PUBLISH: mark("publish events"),
 }
 """What each right allows, worded to follow "may"."""
 
@@ -65,45 +64,53 @@ WRITE_SCOPES: Final[dict[Right, TokenScope]] = {
 
 
 SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
-    TokenScope.READ: "read what you may read",
-    TokenScope.PUBLISH: "publish events of accounts that you administer",
-    TokenScope.REVIEW: "review decisions and take or release conversations, as you may",
-    TokenScope.ANSWER: "read drafts that were not sent and answer customers, as you may",
-    TokenScope.MANAGE: "change rules, documents and settings, as you may",
+    TokenScope.READ: mark("read what you may read"),
+    TokenScope.PUBLISH: mark("publish events of accounts that you administer"),
+    TokenScope.REVIEW: mark("review decisions and take or release conversations, as you may"),
+    TokenScope.ANSWER: mark("read drafts that were not sent and answer customers, as you may"),
+    TokenScope.MANAGE: mark("change rules, documents and settings, as you may"),
 }
 """What each scope of an API token allows, worded to follow "may"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NavigationLink:
-    """One link of the page header, for people with the right on any account."""
+ROLE_NAMES: Final[dict[Role, str]] = {
+    Role.VIEWER: mark("viewer"),
+    Role.REVIEWER: mark("reviewer"),
+    Role.LEAD: mark("lead"),
+    Role.RULE_EDITOR: mark("rule editor"),
+    Role.ACCOUNT_ADMIN: mark("account administrator"),
+    Role.AUDITOR: mark("auditor"),
+}
+"""Total; addresses, forms and the command line keep the codes."""
 
-    title: str
-    path: str
-    right: Right
-    related_paths: tuple[str, ...] = ()
 
-
-LINKS: Final[tuple[NavigationLink, ...]] = (
-    NavigationLink(title="Decisions", path="/decisions", right=Right.VIEW, related_paths=("/views", "/jobs")),
-    NavigationLink(title="Conversations", path="/conversations", right=Right.VIEW),
-    NavigationLink(title="Escalations", path="/escalations", right=Right.REVIEW),
-    NavigationLink(title="Queues", path="/queues", right=Right.REVIEW),
-    NavigationLink(title="Dashboard", path="/dashboard", right=Right.VIEW),
-    NavigationLink(title="Agreement", path="/agreement", right=Right.LEAD),
-    NavigationLink(title="Accounts", path="/accounts", right=Right.VIEW),
-    NavigationLink(title="People", path="/people", right=Right.ADMIN),
-    NavigationLink(title="Access log", path="/access-log", right=Right.AUDIT),
-)
-"""In display order."""
+def role_name(role: Role) -> str:
+    """A role in words."""
+    return gettext(ROLE_NAMES[role])
 
 
 def missing_right_message(right: Right, user_id: str | None = None) -> str:
     """The message to a person without a right on one account or on any; it names who can grant the right."""
-    *most, last = (role.value.replace("_", " ") for role, held in RIGHTS.items() if right in held)
-    roles = f"{', '.join(most)} or {last}" if most else last
-    where, whose = ("any account", "An account's") if user_id is None else (f"account {user_id}", "Its")
-    return f"You may not {ACTIONS[right]} on {where}. {whose} administrators can make you {roles}."
+    values = {
+        "action": gettext(ACTIONS[right]),
+        "roles": ", ".join([role_name(role) for role, held in RIGHTS.items() if right in held]),
+        "account": user_id,
+    }
+    if user_id is None:
+        return (
+            gettext(
+                "You may not %(action)s on any account. An account's administrators can give you a role that"
+                " may: %(roles)s."
+            )
+            % values
+        )
+    return (
+        gettext(
+            "You may not %(action)s on account %(account)s. Its administrators can give you a role that may:"
+            " %(roles)s."
+        )
+        % values
+    )
 
 
 def accounts_with(person: Person, right: Right) -> tuple[str, ...] | None:
@@ -121,9 +128,3 @@ def may(person: Person, right: Right, user_id: str) -> bool:
 def may_somewhere(person: Person, right: Right) -> bool:
     """True when a person has a right on any account."""
     return right is Right.SIGNED_IN or accounts_with(person, right) != ()
-
-
-def navigation_links(may: Callable[[Right], bool], path: str) -> tuple[tuple[NavigationLink, bool], ...]:
-    """The links that the person may open, each with whether it is the current one."""
-    first = "/" + path.split("/")[1]
-    return tuple((link, first in (link.path, *link.related_paths)) for link in LINKS if may(link.right))

@@ -28,13 +28,16 @@ from review.access import missing_right_message
 from review.auth import api_tokens, form_replay, oidc_pages, sign_in_page
 from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
+from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
-from review.http.templating import STATIC, Templates
+from review.http.reading import answer_in_language
+from review.http.static_files import STATIC
+from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
 from review.http.visit import (
     BODY_BYTES,
@@ -46,20 +49,29 @@ from review.http.visit import (
     new_token,
     set_cookie,
 )
+from review.languages import gettext as _
+from review.languages import mark
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
 
 log = structlog.get_logger(__name__)
 
+EXPIRES_HEADER: Final = "Hushgate-Token-Expires"
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 DATABASE_DOWN: Final = Refused(
-    503, "The database does not answer", "Nothing was lost. Try again in a moment."
+    503, mark("The database does not answer"), mark("Nothing was lost. Try again in a moment.")
 )
-SIGN_IN_FIRST: Final = Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+SIGN_IN_FIRST: Final = Refused(
+    401, mark("Sign in first"), mark("Your session has ended, or you were not signed in.")
+)
 MISSING_SCOPE: Final = (
     "This API token does not have the scope {}. Scopes are chosen when a token is made, at /profile/tokens."
 )
+
+
+class SecondFactorRequired(Refused):
+    """The person must set up a second factor before opening other pages."""
 
 
 class PasswordChangeRequired(Refused):
@@ -133,8 +145,10 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
 
     async def endpoint(request: Request) -> Response:
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        answer_in_language(visit, english=page.api)
         try:
             await _identify(visit, page)
+            answer_in_language(visit, english=page.api)
             async with _request_slot(visit):
                 await _admit(visit, page)
                 response = await page.handler(visit)
@@ -146,6 +160,8 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
             return await _without_database(visit, page)
         finally:
             await visit.form.close()
+        if visit.api_token is not None:
+            response.headers[EXPIRES_HEADER] = visit.api_token.expires_at.isoformat()
         if FORM_COOKIE not in request.cookies and visit.someone is None and visit.token:
             set_cookie(response, FORM_COOKIE, visit.token)
         return response
@@ -164,8 +180,8 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
         async with visit.site.requests.of(visit.someone.person_id):
             yield
     except TooManyRequests as error:
-        text = "You have sent too many requests at the same time. Wait for them to end."
-        raise Refused(429, "Too many at once", text, retry_after_s=5) from error
+        text = _("You have sent too many requests at the same time. Wait for them to end.")
+        raise Refused(429, _("Too many at once"), text, retry_after_s=5) from error
 
 
 async def _identify(visit: Visit, page: PageRoute) -> None:
@@ -214,10 +230,19 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
-        raise Refused(403, "Not allowed", missing_right_message(page.right))
+        raise Refused(403, _("Not allowed"), missing_right_message(page.right))
+    _require_set_up(visit, page)
+
+
+def _require_set_up(visit: Visit, page: PageRoute) -> None:
+    """Refuse people who must first replace their first password or set up a second factor."""
     if visit.person.must_change_password and page.name not in FIRST_PASSWORD_PAGES:
         raise PasswordChangeRequired(
             403, "Choose a password first", "You must replace your first password on the review pages."
+        )
+    if visit.api_token is None and visit.must_have_factor and page.name not in PAGES_WITHOUT_FACTOR:
+        raise SecondFactorRequired(
+            403, "Set up a second factor first", "Your organisation asks for it: open your profile."
         )
 
 
@@ -245,6 +270,8 @@ async def _without_database(visit: Visit, page: PageRoute) -> Response:
 async def _refusal(visit: Visit, page: PageRoute, refused: Refused) -> Response:
     if isinstance(refused, PasswordChangeRequired) and not page.api:
         return visit.redirect("password")
+    if isinstance(refused, SecondFactorRequired) and not page.api:
+        return visit.redirect("second_factor")
     if visit.someone is not None and refused.status == 403:
         with suppress(StorageUnavailable):  # the refusal does not depend on its log line
             await visit.log(LoggedAction.REFUSED, detail={"page": page.name, "title": refused.title})

@@ -16,7 +16,7 @@ from cli.review.person import LoginArgument, found_person, people_entry, print_c
 from cli.review.roles import add_person, grant, revoke
 from cli.review.store import stored, who, with_store
 from db import access_log
-from db.people import changes, records, sign_ins
+from db.people import changes, records, second_factors, sign_ins
 from db.people.records import Person
 from review.auth import sign_in_links
 from review.people import role_grants
@@ -87,6 +87,16 @@ def unlock(login: LoginArgument) -> None:
     _changed(login, change)
 
 
+def remove_second_factor(login: LoginArgument) -> None:
+    """Remove a second factor whose device and recovery codes are lost; the password alone signs in then."""
+
+    async def change(connection: AsyncConnection, person: Person) -> dict[str, Any]:
+        removed = await second_factors.remove_factor(connection, person.person_id)
+        return {"changed": "second factor removed" if removed else "nothing: there is no second factor"}
+
+    _changed(login, change)
+
+
 def sign_out(login: LoginArgument) -> None:
     """End all sessions and API tokens of a person."""
 
@@ -114,7 +124,8 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command("add-person")(add_person)
     app.command("list")(list_people)
-    for command in (grant, revoke, disable, enable, reset_password, unlock, sign_out, sign_in_link):
+    several = (grant, revoke, disable, enable, reset_password, unlock, remove_second_factor, sign_out)
+    for command in (*several, sign_in_link):
         app.command()(command)
 
 

@@ -27,8 +27,9 @@ replaced at the first sign-in. Example:
     hushgate review add-person you@example.org --role account_admin --role lead
 
 `list` shows the people, `grant` and `revoke` change their roles, `disable` and `enable` their access. When a
-person cannot sign in: `unlock` after too many wrong passwords, `reset-password` when the password is lost,
-`sign-in-link` for one sign-in. `sign-out` ends a person's sessions.
+person cannot sign in: `unlock` after too many wrong passwords, `remove-second-factor` when the device is
+lost, `reset-password` when the password is lost, `sign-in-link` for one sign-in. `sign-out` ends a person's
+sessions.
 """
 app = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="markdown")
 

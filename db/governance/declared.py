@@ -112,6 +112,7 @@ RETENTION: Final = (
     _other("webhook_deliveries", "with their rows of outgoing_events"),
     _other("job_parts", "with their jobs"),
     _other("sessions", "the review server, when they expire"),
+    _other("second_factors", "the person whose it is, or an administrator"),
     _other("sign_in_attempts", "the review server, after a day"),
     _other("sign_in_links", "the review server, when they expire"),
     _other("oidc_states", "the review server, when they expire"),

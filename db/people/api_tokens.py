@@ -37,6 +37,7 @@ class UsedToken:
     token_id: UUID
     person_id: UUID
     scopes: frozenset[TokenScope]
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ async def list_tokens(connection: AsyncConnection, person_id: UUID) -> tuple[Api
 async def use_token(connection: AsyncConnection, token: str, *, now: datetime) -> UsedToken | None:
     """The owner and the scopes of an API token; None when it was revoked, has expired or never existed."""
     right = (api_tokens.c.token_hash == token_hash(token)) & api_tokens.c.revoked_at.is_(None)
-    columns = (api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes"))
+    columns = (api_tokens.c[name] for name in ("id", "person_id", "used_at", "scopes", "expires_at"))
     query = sa.select(*columns).where(right, api_tokens.c.expires_at > now)
     row = await first_row(connection, query)
     if row is None:
@@ -101,7 +102,9 @@ async def use_token(connection: AsyncConnection, token: str, *, now: datetime) -
             sa.update(api_tokens).where(api_tokens.c.id == row["id"]).values(used_at=now)
         )
     scopes = frozenset(map(TokenScope, row["scopes"]))
-    return UsedToken(token_id=row["id"], person_id=row["person_id"], scopes=scopes)
+    return UsedToken(
+        token_id=row["id"], person_id=row["person_id"], scopes=scopes, expires_at=row["expires_at"]
+    )
 
 
 async def revoke_token(

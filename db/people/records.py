@@ -11,17 +11,21 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.people.tables import people, person_roles
+from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
+_SAME: Final = ("login", "keys_on", "must_change_password", "password_given_by", "language", "time_zone")
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
     .where(person_roles.c.person_id == people.c.id)
     .scalar_subquery()
 )
-WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"))
+_HAS_FACTOR: Final = sa.exists().where(
+    second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
+)
+WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"))
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 
 
@@ -57,6 +61,9 @@ class Person:
         password_given_by: who gave the last first password, or invited the person who chose it, and may know
             the current one; None: the command line, or no administrator.
         elsewhere: True when the person is linked to an identity of the provider.
+        second_factor: True when a password alone does not sign the person in.
+        language: of the pages, such as ``vi``; None: the browser's.
+        time_zone: IANA name for shown times; None: the browser's.
     """
 
     person_id: UUID
@@ -70,6 +77,9 @@ class Person:
     has_password: bool = True
     password_given_by: UUID | None = None
     elsewhere: bool = False
+    second_factor: bool = False
+    language: str | None = None
+    time_zone: str | None = None
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -157,7 +167,7 @@ async def grant_role(
 
 def person_from_row(row: Row) -> Person:
     """A row of ``WITH_GRANTS`` as a value."""
-    same = {name: row[name] for name in ("login", "keys_on", "must_change_password", "password_given_by")}
+    same = {name: row[name] for name in _SAME}
     return Person(
         person_id=row["id"],
         name=row["name"] or row["login"],
@@ -166,6 +176,7 @@ def person_from_row(row: Row) -> Person:
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
+        second_factor=row["second_factor"],
         **same,
     )
 

@@ -23,13 +23,18 @@ SEEN_EVERY: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A session of a person; ``token_hash`` identifies it and gives no access."""
+    """A session of a person; ``token_hash`` identifies it and gives no access.
+
+    Attributes:
+        new_device: True while the person has not said that this sign-in on an unknown browser was theirs.
+    """
 
     token_hash: bytes
     created_at: datetime
     seen_at: datetime
     expires_at: datetime
     address: str
+    new_device: bool
 
 
 def token_hash(token: str) -> bytes:
@@ -38,7 +43,15 @@ def token_hash(token: str) -> bytes:
 
 
 async def start_session(
-    connection: AsyncConnection, token: str, person_id: UUID, *, now: datetime, lasts: timedelta, address: str
+    connection: AsyncConnection,
+    token: str,
+    person_id: UUID,
+    *,
+    now: datetime,
+    lasts: timedelta,
+    address: str,
+    new_device: bool = False,
+    provider_session: str | None = None,
 ) -> None:
     """Store a new session."""
     await connection.execute(
@@ -49,6 +62,8 @@ async def start_session(
             seen_at=now,
             expires_at=now + lasts,
             address=address,
+            new_device=new_device,
+            provider_session=provider_session,
         )
     )
 
@@ -101,6 +116,27 @@ async def end_other_sessions(connection: AsyncConnection, person_id: UUID, token
     return await changed_rows(connection, sa.delete(sessions).where(others))
 
 
+async def end_provider_sessions(
+    connection: AsyncConnection, issuer: str, provider_session: str, subject: str | None
+) -> int:
+    """End the sessions that began with a session of the identity provider; how many."""
+    people_there = _people_of(issuer, subject)
+    mine = sessions.c.person_id.in_(people_there) & (sessions.c.provider_session == provider_session)
+    return await changed_rows(connection, sa.delete(sessions).where(mine))
+
+
+async def end_sessions_of_subject(connection: AsyncConnection, issuer: str, subject: str) -> int:
+    """End every session of a person that the identity provider names; how many."""
+    mine = sessions.c.person_id.in_(_people_of(issuer, subject))
+    return await changed_rows(connection, sa.delete(sessions).where(mine))
+
+
+async def recognise_sessions(connection: AsyncConnection, person_id: UUID) -> int:
+    """The person says that the sign-ins on unknown browsers were theirs; how many."""
+    mine = (sessions.c.person_id == person_id) & sessions.c.new_device
+    return await changed_rows(connection, sa.update(sessions).where(mine).values(new_device=False))
+
+
 async def list_sessions(
     connection: AsyncConnection, person_id: UUID, *, now: datetime, idle: timedelta
 ) -> tuple[Session, ...]:
@@ -114,6 +150,11 @@ async def list_sessions(
 async def delete_expired_sessions(connection: AsyncConnection, *, now: datetime, idle: timedelta) -> int:
     """Delete expired sessions; how many."""
     return await changed_rows(connection, sa.delete(sessions).where(sa.not_(sa.and_(*_alive(now, idle)))))
+
+
+def _people_of(issuer: str, subject: str | None) -> sa.Select[tuple[UUID]]:
+    query = sa.select(people_table.c.id).where(people_table.c.oidc_issuer == issuer)
+    return query if subject is None else query.where(people_table.c.oidc_subject == subject)
 
 
 def _alive(now: datetime, idle: timedelta) -> tuple[sa.ColumnElement[bool], ...]:

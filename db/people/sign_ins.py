@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people.sessions import token_hash
@@ -66,6 +67,11 @@ async def record_try(
     return int((await connection.execute(row.returning(sign_in_attempts.c.id))).scalar_one())
 
 
+def code_login(login: str) -> str:
+    """The name under which attempts at the second factor of a login are counted."""
+    return f"{login} (second factor)"
+
+
 async def record_success(connection: AsyncConnection, number: int) -> None:
     """Record that an attempt succeeded."""
     await connection.execute(
@@ -76,7 +82,8 @@ async def record_success(connection: AsyncConnection, number: int) -> None:
 async def forget_tries(connection: AsyncConnection, login: str) -> int:
     """Unlock a login: delete its attempts; how many."""
     return await changed_rows(
-        connection, sa.delete(sign_in_attempts).where(sign_in_attempts.c.login == login)
+        connection,
+        sa.delete(sign_in_attempts).where(sign_in_attempts.c.login.in_((login, code_login(login)))),
     )
 
 
@@ -122,6 +129,13 @@ async def take_state(connection: AsyncConnection, state: str, *, now: datetime) 
     statement = sa.delete(oidc_states).where(oidc_states.c.state_hash == token_hash(state))
     row = await first_row(connection, statement.returning(oidc_states.c.data, oidc_states.c.expires_at))
     return row["data"] if row and row["expires_at"] > now else None
+
+
+async def use_once(connection: AsyncConnection, name: str, *, expires_at: datetime) -> bool:
+    """Note a name until then; False when it is noted already."""
+    statement = insert(oidc_states).values(state_hash=token_hash(name), data={}, expires_at=expires_at)
+    unless_known = statement.on_conflict_do_nothing().returning(oidc_states.c.expires_at)
+    return (await connection.execute(unless_known)).first() is not None
 
 
 async def count_states(connection: AsyncConnection) -> int:

@@ -26,6 +26,8 @@ people: Final = table(
     sa.Column("oidc_subject", sa.Text),
     required("covered", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="categories to cover"),
     required("keys_on", sa.Boolean, server_default=TRUE, comment="keyboard shortcuts are active"),
+    sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
+    sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),
     sa.Column("disabled_at", Timestamp),
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),
@@ -77,7 +79,30 @@ sessions: Final = table(
     required("seen_at", Timestamp, server_default=NOW),
     required("expires_at", Timestamp),
     required("address", sa.Text, server_default=""),
+    required(
+        "new_device",
+        sa.Boolean,
+        server_default=FALSE,
+        comment="an unknown browser, which the person has not recognised yet",
+    ),
+    sa.Column("provider_session", sa.Text, comment="the session of the identity provider: sid"),
     index("ix_sessions_person_id", "person_id"),
+)
+
+second_factors: Final = table(
+    "second_factors",
+    "code generators that people set up beside their password",
+    key("person_id", sa.ForeignKey("people.id")),
+    required("secret", sa.LargeBinary, comment="the shared key of RFC 6238"),
+    sa.Column("confirmed_at", Timestamp, comment="when its first code was entered; null: not in use"),
+    required("last_step", sa.BigInteger, server_default=sa.text("0"), comment="step of the last code used"),
+    required(
+        "recovery_hashes",
+        sa.ARRAY(sa.LargeBinary),
+        server_default=sa.text("'{}'::bytea[]"),
+        comment="SHA-256 of the recovery codes that were not used",
+    ),
+    required("created_at", Timestamp, server_default=NOW),
 )
 
 sign_in_attempts: Final = table(

@@ -14,6 +14,7 @@ from db.people.records import Credentials, Person
 from review.auth import passwords
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import Refused, Visit, set_cookie
+from review.languages import ngettext
 
 DEVICE_COOKIE: Final = "__Host-hushgate-device"
 DEVICE_S: Final = 90 * 86_400
@@ -28,11 +29,13 @@ class CredentialCheck:
     Attributes:
         person: the person, or None.
         password_hash: the stored one, with ``person``.
+        known_device: True in a browser in which the person signed in before.
         wait_s: above 0 when nothing was checked, after too many failed attempts.
     """
 
     person: Person | None = None
     password_hash: str = ""
+    known_device: bool = False
     wait_s: int = 0
 
 
@@ -41,7 +44,7 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
     login = _normalised(login)
     async with visit.store.writing() as connection:
         found = await records.get_credentials(connection, login)
-        device, address = _device(visit, found), visit.address
+        device, address = known_device(visit, found), visit.address
         tries = await sign_ins.count_tries(
             connection, login, device=device, address=address, since=visit.now - WINDOW
         )
@@ -53,12 +56,16 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
         # a password typed into the login field would stay in the log for auditors
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"login": login if found else "unknown"})
         return CredentialCheck()
-    return await _succeed(visit, found, password, number)
+    return await _succeed(visit, found, password, number, known=bool(device))
 
 
 def too_many_attempts(wait_s: int) -> Refused:
     """The refusal while attempts are not checked."""
-    text = f"Too many attempts failed. Wait {wait_s} seconds, then try again."
+    text = ngettext(
+        "Too many attempts failed. Wait %(num)s second, then try again.",
+        "Too many attempts failed. Wait %(num)s seconds, then try again.",
+        wait_s,
+    ) % {"num": wait_s}
     return Refused(429, "Wait a little", text, retry_after_s=wait_s)
 
 
@@ -69,14 +76,16 @@ def remember_device(response: Response, person: Person, password_hash: str) -> N
     set_cookie(response, DEVICE_COOKIE, value, max_age=DEVICE_S)
 
 
-async def _succeed(visit: Visit, found: Credentials, password: str, number: int) -> CredentialCheck:
+async def _succeed(
+    visit: Visit, found: Credentials, password: str, number: int, *, known: bool
+) -> CredentialCheck:
     stored = found.password_hash or ""
     newer = await passwords.hash_password(password) if passwords.needs_rehash(stored) else None
     async with visit.store.writing() as connection:
         await sign_ins.record_success(connection, number)
         if newer is not None:
             await changes.rehash_password(connection, found.person.person_id, stored, newer)
-    return CredentialCheck(person=found.person, password_hash=newer or stored)
+    return CredentialCheck(person=found.person, password_hash=newer or stored, known_device=known)
 
 
 def _normalised(login: str) -> str:
@@ -84,7 +93,8 @@ def _normalised(login: str) -> str:
     return login if len(login) <= LOGIN_CHARS and login.isprintable() else ""
 
 
-def _device(visit: Visit, found: Credentials | None) -> str:
+def known_device(visit: Visit, found: Credentials | None) -> str:
+    """The mark of a browser in which this person signed in before, with the present password, or empty."""
     nonce, _, mark = visit.request.cookies.get(DEVICE_COOKIE, "").partition(".")
     if found is None or found.password_hash is None or not mark.isascii():
         return ""

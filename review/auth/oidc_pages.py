@@ -6,22 +6,26 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.people import changes, records, sign_ins
+from db.people import changes, records, sessions, sign_ins
 from db.people.records import Person
 from db.review_store import AsyncConnection
 from review.auth import form_replay, invitation_page
-from review.auth.openid_provider import Identity, OpenIdProvider
+from review.auth.openid_provider import LOGOUT_AGE_S, Identity, OpenIdProvider, ProviderLogout
 from review.auth.session_start import START, local_path, start_session
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.errors import IdentityRejected, IdentityUnavailable
 
 log = structlog.get_logger(__name__)
 
 BACK: Final = "/sign-in/oidc/back"
+LOGOUT: Final = "/sign-in/oidc/logout"
+"""Registered at the provider as the back-channel logout URI."""
+NOT_STORED: Final = {"Cache-Control": "no-store"}
 VALID_FOR: Final = timedelta(minutes=10)
 MOST_IN_PROGRESS: Final = 2000
 """Sign-ins in progress; anyone can begin one, and beyond this many new ones are refused."""
@@ -56,7 +60,7 @@ async def finish_oidc(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         data = await sign_ins.take_state(connection, answer.get("state", ""), now=visit.now)
     if data is None or data["browser"] != visit.csrf:
-        text = "It has expired, was used, or began in another browser."
+        text = _("It has expired, was used, or began in another browser.")
         raise Refused(400, "This sign-in did not begin here", text)
     try:
         identity = await provider.finish(answer, nonce=data["nonce"], verifier=data["verifier"])
@@ -73,10 +77,48 @@ async def finish_oidc(visit: Visit) -> Response:
             next_page = START
     if person is None or person.disabled:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "login": identity.email[:200]})
-        text = "An administrator must add you first, with the e-mail address that your provider has verified."
+        text = _(
+            _("An administrator must add you first, with the e-mail address that your provider has verified.")
+        )
         raise Refused(403, "You are not known here", text)
     kept = form_replay.read_form(visit.request, data["carried"])
-    return await start_session(visit, person, method="oidc", next_page=next_page, kept_form=kept)
+    return await start_session(
+        visit,
+        person,
+        method="oidc",
+        next_page=next_page,
+        kept_form=kept,
+        provider_session=identity.session,
+    )
+
+
+async def end_by_provider(visit: Visit) -> Response:
+    """The provider ends a session here (back-channel logout); the answer says no more than yes or no."""
+    provider, form = _provider(visit), await visit.request.form(max_fields=10)
+    try:
+        ended = await provider.logout(str(form.get("logout_token", "")))
+    except IdentityUnavailable as error:
+        raise _unavailable(error) from error
+    except IdentityRejected as error:
+        log.warning("logout_rejected", problem=str(error))
+        return JSONResponse({"error": "invalid_request"}, status_code=400, headers=NOT_STORED)
+    async with visit.store.writing() as connection:
+        await _end_sessions(visit, connection, provider.issuer, ended)
+    return Response(status_code=200, headers=NOT_STORED)
+
+
+async def _end_sessions(
+    visit: Visit, connection: AsyncConnection, issuer: str, ended: ProviderLogout
+) -> None:
+    until = visit.now + timedelta(seconds=2 * LOGOUT_AGE_S)
+    if not await sign_ins.use_once(connection, f"logout {ended.token_id}", expires_at=until):
+        return
+    if ended.session is not None:
+        found = await sessions.end_provider_sessions(connection, issuer, ended.session, ended.subject)
+    else:
+        found = await sessions.end_sessions_of_subject(connection, issuer, ended.subject or "")
+    detail = {"changed": "signed out by the identity provider", "sessions_ended": found}
+    await visit.log(LoggedAction.SIGN_OUT, connection=connection, detail=detail)
 
 
 def _provider(visit: Visit) -> OpenIdProvider:

@@ -30,6 +30,9 @@ TIMEOUT_S: Final = 10.0
 DISCOVERED_FOR_S: Final = 3600.0
 FETCH_KEYS_EVERY_S: Final = 30.0
 """A token with an unknown key makes us fetch keys, at most this often."""
+LOGOUT_EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
+LOGOUT_AGE_S: Final = 300.0
+"""Oldest logout token; one is remembered for that long, so that it works once."""
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 SCOPE: Final = "openid email profile"
@@ -52,11 +55,26 @@ class Identity:
     Attributes:
         subject: the provider's identifier of the person, never reassigned.
         email: empty unless the provider has verified it.
+        session: the provider's name of its session, if it has any.
     """
 
     issuer: str
     subject: str
     email: str = ""
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderLogout:
+    """What the provider ended: a session, or all of a person.
+
+    Attributes:
+        token_id: of this message, never used twice by the provider.
+    """
+
+    subject: str | None
+    session: str | None
+    token_id: str
 
 
 class OpenIdProvider:
@@ -115,6 +133,41 @@ class OpenIdProvider:
             except (AuthlibBaseError, JoseError, ValueError, KeyError, TypeError) as error:
                 raise IdentityRejected(f"invalid: {type(error).__name__}") from error
 
+    async def logout(self, signed: str) -> ProviderLogout:
+        """What a logout token ends (OpenID Connect Back-Channel Logout 1.0, section 2.6).
+
+        Raises:
+            IdentityUnavailable: the provider does not answer.
+            IdentityRejected: the token is not one of the provider's for us, or too old.
+        """
+        async with self._client() as client:
+            metadata = await self._discover(client)
+            try:
+                token = await self._decoded(client, metadata, signed)
+            except (JoseError, ValueError, KeyError, TypeError) as error:
+                raise IdentityRejected(f"invalid: {type(error).__name__}") from error
+        return self._logout_of(token.claims)
+
+    def _logout_of(self, claims: Mapping[str, Any]) -> ProviderLogout:
+        audience, now = claims.get("aud"), time.time()
+        events = claims.get("events")
+        right = (
+            claims.get("iss") == self.issuer
+            and self._client_id in (audience if isinstance(audience, list) else [audience])
+            and _is_recent(claims.get("iat"), now)
+            and _is_number(claims.get("exp", now))
+            and claims.get("exp", now) > now - LEEWAY_S
+            and isinstance(events, dict)
+            and isinstance(events.get(LOGOUT_EVENT), dict)
+            and "nonce" not in claims
+        )
+        named = {key: claims.get(key) for key in ("sub", "sid", "jti")}
+        if not right or not all(each is None or isinstance(each, str) for each in named.values()):
+            raise IdentityRejected("no logout token for this site, or an old one")
+        if named["jti"] is None or (named["sub"] is None and named["sid"] is None):
+            raise IdentityRejected("expected jti, and sub or sid")
+        return ProviderLogout(subject=named["sub"], session=named["sid"], token_id=named["jti"])
+
     def _client(self) -> AsyncOAuth2Client:
         methods = self._metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
@@ -150,14 +203,7 @@ class OpenIdProvider:
     async def _claims(
         self, client: AsyncOAuth2Client, metadata: Mapping[str, Any], tokens: Mapping[str, Any], nonce: str
     ) -> CodeIDToken:
-        offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
-        registry = JWSRegistry(algorithms=sorted(ALGORITHMS & set(offered)), strict_check_header=False)
-        id_token, keys = tokens["id_token"], await self._key_set(client, metadata, DISCOVERED_FOR_S)
-        try:
-            token = jwt.decode(id_token, key=keys, registry=registry)
-        except InvalidKeyIdError:
-            keys = await self._key_set(client, metadata, FETCH_KEYS_EVERY_S)
-            token = jwt.decode(id_token, key=keys, registry=registry)
+        token = await self._decoded(client, metadata, tokens["id_token"])
         options: dict[str, Any] = {
             "iss": {"essential": True, "value": self.issuer},
             # Authlib checks azp only: a token for another client that names us there would pass
@@ -167,6 +213,19 @@ class OpenIdProvider:
         claims = CodeIDToken(token.claims, token.header, options, expected)
         claims.validate(leeway=LEEWAY_S)
         return claims
+
+    async def _decoded(
+        self, client: AsyncOAuth2Client, metadata: Mapping[str, Any], signed: str
+    ) -> jwt.Token:
+        """A token whose signature is the provider's; its claims are not checked."""
+        offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+        registry = JWSRegistry(algorithms=sorted(ALGORITHMS & set(offered)), strict_check_header=False)
+        keys = await self._key_set(client, metadata, DISCOVERED_FOR_S)
+        try:
+            return jwt.decode(signed, key=keys, registry=registry)
+        except InvalidKeyIdError:
+            keys = await self._key_set(client, metadata, FETCH_KEYS_EVERY_S)
+            return jwt.decode(signed, key=keys, registry=registry)
 
     async def _key_set(
         self, client: AsyncOAuth2Client, metadata: Mapping[str, Any], oldest_s: float
@@ -193,7 +252,21 @@ class OpenIdProvider:
         subject = claims["sub"]
         if not isinstance(subject, str) or not 0 < len(subject) <= 255 or "\0" in subject:
             raise IdentityRejected("sub: expected a text of 1 to 255 characters")
-        return Identity(issuer=self.issuer, subject=subject, email=known["email"] if verified else "")
+        session = claims.get("sid")
+        return Identity(
+            issuer=self.issuer,
+            subject=subject,
+            email=known["email"] if verified else "",
+            session=session if isinstance(session, str) else None,
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_recent(issued: object, now: float) -> bool:
+    return isinstance(issued, int | float) and _is_number(issued) and abs(now - issued) <= LOGOUT_AGE_S
 
 
 def is_safe(url: object) -> bool:

@@ -11,7 +11,10 @@ from starlette.responses import Response
 from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
+from review.auth.notices import load_notices
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages.choice import zone_names
 from worker.moderation import CATEGORIES
 
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -22,10 +25,13 @@ async def show_profile(visit: Visit) -> Response:
     idle = timedelta(seconds=visit.site.settings.review_idle_s)
     async with visit.store.reading() as connection:
         found = await sessions.list_sessions(connection, visit.person.person_id, now=visit.now, idle=idle)
+        notices = await load_notices(visit, connection)
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
+        zones=sorted(zone_names()),
         sessions=found,
+        notices=notices,
         current_session=sessions.token_hash(visit.token),
         saved="saved" in visit.request.query_params,
     )
@@ -35,10 +41,15 @@ async def save_profile(visit: Visit) -> Response:
     """Store name and preferences."""
     name = visit.field("name").strip()
     if not name or len(name) > NAME_CHARS or not name.isprintable():
-        raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
+        expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
+        raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
     covered = [str(each) for each in visit.form.getlist("covered")]
     if unknown := sorted(set(covered) - set(CATEGORIES)):
-        raise Refused(400, "Covered categories", f"Expected known categories, got {unknown[0][:80]!r}.")
+        raise Refused(
+            400,
+            "Covered categories",
+            _("Expected known categories, got “%(got)s”.") % {"got": unknown[0][:80]},
+        )
     async with visit.store.writing() as connection:
         await changes.set_preferences(
             connection,
@@ -73,6 +84,15 @@ async def end_session(visit: Visit) -> Response:
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     if not ended and which != "others":
         raise Refused(404, "No such session", "It has ended already.")
+    return visit.redirect("profile", "saved=sessions")
+
+
+async def recognise_sign_ins(visit: Visit) -> Response:
+    """The person says that sign-ins on unknown browsers were theirs."""
+    async with visit.store.writing() as connection:
+        found = await sessions.recognise_sessions(connection, visit.person.person_id)
+        detail = {"changed": "own sign-ins recognised", "sessions": found}
+        await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return visit.redirect("profile", "saved=sessions")
 
 

@@ -22,6 +22,7 @@ from review.http.visit import (
     new_token,
     set_cookie,
 )
+from review.languages import gettext as _
 
 START: Final = "/"
 
@@ -34,11 +35,15 @@ async def start_session(
     password_hash: str | None = None,
     next_page: str = START,
     kept_form: KeptForm | None = None,
+    new_device: bool = False,
+    provider_session: str | None = None,
 ) -> Response:
     """Begin a session under a new cookie and redirect; a form that was kept is shown first.
 
-    ``method`` is for the access log: password, link or oidc. ``password_hash`` is the hash that the
-    password was checked against, if any: 409 when it is no longer the person's.
+    ``method`` is for the access log: password, password and code, link or oidc. ``password_hash`` is the
+    hash that the password was checked against, if any: 409 when it is no longer the person's. With
+    ``new_device`` the person is told of this sign-in in their other sessions. ``provider_session`` is the
+    identity provider's name of its session, which it may end.
     """
     token, old, person_id = new_token(), visit.request.cookies.get(SESSION_COOKIE), person.person_id
     valid_for = timedelta(seconds=visit.site.settings.review_session_s)
@@ -46,12 +51,19 @@ async def start_session(
         if password_hash is not None and not await changes.password_is_current(
             connection, person_id, password_hash
         ):
-            text = "Your password was changed while you signed in. Try again."
+            text = _("Your password was changed while you signed in. Try again.")
             raise Refused(409, "Changed meanwhile", text)
         if old is not None:
             await sessions.end_session(connection, old)
         await sessions.start_session(
-            connection, token, person_id, now=visit.now, lasts=valid_for, address=visit.address
+            connection,
+            token,
+            person_id,
+            now=visit.now,
+            lasts=valid_for,
+            address=visit.address,
+            new_device=new_device,
+            provider_session=provider_session,
         )
         visit.someone, visit.token = person, token
         await visit.log(LoggedAction.SIGN_IN, connection=connection, detail={"way": method})

@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.people import sessions
-from review.auth import credentials, form_replay
+from review.auth import credentials, form_replay, sign_in_code
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import START, local_path, start_session
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
+from review.languages import mark
 
-WRONG: Final = "Login or password is wrong, or the person may not sign in."
+WRONG: Final = mark(mark("Login or password is wrong, or the person may not sign in."))
 
 
 async def show_sign_in(visit: Visit) -> Response:
@@ -50,8 +51,16 @@ async def submit_sign_in(visit: Visit) -> Response:
         return response
     if person is None:
         return _page(visit, status=401, problem=WRONG, login=login, next_page=next_page, kept=kept)
+    if person.second_factor:
+        return sign_in_code.ask_for_code(visit, person, password_hash, next_page=next_page, kept=kept)
     response = await start_session(
-        visit, person, method="password", password_hash=password_hash, next_page=next_page, kept_form=kept
+        visit,
+        person,
+        method="password",
+        password_hash=password_hash,
+        next_page=next_page,
+        kept_form=kept,
+        new_device=not checked.known_device,
     )
     credentials.remember_device(response, person, password_hash)
     return response

@@ -12,6 +12,7 @@ from db.access_log import LoggedAction
 from db.figures import dashboard
 from db.reviews import queue_items
 from review.access import Right
+from review.auth.notices import load_notices
 from review.dashboard import ranges
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
@@ -37,6 +38,7 @@ async def show_home(visit: Visit) -> Response:
         own: dict[str, Any] = {
             "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
             "views": await load_visible_views(visit, connection),
+            "notices": await load_notices(visit, connection),
         }
         if visit.may(Right.REVIEW):
             accounts, now = visit.accounts(Right.REVIEW), visit.now

@@ -24,14 +24,17 @@ from db.costs.limit_figures import LoadAccountFigures
 from db.people.api_tokens import UsedToken
 from db.people.records import Person
 from db.review_store import AsyncConnection, Store
-from review.access import Right, accounts_with, may, may_somewhere, missing_right_message, navigation_links
+from review.access import Right, accounts_with, may, may_somewhere, missing_right_message
 from review.auth.openid_provider import OpenIdProvider
 from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
+from review.languages import gettext as _
+from review.shell.frame import page_frame
 from worker.settings import ReviewSettings
+from worker.settings.review import SecondFactorDemand
 
 SESSION_COOKIE: Final = "__Host-hushgate"
 BODY_BYTES: Final = 4_194_304
@@ -113,7 +116,7 @@ class Visit:
     def person(self) -> Person:
         """The signed-in person, on every page that has a right."""
         if self.someone is None:
-            raise Refused(401, "Sign in first", "This page is for people who are signed in.")
+            raise Refused(401, _("Sign in first"), _("This page is for people who are signed in."))
         return self.someone
 
     @property
@@ -146,6 +149,16 @@ class Visit:
             return UUID(self.request.path_params[name])
         raise unless
 
+    @property
+    def must_have_factor(self) -> bool:
+        """Whether the person must set up a second factor before anything else."""
+        settings, person = self.site.settings, self.someone
+        if person is None or person.second_factor or not person.has_password:
+            return False
+        demand = settings.second_factor if settings.passwords_enabled else SecondFactorDemand.CHOICE
+        administers = demand is SecondFactorDemand.ADMINISTRATORS and self.may(Right.ADMIN)
+        return demand is SecondFactorDemand.EVERYONE or administers
+
     def accounts(self, right: Right = Right.VIEW) -> tuple[str, ...] | None:
         """The accounts this person has a right on: None for every account."""
         return accounts_with(self.person, right)
@@ -163,8 +176,8 @@ class Visit:
         if self.may(right, user_id):
             return
         if not self.may(Right.VIEW, user_id):
-            raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
-        raise Refused(403, "Not allowed", missing_right_message(right, user_id))
+            raise Refused(404, _("Not found"), _("There is nothing here, or you may not see it."))
+        raise Refused(403, _("Not allowed"), missing_right_message(right, user_id))
 
     def url(self, name: str, /, **parameters: object) -> str:
         """The path of a page; an account's name may hold any character."""
@@ -173,7 +186,7 @@ class Visit:
 
     def render(self, template: str, /, *, status: int = 200, **values: object) -> Response:
         """A page, or a part of one, from a template."""
-        shared = {"visit": self, "nav": navigation_links(self.may, self.request.url.path), "Right": Right}
+        shared = {"visit": self, "Right": Right} | page_frame(self.may, self.request)
         body = self.site.templates.render(template, shared | values)
         return HTMLResponse(body, status_code=status)
 

@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from db import access_log
 from db.access_log import LoggedAction
-from db.people import api_tokens, changes, records, sign_ins
+from db.people import api_tokens, changes, records, second_factors, sign_ins
 from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.people import grant_limits, role_grants
 from review.people.people_page import give_role, grant_of_form, invite_person
 from review.people.role_grants import GrantResult
@@ -87,7 +88,7 @@ async def manage_person(visit: Visit) -> Response:
             entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
             await access_log.append_entries_for_accounts(connection, entry, person.accounts)
         else:
-            raise Refused(400, "What to do", f"Expected one of {', '.join([*CHANGES, 'password'])}.")
+            raise Refused(400, "What to do", _("Expected one of the buttons of the page."))
         after = await records.get_person(connection, person.person_id)
     if given.password and after is not None:
         return _page(visit, after, given=given)
@@ -115,6 +116,12 @@ async def _sign_out(visit: Visit, connection: AsyncConnection, person: Person) -
 
 async def _unlock(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
     return {"changed": "unlocked", "tries": await sign_ins.forget_tries(connection, person.login)}
+
+
+async def _remove_factor(_: Visit, connection: AsyncConnection, person: Person) -> dict[str, Any]:
+    if not await second_factors.remove_factor(connection, person.person_id):
+        raise Refused(409, "No second factor", "The person has none, or it was removed already.")
+    return {"changed": "second factor removed"}
 
 
 async def _needs_invitation(
@@ -149,12 +156,14 @@ CHANGES: Final[dict[str, PersonEdit]] = {
     "enable": _enable,
     "sign_out": _sign_out,
     "unlock": _unlock,
+    "remove_factor": _remove_factor,
 }
 
 
 async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
     if await changes.list_admins(connection) == (person.person_id,):
-        text = f"{person.login} is the last administrator of every account. Add another one first."
+        last = _("%(login)s is the last administrator of every account. Add another one first.")
+        text = last % {"login": person.login}
         raise Refused(409, "The last administrator", text)
 
 

@@ -16,11 +16,13 @@ from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
+from review.routes.shell import SHELL
 from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
 PAGES: Final = (
     *SIGNING_IN,
     *OWN,
+    *SHELL,
     *DECISIONS,
     *CONVERSATIONS,
     *REVIEWING,

@@ -18,7 +18,7 @@ def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(de
     type_at(page, page.get_by_label("Login"), desk.world.people["reviewer"].login)
     type_at(page, page.get_by_label("Password"), PASSWORD)
     keys.press("Enter")
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     keys.press("g")
     keys.press("d")
     expect(page.get_by_role("heading", name="Decisions")).to_be_visible()

@@ -432,3 +432,72 @@ def test_passwords_can_be_switched_off(database_url: str, provider: Provider) ->
 
         assert 'type="password"' not in person.get("/sign-in").text
         assert person.post("/sign-in", login="kim", password="x").status_code == 404
+
+
+def logout_answer(visitor: Visitors, token: str) -> int:
+    """The status of a back-channel logout."""
+    return visitor().client.post("/sign-in/oidc/logout", data={"logout_token": token}).status_code
+
+
+def test_the_provider_ends_its_session(visitor: Visitors, kim: Person, provider: Provider) -> None:
+    """The session with its sid, not another one; without sid all of the subject; a token works once."""
+    one, other, third = visitor(), visitor(), visitor()
+    for each, sid in ((one, "s1"), (other, "s2"), (third, "s3")):
+        provider.lies = {"sid": sid}
+        come_back(each)
+    token = provider.logout_token(sid="s1", sub=provider.subject)
+
+    assert logout_answer(visitor, token) == 200
+    assert [each.get("/profile").status_code for each in (one, other)] == [303, 200]
+    provider.lies = {"sid": "s1"}
+    assert come_back(one).status_code == 303
+    assert one.get("/profile").status_code == 200
+    assert logout_answer(visitor, token) == 200
+    assert one.get("/profile").status_code == 200
+    assert logout_answer(visitor, provider.logout_token(sub="somebody-else")) == 200
+    assert logout_answer(visitor, provider.logout_token(sid="s2", sub="somebody-else")) == 200
+    assert [each.get("/profile").status_code for each in (one, other, third)] == [200, 200, 200]
+    assert logout_answer(visitor, provider.logout_token(sub=provider.subject)) == 200
+    assert [each.get("/profile").status_code for each in (one, other, third)] == [303, 303, 303]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"aud": "another"},
+        {"iss": "https://evil.example"},
+        {"iat": 1_000_000_000},
+        {"iat": None},
+        {"exp": 1_000_000_000},
+        {"events": {}},
+        {"events": None},
+        {"nonce": "n"},
+        {"jti": None},
+        {"sub": None},
+        {"sub": 7},
+    ],
+    ids=str,
+)
+def test_a_false_logout_token_ends_nothing(
+    visitor: Visitors, kim: Person, provider: Provider, lie: dict[str, object]
+) -> None:
+    """400, and the session goes on."""
+    guest = visitor()
+    come_back(guest)
+    claims: dict[str, object] = {"sub": provider.subject} | lie
+
+    assert logout_answer(visitor, provider.logout_token(**claims)) == 400
+    assert guest.get("/profile").status_code == 200
+
+
+@pytest.mark.parametrize("forge", ["none", "hmac", "stranger"])
+def test_a_forged_logout_token_ends_nothing(
+    visitor: Visitors, kim: Person, provider: Provider, forge: str
+) -> None:
+    """Whoever signs it must have the provider's key."""
+    guest = visitor()
+    come_back(guest)
+    provider.forge = forge
+
+    assert logout_answer(visitor, provider.logout_token(sub=provider.subject)) == 400
+    assert guest.get("/profile").status_code == 200

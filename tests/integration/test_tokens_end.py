@@ -132,3 +132,14 @@ def test_a_role_that_is_taken_at_the_command_line_ends_tokens(
     ended = shell.run("review", "revoke", person.login, "--role", "lead")
 
     assert (ended.code, ended.rows[0]["keys_revoked"], reads(visitor, token)) == (0, 1, 401)
+
+
+def test_a_token_says_when_it_ends(database_url: str, visitor: Visitors) -> None:
+    """Programs read it from every answer; people are told two weeks before."""
+    owner = signed_in(visitor, add_person(database_url, Role.VIEWER))
+    token = token_of(owner)
+    answer = visitor().get("/api/v1/decisions", headers={"Authorization": f"Bearer {token}"})
+
+    assert answer.headers["Hushgate-Token-Expires"][:4].isdigit()
+    for page in ("/", "/profile"):
+        assert "Your API token “mine” ends" in owner.get(page).text

@@ -98,6 +98,19 @@ class Provider:
         claims = {name: value for name, value in (claims | self.lies).items() if value is not None}
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": self._signed(claims)}
 
+    def logout_token(self, **claims: object) -> str:
+        """A logout token as the provider sends it; ``None`` leaves a claim out."""
+        now = int(time.time())
+        right: dict[str, object] = {
+            "iss": self.issuer,
+            "aud": CLIENT,
+            "iat": now,
+            "exp": now + 120,
+            "jti": secrets.token_hex(8),
+            "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+        }
+        return self._signed({name: value for name, value in (right | claims).items() if value is not None})
+
     def _signed(self, claims: dict[str, Any]) -> str:
         header: dict[str, Any] = {"alg": self.algorithm, "kid": self.key.kid}
         if self.forge in {"none", "hmac"}:

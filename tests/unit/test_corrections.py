@@ -10,7 +10,7 @@ import pytest
 from db.reviews.corrections import FITTING, Outcome, implied_correction, outcome_of, required_correction
 from db.reviews.rulings import ReviewRejected, Ruling, RulingReason
 from review.decision.review_panel import KEYS, REASON_KEYS
-from review.http.templating import STATIC
+from review.http.static_files import STATIC
 from worker.model import DecisionKind
 
 KINDS: Final = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from db.people.records import Role
 from review.access import RIGHTS, Right
-from review.http.templating import STATIC
+from review.http.static_files import STATIC
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")

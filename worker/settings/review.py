@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from ipaddress import ip_network
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
+
+
+class SecondFactorDemand(StrEnum):
+    """Who must set up a second factor."""
+
+    CHOICE = "choice"
+    ADMINISTRATORS = "administrators"
+    EVERYONE = "everyone"
 
 
 class SiteSettings(Environment):
@@ -75,6 +86,26 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         alias="HUSHGATE_REVIEW_PASSWORDS",
         description="False: people sign in by OpenID Connect or by a link from the command line.",
     )
+
+    second_factor: SecondFactorDemand = Field(
+        default=SecondFactorDemand.CHOICE,
+        alias="HUSHGATE_REVIEW_SECOND_FACTOR",
+        description="Who must set up a second factor beside their password: choice, administrators or"
+        " everyone. The identity provider asks its own people.",
+    )
+    breached_passwords: Path | None = Field(
+        default=None,
+        alias="HUSHGATE_REVIEW_BREACHED_PASSWORDS",
+        description="File of SHA-1 hashes in hexadecimal, sorted, one a line, a count after a colon allowed:"
+        " new passwords in it are refused.",
+    )
+
+    @field_validator("breached_passwords")
+    @classmethod
+    def _list_is_sorted_hashes(cls, path: Path | None) -> Path | None:
+        if path is not None and (problem := BreachedPasswords(path).problem()):
+            raise ValueError(problem)
+        return path
 
     @field_validator("review_proxies")
     @classmethod

@@ -85,7 +85,7 @@ def sign_in(page: Page, person: Person) -> None:
     page.get_by_label("Login").fill(person.login)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
 
 
 def export(page: Page, path: str) -> Locator:

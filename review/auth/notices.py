@@ -1,0 +1,44 @@
+"""What a person should know about their access: sign-ins on unknown browsers, API tokens that end soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from db.people import api_tokens, sessions
+from db.people.api_tokens import ApiToken
+from db.people.sessions import Session
+from db.review_store import AsyncConnection
+from review.http.visit import Visit
+
+ENDS_SOON: Final = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessNotices:
+    """Notices of one person.
+
+    Attributes:
+        sign_ins: other open sessions on browsers that the person has not recognised.
+        tokens: valid API tokens that end within two weeks.
+    """
+
+    sign_ins: tuple[Session, ...] = ()
+    tokens: tuple[ApiToken, ...] = ()
+
+
+async def load_notices(visit: Visit, connection: AsyncConnection) -> AccessNotices:
+    """The notices of the signed-in person."""
+    person_id, here = visit.person.person_id, sessions.token_hash(visit.token)
+    idle = timedelta(seconds=visit.site.settings.review_idle_s)
+    found = await sessions.list_sessions(connection, person_id, now=visit.now, idle=idle)
+    tokens = await api_tokens.list_tokens(connection, person_id)
+    return AccessNotices(
+        sign_ins=tuple(each for each in found if each.new_device and each.token_hash != here),
+        tokens=tuple(
+            each
+            for each in tokens
+            if each.revoked_at is None and visit.now < each.expires_at < visit.now + ENDS_SOON
+        ),
+    )

@@ -1,0 +1,89 @@
+"""Codes of a second factor: time-based codes (RFC 6238) and recovery codes."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import secrets
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import segno
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from markupsafe import Markup
+
+from db.people import second_factors
+from db.people.second_factors import SecondFactor
+from db.review_store import AsyncConnection
+from review.http.visit import Visit
+
+SECRET_BYTES: Final = 20
+"""160 bits, as RFC 4226 recommends."""
+DIGITS: Final = 6
+STEP_S: Final = 30
+STEPS: Final = (0, -1, 1)
+"""Accepted steps around the present one, as RFC 6238 recommends for clocks and slow typing."""
+RECOVERY_CODES: Final = 10
+RECOVERY_BYTES: Final = 10
+GROUP: Final = 4
+ISSUER: Final = "Hushgate"
+
+
+def new_secret() -> bytes:
+    """A new shared key."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def key_text(secret: bytes) -> str:
+    """The key as people type it into an authenticator app."""
+    return _grouped(base64.b32encode(secret).decode(), " ")
+
+
+def key_image(secret: bytes, login: str) -> Markup:
+    """The key as a QR code, an inline SVG."""
+    uri = _generator(secret).get_provisioning_uri(login, ISSUER)
+    svg = segno.make(uri, error="m").svg_inline(scale=4, border=4, dark="#000", light="#fff")
+    return Markup(svg)  # noqa: S704  # made of rectangles by the library; no text of a person is in it
+
+
+def new_recovery_codes() -> tuple[str, ...]:
+    """Codes that work once each, for a person whose device is lost."""
+    made = (base64.b32encode(secrets.token_bytes(RECOVERY_BYTES)).decode() for _ in range(RECOVERY_CODES))
+    return tuple(_grouped(code.lower(), "-") for code in made)
+
+
+def matching_step(secret: bytes, code: str, now: datetime) -> int | None:
+    """The time step whose code this is, or None."""
+    digits = "".join(code.split())
+    if len(digits) != DIGITS or not digits.isascii() or not digits.isdigit():
+        return None
+    present = int(now.timestamp()) // STEP_S
+    for step in (present + each for each in STEPS):
+        if hmac.compare_digest(_generator(secret).generate(step * STEP_S), digits.encode()):
+            return step
+    return None
+
+
+async def use_code(
+    visit: Visit, connection: AsyncConnection, person_id: UUID, factor: SecondFactor, code: str
+) -> str:
+    """How a code is right, for the access log: ``code`` or ``recovery code``; empty when it is not.
+
+    A right code is used up.
+    """
+    step = matching_step(factor.secret, code, visit.now)
+    if step is not None:
+        return "code" if await second_factors.use_step(connection, person_id, step) else ""
+    plain = code.strip().lower().replace(" ", "-")
+    used = await second_factors.use_recovery_code(connection, person_id, second_factors.recovery_hash(plain))
+    return "recovery code" if used else ""
+
+
+def _generator(secret: bytes) -> TOTP:
+    return TOTP(secret, DIGITS, SHA1(), STEP_S)  # noqa: S303  # HMAC-SHA1: what every authenticator app reads
+
+
+def _grouped(text: str, separator: str) -> str:
+    return separator.join(text[first : first + GROUP] for first in range(0, len(text), GROUP))

@@ -1,0 +1,173 @@
+"""The links around every page: groups of pages, and which of them the bar of a narrow screen shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Final
+
+from review.access import Right
+from review.languages import mark
+
+IN_BAR: Final = 4
+"""Links in the bar of a narrow screen; the fifth entry opens the rest."""
+
+
+class NavigationGroup(StrEnum):
+    """A heading of the navigation."""
+
+    REVIEWING = mark("Reviewing")
+    INSIGHT = mark("Insight")
+    ADMINISTRATION = mark("Administration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavigationLink:
+    """One link of the navigation, for people with the right on any account.
+
+    Attributes:
+        key: typed after ``g``, it opens the page.
+        icon: its name in the sprite.
+        related_paths: first parts of paths of pages that belong to this one.
+    """
+
+    title: str
+    path: str
+    right: Right
+    group: NavigationGroup
+    icon: str
+    key: str
+    related_paths: tuple[str, ...] = ()
+
+
+LINKS: Final[tuple[NavigationLink, ...]] = (
+    NavigationLink(
+        title=mark("Home"),
+        path="/",
+        right=Right.VIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="house",
+        key="h",
+    ),
+    NavigationLink(
+        title=mark("Decisions"),
+        path="/decisions",
+        right=Right.VIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="list-checks",
+        key="d",
+        related_paths=("/views", "/jobs", "/bulk"),
+    ),
+    NavigationLink(
+        title=mark("Escalations"),
+        path="/escalations",
+        right=Right.REVIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="hand",
+        key="e",
+    ),
+    NavigationLink(
+        title=mark("Queues"),
+        path="/queues",
+        right=Right.REVIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="inbox",
+        key="q",
+    ),
+    NavigationLink(
+        title=mark("Conversations"),
+        path="/conversations",
+        right=Right.VIEW,
+        group=NavigationGroup.INSIGHT,
+        icon="messages-square",
+        key="c",
+    ),
+    NavigationLink(
+        title=mark("Dashboard"),
+        path="/dashboard",
+        right=Right.VIEW,
+        group=NavigationGroup.INSIGHT,
+        icon="chart-column",
+        key="b",
+    ),
+    NavigationLink(
+        title=mark("Agreement"),
+        path="/agreement",
+        right=Right.LEAD,
+        group=NavigationGroup.INSIGHT,
+        icon="scale",
+        key="a",
+    ),
+    NavigationLink(
+        title=mark("Accounts"),
+        path="/accounts",
+        right=Right.VIEW,
+        group=NavigationGroup.ADMINISTRATION,
+        icon="store",
+        key="s",
+    ),
+    NavigationLink(
+        title=mark("People"),
+        path="/people",
+        right=Right.ADMIN,
+        group=NavigationGroup.ADMINISTRATION,
+        icon="users",
+        key="p",
+    ),
+    NavigationLink(
+        title=mark("Access log"),
+        path="/access-log",
+        right=Right.AUDIT,
+        group=NavigationGroup.ADMINISTRATION,
+        icon="scroll-text",
+        key="l",
+    ),
+)
+"""In display order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavigationSection:
+    """Links under one heading; the heading is empty when the bar has shown it already."""
+
+    heading: str
+    links: tuple[NavigationLink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """The links that one person may open.
+
+    Attributes:
+        bar: in the bar of a narrow screen, at most ``IN_BAR`` links in all.
+        rest: behind *More* on a narrow screen.
+        here: the path of the current link; empty on other pages.
+    """
+
+    bar: tuple[NavigationSection, ...]
+    rest: tuple[NavigationSection, ...]
+    here: str
+
+    @property
+    def links(self) -> tuple[NavigationLink, ...]:
+        """All links in display order."""
+        return tuple(link for section in (*self.bar, *self.rest) for link in section.links)
+
+
+def navigation(may: Callable[[Right], bool], path: str) -> Navigation:
+    """The links that the person may open, on the page at this path."""
+    links = [link for link in LINKS if may(link.right)]
+    first = "/" + path.split("/")[1]
+    here = next((link.path for link in links if first in (link.path, *link.related_paths)), "")
+    shown = IN_BAR if len(links) > IN_BAR + 1 else IN_BAR + 1
+    bar = _sections(links[:shown])
+    return Navigation(bar=bar, rest=_sections(links[shown:], bar[-1].heading if bar else ""), here=here)
+
+
+def _sections(links: Iterable[NavigationLink], begun: str = "") -> tuple[NavigationSection, ...]:
+    return tuple(
+        NavigationSection(heading="" if group == begun else group.value, links=tuple(members))
+        for group, members in groupby(links, key=lambda link: link.group)
+    )
