@@ -236,7 +236,7 @@ def wait_for_owner(world: World) -> UUID:
         "conversation_id": f"waits-{made.decision_id}",
         "message_id": made.event.message_id,
         "decision_id": made.decision_id,
-        "reason_code": made.reason_code.value,
+        "reason_code": made.reason_code,
     }
     world.add(
         "escalations", **of_message, event_id=made.event.event_id, author_id="a", scope="chat", queue="",
