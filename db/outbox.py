@@ -6,14 +6,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from psycopg.rows import class_row
 
+from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, PoolConnection, checkout
+from db.webhooks.subscribed import SUBSCRIBED
+from worker.webhooks.types import WebhookType
 
-Row = TypeVar("Row")
 LOCK: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('hushgate outbox', 0))"
 HOLD_S: Final = 6.0
 """Postgres ends the transaction and the lock of a relay that is idle for this long: it is frozen."""
@@ -104,7 +106,8 @@ STILL_WAITING: Final = f"""
                 AND NOT EXISTS (
                     SELECT FROM outbox e WHERE e.user_id = o.user_id AND e.conversation_id = o.conversation_id
                         AND e.delivered_at IS NOT NULL AND e.disclosure IS NOT NULL)
-                THEN disclosure END AS disclosure
+                THEN disclosure END AS disclosure,
+           {SUBSCRIBED.format(account="o.user_id", type=WebhookType.REPLY_CREATED)} AS is_subscribed
     FROM outbox o
     WHERE id = ANY(%(ids)s) AND delivered_at IS NULL AND cancelled_at IS NULL AND NOT {OVERTAKEN}
     ORDER BY id
@@ -123,7 +126,7 @@ CANCEL_OF_CONVERSATION: Final = """
 
 ``keep`` is the decision whose text at a handoff stays, or null.
 """
-SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s)"
+SET_DELIVERED: Final = "UPDATE outbox SET delivered_at = %s WHERE id = ANY(%s::bigint[])"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +139,7 @@ class WaitingReply:
         disclosure: the text to send before the reply, or None when the conversation had one.
         ai_generated: whether a model wrote ``text``; False for a fallback text.
         handoff: whether it is the account's text at a handoff.
+        is_subscribed: whether an endpoint receives replies of the account.
     """
 
     row_id: int
@@ -152,27 +156,7 @@ class WaitingReply:
     disclosure: str | None
     ai_generated: bool
     handoff: bool
-
-
-class LockedBatch(Generic[Row]):
-    """Rows that wait for an output stream, locked by one relay.
-
-    Attributes:
-        connection: within the transaction that locks them.
-        complete: False when rows were left out because their conversation is being taken over.
-    """
-
-    def __init__(
-        self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
-    ) -> None:
-        self.connection = connection
-        self._set_delivered = set_delivered
-        self.rows = tuple(rows)
-        self.complete = complete
-
-    async def delivered(self, ids: Sequence[int], at: datetime) -> None:
-        """Record that rows were put on the stream."""
-        await self.connection.execute(self._set_delivered, (at, list(ids)))
+    is_subscribed: bool
 
 
 WereSent: TypeAlias = Callable[[Sequence[UUID]], Awaitable[frozenset[UUID] | None]]
@@ -188,9 +172,8 @@ async def waiting_replies(
     First settles the cancelled ones: a relay that died may have sent a reply without recording it.
     The transaction ends after ``HOLD_S`` without a statement, so that a frozen relay blocks no other.
     """
-    async with checkout(source) as connection, connection.transaction():
-        row = await (await connection.execute(LOCK_WITH_TIMEOUT)).fetchone()
-        if not (row and row[0]):
+    async with checkout(source) as connection:  # which commits at its end
+        if not await begun(connection, LOCK_WITH_TIMEOUT):
             yield None
             return
         found = await (await connection.execute(LOOK, {"limit": limit, "now": now})).fetchall()

@@ -7,6 +7,7 @@ from typing import Final
 
 from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT, Person, Role
+from review.languages import gettext, mark
 
 
 class Right(StrEnum):
@@ -38,15 +39,15 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
 
 
 ACTIONS: Final[dict[Right, str]] = {
-    Right.SIGNED_IN: "open pages of your own",
-    Right.VIEW: "see decisions",
-    Right.REVIEW: "review decisions",
-    Right.EXPORT: "export decisions",
-    Right.LEAD: "open queues, review many at once or give known answers",
-    Right.EDIT_RULES: "change rules and documents",
-    Right.ADMIN: "change settings or people",
-    Right.AUDIT: "read the access log",
-    Right.PUBLISH: "publish events",
+    Right.SIGNED_IN: mark("open pages of your own"),
+    Right.VIEW: mark("see decisions"),
+    Right.REVIEW: mark("review decisions"),
+    Right.EXPORT: mark("export decisions"),
+    Right.LEAD: mark("open queues, review many at once or give known answers"),
+    Right.EDIT_RULES: mark("change rules and documents"),
+    Right.ADMIN: mark("change settings or people"),
+    Right.AUDIT: mark("read the access log"),
+    Right.PUBLISH: mark("publish events"),
 }
 """What each right allows, worded to follow "may"."""
 
@@ -66,21 +67,53 @@ WRITE_SCOPES: Final[dict[Right, TokenScope]] = {
 
 
 SCOPE_TEXTS: Final[dict[TokenScope, str]] = {
-    TokenScope.READ: "read what you may read",
-    TokenScope.PUBLISH: "publish events of accounts that you administer",
-    TokenScope.REVIEW: "review decisions and take or release conversations, as you may",
-    TokenScope.ANSWER: "read drafts that were not sent and answer customers, as you may",
-    TokenScope.MANAGE: "change rules, documents and settings, as you may",
+    TokenScope.READ: mark("read what you may read"),
+    TokenScope.PUBLISH: mark("publish events of accounts that you administer"),
+    TokenScope.REVIEW: mark("review decisions and take or release conversations, as you may"),
+    TokenScope.ANSWER: mark("read drafts that were not sent and answer customers, as you may"),
+    TokenScope.MANAGE: mark("change rules, documents and settings, as you may"),
 }
 """What each scope of an API token allows, worded to follow "may"."""
 
 
+ROLE_NAMES: Final[dict[Role, str]] = {
+    Role.VIEWER: mark("viewer"),
+    Role.REVIEWER: mark("reviewer"),
+    Role.LEAD: mark("lead"),
+    Role.RULE_EDITOR: mark("rule editor"),
+    Role.ACCOUNT_ADMIN: mark("account administrator"),
+    Role.AUDITOR: mark("auditor"),
+}
+"""Total; addresses, forms and the command line keep the codes."""
+
+
+def role_name(role: Role) -> str:
+    """A role in words."""
+    return gettext(ROLE_NAMES[role])
+
+
 def missing_right_message(right: Right, user_id: str | None = None) -> str:
     """The message to a person without a right on one account or on any; it names who can grant the right."""
-    *most, last = (role.value.replace("_", " ") for role, held in RIGHTS.items() if right in held)
-    roles = f"{', '.join(most)} or {last}" if most else last
-    where, whose = ("any account", "An account's") if user_id is None else (f"account {user_id}", "Its")
-    return f"You may not {ACTIONS[right]} on {where}. {whose} administrators can make you {roles}."
+    values = {
+        "action": gettext(ACTIONS[right]),
+        "roles": ", ".join([role_name(role) for role, held in RIGHTS.items() if right in held]),
+        "account": user_id,
+    }
+    if user_id is None:
+        return (
+            gettext(
+                "You may not %(action)s on any account. An account's administrators can give you a role that"
+                " may: %(roles)s."
+            )
+            % values
+        )
+    return (
+        gettext(
+            "You may not %(action)s on account %(account)s. Its administrators can give you a role that may:"
+            " %(roles)s."
+        )
+        % values
+    )
 
 
 def accounts_with(person: Person, right: Right) -> tuple[str, ...] | None:

@@ -35,6 +35,7 @@ from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
 from review.http.headers import SecurityHeaders
 from review.http.page_routes import PageRoute
+from review.http.reading import answer_in_language
 from review.http.static_files import STATIC
 from review.http.templating import Templates
 from review.http.too_large import TooLargeProblem
@@ -48,6 +49,8 @@ from review.http.visit import (
     new_token,
     set_cookie,
 )
+from review.languages import gettext as _
+from review.languages import mark
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
@@ -57,9 +60,11 @@ log = structlog.get_logger(__name__)
 EXPIRES_HEADER: Final = "Hushgate-Token-Expires"
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 DATABASE_DOWN: Final = Refused(
-    503, "The database does not answer", "Nothing was lost. Try again in a moment."
+    503, mark("The database does not answer"), mark("Nothing was lost. Try again in a moment.")
 )
-SIGN_IN_FIRST: Final = Refused(401, "Sign in first", "Your session has ended, or you were not signed in.")
+SIGN_IN_FIRST: Final = Refused(
+    401, mark("Sign in first"), mark("Your session has ended, or you were not signed in.")
+)
 MISSING_SCOPE: Final = (
     "This API token does not have the scope {}. Scopes are chosen when a token is made, at /profile/tokens."
 )
@@ -140,8 +145,10 @@ def guarded_route(site: Site, page: PageRoute) -> Route:
 
     async def endpoint(request: Request) -> Response:
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        answer_in_language(visit, english=page.api)
         try:
             await _identify(visit, page)
+            answer_in_language(visit, english=page.api)
             async with _request_slot(visit):
                 await _admit(visit, page)
                 response = await page.handler(visit)
@@ -173,8 +180,8 @@ async def _request_slot(visit: Visit) -> AsyncIterator[None]:
         async with visit.site.requests.of(visit.someone.person_id):
             yield
     except TooManyRequests as error:
-        text = "You have sent too many requests at the same time. Wait for them to end."
-        raise Refused(429, "Too many at once", text, retry_after_s=5) from error
+        text = _("You have sent too many requests at the same time. Wait for them to end.")
+        raise Refused(429, _("Too many at once"), text, retry_after_s=5) from error
 
 
 async def _identify(visit: Visit, page: PageRoute) -> None:
@@ -223,7 +230,7 @@ async def _admit(visit: Visit, page: PageRoute) -> None:
     if (user_id := request.path_params.get("account")) is not None:
         visit.require(page.right, user_id)
     elif not visit.may(page.right):
-        raise Refused(403, "Not allowed", missing_right_message(page.right))
+        raise Refused(403, _("Not allowed"), missing_right_message(page.right))
     _require_set_up(visit, page)
 
 

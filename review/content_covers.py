@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from review.languages import gettext, mark
 from worker.snapshot import Snapshot
 
 MODERATION: Final = "openai_moderation:"
@@ -13,20 +14,20 @@ OWN_RULE: Final = "flagged_"
 RULE: Final = "flagged_rule"
 """Pseudo-category of texts stopped without a known category: by a rule or a classifier of the account."""
 CATEGORIES: Final[Mapping[str, str]] = {
-    "harassment": "harassment",
-    "harassment/threatening": "threatening harassment",
-    "hate": "hate",
-    "hate/threatening": "threatening hate",
-    "illicit": "advice on crime",
-    "illicit/violent": "advice on violent crime",
-    "self-harm": "self-harm",
-    "self-harm/intent": "intent to self-harm",
-    "self-harm/instructions": "instructions for self-harm",
-    "sexual": "sexual content",
-    "sexual/minors": "sexual content with minors",
-    "violence": "violence",
-    "violence/graphic": "graphic violence",
-    RULE: "stopped by a word, phrase or classifier of the account, so in no known category",
+    "harassment": mark("harassment"),
+    "harassment/threatening": mark("threatening harassment"),
+    "hate": mark("hate"),
+    "hate/threatening": mark("threatening hate"),
+    "illicit": mark("advice on crime"),
+    "illicit/violent": mark("advice on violent crime"),
+    "self-harm": mark("self-harm"),
+    "self-harm/intent": mark("intent to self-harm"),
+    "self-harm/instructions": mark("instructions for self-harm"),
+    "sexual": mark("sexual content"),
+    "sexual/minors": mark("sexual content with minors"),
+    "violence": mark("violence"),
+    "violence/graphic": mark("graphic violence"),
+    RULE: mark("stopped by a word, phrase or classifier of the account, so in no known category"),
 }
 """The categories that a person can cover, with the words on the cover."""
 SCORE_FROM: Final = 0.5
@@ -74,7 +75,7 @@ def _known(category: str) -> str:
 
 def category_wording(category: str) -> str:
     """A category in words; an unknown one as the model named it."""
-    return CATEGORIES.get(category, category)
+    return gettext(CATEGORIES.get(category, category))
 
 
 def _includes(chosen: str, category: str) -> bool:

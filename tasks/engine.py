@@ -168,18 +168,25 @@ class Engine:
             self._start(grant)
         for entry in result.agents:
             self._agent_wrote(entry)
+        excludes = plan.excludes_some(reserved)
         if not result.grants:
-            await self._idle(result, free if reserved else 0, plan)
+            await self._idle(result, free if reserved else 0, excludes=excludes)
+        elif result.is_drained and free > used and not excludes:
+            await self._next_entry(result)  # without a READ that would find nothing
 
-    async def _idle(self, result: ReadResult, free: int, plan: ReadPlan) -> None:
-        """Wait until another READ may grant something; ``free`` places were free at this one."""
-        excludes = plan.excludes_some(free)
+    async def _idle(self, result: ReadResult, free: int, *, excludes: bool) -> None:
+        """Wait until another READ may grant something; ``free`` places were free at this one.
+
+        ``excludes``: a lane may wait although a place is free.
+        """
         if (excludes or not free) and not self._behind:
             await asyncio.sleep(BUSY_PAUSE_S)
-        if free and not result.entries_read:
-            more = (self._more_places(free),) if excludes else ()
-            await self._watch.wait(result.last_id, self._wake.wait(), *more)
-            self._wake.clear()
+        if free and result.is_drained:
+            await self._next_entry(result, *((self._more_places(free),) if excludes else ()))
+
+    async def _next_entry(self, result: ReadResult, *others: Coroutine[Any, Any, None]) -> None:
+        await self._watch.wait(result.last_id, self._wake.wait(), *others)
+        self._wake.clear()
 
     def _plan(self, reserved: int) -> ReadPlan:
         return ANY_ACCOUNT if self._admission is None else self._admission.plan(reserved)

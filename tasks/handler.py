@@ -57,7 +57,8 @@ class EntryHandler:
     """Runs entries; returns only when the outcome is stored.
 
     Args:
-        replied: called when a new reply or outgoing event may wait.
+        replied: called when a new reply may wait for delivery.
+        escalated: called when a new outgoing event may wait.
         max_starts: grants after which an entry has ``LAST_RUNS`` left; then it is poison.
         begin_run: counts such a run; from ``tasks.stream.Lanes``.
         payload_bytes: largest payload that may become an event.
@@ -75,6 +76,7 @@ class EntryHandler:
         ports: Ports,
         gate: Gate,
         replied: Callable[[], None],
+        escalated: Callable[[], None] = lambda: None,
         max_starts: int,
         begin_run: Callable[[str], Awaitable[int]],
         payload_bytes: int,
@@ -88,6 +90,7 @@ class EntryHandler:
         self._ports = ports
         self._gate = gate
         self._replied = replied
+        self._escalated = escalated
         self._max_starts = max_starts
         self._begin_run = begin_run
         self._payload_bytes = payload_bytes
@@ -159,8 +162,8 @@ class EntryHandler:
             self._log_seen(event, recorded)
             return
         self._decided(decision, recorded, grant.starts)
-        if recorded is not Recorded.DUPLICATE and (decision.reply is not None or decision.people_until):
-            self._replied()
+        if recorded is not Recorded.DUPLICATE:
+            self._wake_relays(decision)
         await self._spending.decided(book.account, decision)
 
     async def _decide(self, case: EventCase) -> Decision:
@@ -182,6 +185,14 @@ class EntryHandler:
         log.info("event_seen_before", entry_id=event.entry_id, event_id=event.event_id, outcome=outcome)
         if outcome is Recorded.ALREADY:
             self._replied()
+            self._escalated()
+
+    def _wake_relays(self, decision: Decision) -> None:
+        """Wake the relays for which the commit may have stored something."""
+        if decision.reply is not None or decision.people_until is not None:
+            self._replied()
+        if decision.escalation is not None or decision.people_until is not None:
+            self._escalated()
 
     async def _stored(self, call: Callable[[], Awaitable[Value]]) -> Value:
         """The value of a call that needs Postgres; waits without limit while Postgres is down.

@@ -8,7 +8,8 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -155,12 +156,22 @@ def _handler(shared: tuple[Any, ...], secrets: Collection[str]) -> logging.Handl
             use_get_message=False,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
+                structlog.processors.JSONRenderer(_json_line),
                 _masking(secrets),
             ],
         )
     )
     return handler
+
+
+@cache
+def _encoder(default: Callable[[Any], Any]) -> json.JSONEncoder:
+    return json.JSONEncoder(default=default)
+
+
+def _json_line(event: EventDict, *, default: Callable[[Any], Any]) -> str:
+    """``json.dumps`` would make an encoder for every line."""
+    return _encoder(default).encode(event)
 
 
 def _masking(secrets: Collection[str]) -> Any:

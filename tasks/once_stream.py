@@ -34,12 +34,13 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 SEND: Final = """
 -- KEYS[1] stream, KEYS[2] lease, KEYS[3..] marks of the entries; ARGV[1] token, ARGV[2] seconds a mark lives,
--- ARGV[3..] for each entry the count of its names and values, then these.
+-- ARGV[3] '1' when the lease ends with these entries, ARGV[4..] for each entry the count of its names and
+-- values, then these.
 -- Redis checks its memory at the start only: it adds all or none.
 -- A relay whose lease has ended read its entries too long ago: it sends nothing.
 -- An entry whose mark exists was sent by a relay that died before it recorded that in Postgres.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-local at = 3
+local at = 4
 for i = 3, #KEYS do
   local last = at + tonumber(ARGV[at])
   if redis.call('EXISTS', KEYS[i]) == 0 then
@@ -48,6 +49,7 @@ for i = 3, #KEYS do
   end
   at = last + 1
 end
+if ARGV[3] == '1' then redis.call('DEL', KEYS[2]) end
 return #KEYS - 2
 """
 
@@ -124,6 +126,7 @@ class Lease:
     def __init__(self, stream: OnceStream, token: str) -> None:
         self._stream = stream
         self._token = token
+        self._has_ended = False
 
     async def put(self, entries: Sequence[Outgoing]) -> int:
         """Append the entries that are missing, in order; how many of the first ones the stream holds now.
@@ -134,11 +137,20 @@ class Lease:
             StreamFull: the server has no memory left, nor the reserve.
             RedisError: the outcome is unknown; safe to repeat.
         """
+        return await self._put(entries, ends=False)
+
+    async def put_last(self, entries: Sequence[Outgoing]) -> int:
+        """``put``, and the lease ends with the last entry, without a call of its own."""
+        return await self._put(entries, ends=True)
+
+    async def _put(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
         sent = 0
         try:
             for first in range(0, len(entries), BATCH):
                 batch = entries[first : first + BATCH]
-                present = await self._put_batch(batch)
+                is_last = ends and first + BATCH >= len(entries)
+                present = await self._put_batch(batch, ends=is_last)
+                self._has_ended = is_last and present == len(batch)
                 sent += present
                 if present < len(batch):
                     break
@@ -158,6 +170,8 @@ class Lease:
 
     async def end(self) -> None:
         """Release the lease; when Redis does not answer, it expires."""
+        if self._has_ended:
+            return
         with suppress(RedisError, OSError):
             await self._stream.release(keys=[self._stream.lease_key], args=[self._token])
 
@@ -166,10 +180,10 @@ class Lease:
         if found.share >= 1 + RESERVE:
             raise StreamFull(f"{self._stream.name}: Redis is full beyond the reserve for replies: {found}")
 
-    async def _put_batch(self, entries: Sequence[Outgoing]) -> int:
+    async def _put_batch(self, entries: Sequence[Outgoing], *, ends: bool) -> int:
         name = self._stream.name
         keys = [name, self._stream.lease_key, *(self._stream.mark_key(entry.mark) for entry in entries)]
-        args: list[str | bytes | int] = [self._token, MARK_TTL_S]
+        args: list[str | bytes | int] = [self._token, MARK_TTL_S, int(ends)]
         for fields in (entry.fields() for entry in entries):
             args += [len(fields), *fields]
         try:

@@ -14,8 +14,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db import outbox
-from db.outbox import LockedBatch, WaitingReply
+from db.outbox import WaitingReply
 from db.outgoing.events import OutgoingEvent
+from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
 from db.reviews.retractions import Retraction
 from db.webhooks import subscriptions
@@ -128,14 +129,19 @@ async def send_waiting(
             if batch is None:
                 return (), False
             entries = [outgoing(row) for row in batch.rows]
-            sent = batch.rows and batch.rows[: await lease.put(entries)]
+            sent = batch.rows and batch.rows[: await lease.put_last(entries)]
             if sent:
                 at = now()
-                await batch.delivered([row.row_id for row in sent], at)
-                if webhook is not None:
-                    events = [_event(row, entry, at) for row, entry in zip(sent, entries, strict=False)]
+                pairs = zip(sent, entries, strict=False)
+                events = [_event(row, entry, at) for row, entry in pairs if _may_be_subscribed(row)]
+                if webhook is not None and events:
                     await subscriptions.store_events(batch.connection, webhook, events)
+                await batch.delivered([row.row_id for row in sent], at)
     return sent, len(sent) == len(batch.rows) and batch.complete
+
+
+def _may_be_subscribed(row: WaitingReply | Retraction | OutgoingEvent) -> bool:
+    return not isinstance(row, WaitingReply) or row.is_subscribed
 
 
 def _event(row: WaitingReply | Retraction | OutgoingEvent, entry: Outgoing, at: datetime) -> WebhookEvent:

@@ -33,6 +33,7 @@ REAP_BATCH: Final = 500
 LEAVE_BATCH: Final = 2000
 """Lanes that one LEAVE moves for workers of the previous release: about 3 ms of Redis."""
 MOST_NEWER: Final = 100
+NO_ID: Final = "0-0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +68,18 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """The result of one READ: grants, how many new entries were read, and the last id when idle."""
+    """The result of one READ: grants, how many new entries were read, and the last id when drained."""
 
     grants: tuple[EntryGrant, ...]
     entries_read: int
     last_id: str
     agents: tuple[AgentEntry, ...] = ()
     accounts: tuple[str, ...] = ()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing was left to read, so that another READ may wait for an entry after ``last_id``."""
+        return self.last_id != NO_ID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

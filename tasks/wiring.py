@@ -248,10 +248,6 @@ async def build_worker(
         pool, redis, stream=settings.escalation_stream, pages=settings.review_url, now=clock.now
     )
 
-    def replied() -> None:
-        relay.nudge()
-        escalation_relay.nudge()
-
     lanes = ShardedLanes(
         redis,
         stream=settings.stream,
@@ -279,7 +275,8 @@ async def build_worker(
         rulebooks=rulebooks,
         ports=ports,
         gate=gate,
-        replied=replied,
+        replied=relay.nudge,
+        escalated=escalation_relay.nudge,
         max_starts=settings.max_starts,
         begin_run=lanes.begin_run,
         payload_bytes=settings.payload_bytes,

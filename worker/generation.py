@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Final
 
 from worker.masking import INSTRUCTION, Masker
 from worker.model import Account, Event, Message, Passage, Prompt, Tool, ToolCall
+from worker.stored_json import object_writer
 
 CHARS_A_TOKEN: Final = 4
 """Of English text; other languages have fewer, so an estimate is corrected by what a call used."""
@@ -48,6 +49,8 @@ RULES: Final = (
 FENCE_CHARS: Final = 16
 FENCE_REMOVED: Final = "…"
 UNMASKED: Final = Masker(enabled=False)
+_PROMPT_JSON: Final = object_writer(Prompt)
+"""Without the deep copy that ``asdict`` makes of every text."""
 
 
 def prompt(
@@ -94,7 +97,7 @@ def numbered(passages: Sequence[Passage], first: int = 1, *, masker: Masker = UN
 
 def prompt_hash(asked: Prompt) -> str:
     """SHA-256 of the prompt, hex; equal prompts have equal hashes."""
-    return hashlib.sha256(json.dumps(asdict(asked), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(_PROMPT_JSON(asked), sort_keys=True).encode()).hexdigest()
 
 
 def search_query(call: ToolCall, event: Event, masker: Masker = UNMASKED) -> str:

@@ -70,7 +70,7 @@ class Groups(Generic[Server, Asked, Answer]):
         Cancellation of one caller does not concern the others of its group.
         """
         loop = asyncio.get_running_loop()
-        waiting = _Waiting[Asked, Answer](asked=asked, answer=loop.create_future())
+        waiting: _Waiting[Asked, Answer] = _Waiting(asked=asked, answer=loop.create_future())
         self._collected.append(waiting)
         if len(self._collected) >= self._call.most:
             self._flush(server)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from worker import contract, held
-from worker.assessment import initial_search, recheck_search
+from worker.assessment import initial_search, recheck_search, texts_read_once
 from worker.cancellation import all_of
 from worker.endings import MESSAGE, REPLY, Candidate, Ending, silent_ending
 from worker.escalation import decision_kind
@@ -42,7 +42,8 @@ async def decide(case: EventCase, ports: Ports) -> Decision:
     if blocked is not None:
         remember = blocked.reason_code in REMEMBERED
         return trace.decision(blocked, masked=masker.counts, remember=remember)
-    ending = contract.edited_ending(case.event) or await _answer(run)
+    with texts_read_once():
+        ending = contract.edited_ending(case.event) or await _answer(run)
     ending = held.for_approval(await suggesting.with_questions(run, ending), case.account, case.budget)
     remember = not ending.quarantine and case.event.type is EventType.MESSAGE
     return trace.decision(ending, masked=masker.counts, remember=remember)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -58,6 +57,31 @@ class StageNote:
 
 
 @dataclass(slots=True)
+class RunningStage:
+    """One stage while it runs, as a context."""
+
+    trace: EventTrace
+    name: Stage
+    note: StageNote
+    started_s: float
+
+    def __enter__(self) -> StageNote:
+        return self.note
+
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        outcome = self.note.outcome if error_type is None else StageOutcome.FAILED
+        duration_ms = round((self.trace.clock.monotonic() - self.started_s) * 1000, 3)
+        record = StageRecord(
+            stage=self.name,
+            outcome=outcome,
+            duration_ms=duration_ms,
+            detail=self.note.detail,
+            started_s=self.started_s,
+        )
+        self.trace.stages.append(record)
+
+
+@dataclass(slots=True)
 class EventTrace:
     """Collects the record of one event; local to one call of the pipeline. Steps only append."""
 
@@ -82,27 +106,9 @@ class EventTrace:
     def __post_init__(self) -> None:
         self.began_s = self.clock.monotonic()
 
-    @contextmanager
-    def stage(self, name: Stage) -> Iterator[StageNote]:
+    def stage(self, name: Stage) -> RunningStage:
         """Time one stage; an exception marks it failed and rises."""
-        note = StageNote()
-        started = self.clock.monotonic()
-        try:
-            yield note
-        except BaseException:
-            note.outcome = StageOutcome.FAILED
-            raise
-        finally:
-            duration_ms = round((self.clock.monotonic() - started) * 1000, 3)
-            self.stages.append(
-                StageRecord(
-                    stage=name,
-                    outcome=note.outcome,
-                    duration_ms=duration_ms,
-                    detail=note.detail,
-                    started_s=started,
-                )
-            )
+        return RunningStage(self, name, StageNote(), self.clock.monotonic())
 
     def attempt(self, stage: Stage, number: int, outcome: AttemptOutcome, **rest: float | str) -> None:
         """Record one attempt; a long hold keeps its first attempts and its last, whose number counts all."""

@@ -18,6 +18,7 @@ from db.reviews import claims, queue_filling, queues, rulings, submission
 from db.reviews.queues import NewQueue, QueueKind, Sample
 from db.reviews.rulings import Reviewer, Ruling, RulingReason
 from db.reviews.submission import Submission
+from worker.model import DecisionKind
 from worker.reasons import Reason
 
 PERSON: Final = "demo"
@@ -34,6 +35,8 @@ REASONS: Final = {
     Reason.NO_EVIDENCE: RulingReason.MISSING_KNOWLEDGE,
     Reason.REPLIED: RulingReason.WRONG_FACTS,
 }
+CORRECTIONS: Final = dict.fromkeys((Reason.NO_EVIDENCE, Reason.REPLIED), DecisionKind.ESCALATE)
+"""What an overturn names as right where its reason does not imply it."""
 
 
 async def add_demo_person(store: Store) -> None:
@@ -134,6 +137,7 @@ def _review(decision_id: UUID, reason: Reason, reader: Reviewer, seen: UUID | No
         reviewer=reader,
         ruling=ruling,
         reason=ruling_reason if ruling is Ruling.OVERTURN else None,
+        corrected=CORRECTIONS.get(reason) if ruling is Ruling.OVERTURN else None,
         note=NOTE,
         seen=seen,
     )

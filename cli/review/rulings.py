@@ -59,7 +59,9 @@ def review(
     note: Annotated[str, typer.Option(help="For colleagues, at most 4000 characters.")] = "",
     corrected: Annotated[
         DecisionKind | None,
-        typer.Option(case_sensitive=False, help="With overturn: what should have been decided."),
+        typer.Option(
+            case_sensitive=False, help="With overturn: what was right, unless the reason implies it."
+        ),
     ] = None,
     restore: Annotated[
         bool,

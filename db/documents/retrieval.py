@@ -60,9 +60,9 @@ class _State:
             return True
         return self.indexed <= 0 or self.chunks < LEAST_SHARE * self.indexed
 
-    def by_words(self) -> _State:
-        """The state of a search without vectors."""
-        return _State(chunks=self.chunks, indexed=0, embedder=None)
+
+NO_VECTORS: Final = _State(chunks=0, indexed=0, embedder=None)
+"""The state of a search by words only."""
 
 
 class PostgresRetriever:
@@ -102,21 +102,28 @@ class PostgresRetriever:
             "limit": limit,
             "min_similarity": min_similarity,
         }
-        state = await ask(self._source, STATES, user_id)
-        if not query or not state.chunks:
+        if not query:
             return Retrieved()
-        if self._embedder is None or state.embedder is None:
-            rows = await _rows(self._source, state.by_words(), values, labelled=bool(labels))
-            return Retrieved(passages=tuple(_passage(row, None) for row in rows))
+        if self._embedder is None:  # the state of the account's vectors changes nothing
+            return await self._found_by_words(values, labelled=bool(labels))
+        state = await ask(self._source, STATES, user_id)
+        if not state.chunks:
+            return Retrieved()
+        if state.embedder is None:
+            return await self._found_by_words(values, labelled=bool(labels))
         started_s = time.monotonic()
         vector, degraded = await self._vector(_cleaned(embedded or query), state)  # without a connection
         call = _call(started_s, state.embedder, degraded)
         values["vector"] = vector
         if vector is None:
-            state = state.by_words()
+            state = NO_VECTORS
         rows = await _rows(self._source, state, values, labelled=bool(labels))
         passages = tuple(_passage(row, state.embedder) for row in rows)
         return Retrieved(passages=passages, degraded=degraded, embedding=call)
+
+    async def _found_by_words(self, values: Mapping[str, Any], *, labelled: bool) -> Retrieved:
+        rows = await _rows(self._source, NO_VECTORS, values, labelled=labelled)
+        return Retrieved(passages=tuple(_passage(row, None) for row in rows))
 
     async def _vector(self, query: str, state: _State) -> tuple[str | None, str]:
         """The query's vector as pgvector reads it, or None with the kind of the embedder's failure."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from psycopg.rows import class_row
 
-from db.outbox import HOLD_S, LockedBatch
+from db.outbox import HOLD_S
+from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
 
 COLUMNS: Final = "user_id, conversation_id, type, key, body, created_at"
@@ -34,7 +35,7 @@ WAITING: Final = """
     SELECT id AS row_id, user_id, conversation_id, type, key, body, created_at
     FROM outgoing_events WHERE streamed_at IS NULL ORDER BY id LIMIT %s
 """
-SET_STREAMED: Final = "UPDATE outgoing_events SET streamed_at = %s WHERE id = ANY(%s)"
+SET_STREAMED: Final = "UPDATE outgoing_events SET streamed_at = %s WHERE id = ANY(%s::bigint[])"
 
 
 class OutgoingEventType(StrEnum):
@@ -74,12 +75,10 @@ async def events_to_stream(source: Pool, limit: int) -> AsyncIterator[LockedBatc
         if not (row and row[0]):
             yield LockedBatch[OutgoingEvent](connection, (), SET_STREAMED)
             return
-        async with connection.transaction():
-            row = await (await connection.execute(LOCK)).fetchone()
-            if not (row and row[0]):
-                yield None
-                return
-            rows: Sequence[OutgoingEvent]
-            async with connection.cursor(row_factory=class_row(OutgoingEvent)) as cursor:
-                rows = await (await cursor.execute(WAITING, (limit,))).fetchall()
-            yield LockedBatch(connection, rows, SET_STREAMED)
+        if not await begun(connection, LOCK):  # the end of the checkout commits
+            yield None
+            return
+        rows: Sequence[OutgoingEvent]
+        async with connection.cursor(row_factory=class_row(OutgoingEvent)) as cursor:
+            rows = await (await cursor.execute(WAITING, (limit,))).fetchall()
+        yield LockedBatch(connection, rows, SET_STREAMED)

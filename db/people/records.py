@@ -15,6 +15,7 @@ from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
+_SAME: Final = ("login", "keys_on", "must_change_password", "password_given_by", "language", "time_zone")
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
@@ -66,6 +67,8 @@ class Person:
             the current one; None: the command line, or no administrator.
         elsewhere: True when the person is linked to an identity of the provider.
         second_factor: True when a password alone does not sign the person in.
+        language: of the pages, such as ``vi``; None: the browser's.
+        time_zone: IANA name for shown times; None: the browser's.
     """
 
     person_id: UUID
@@ -80,6 +83,8 @@ class Person:
     password_given_by: UUID | None = None
     elsewhere: bool = False
     second_factor: bool = False
+    language: str | None = None
+    time_zone: str | None = None
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -167,7 +172,7 @@ async def grant_role(
 
 def person_from_row(row: Row) -> Person:
     """A row of ``WITH_GRANTS`` as a value."""
-    same = {name: row[name] for name in ("login", "keys_on", "must_change_password", "password_given_by")}
+    same = {name: row[name] for name in _SAME}
     return Person(
         person_id=row["id"],
         name=row["name"] or row["login"],

@@ -26,6 +26,8 @@ people: Final = table(
     sa.Column("oidc_subject", sa.Text),
     required("covered", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="categories to cover"),
     required("keys_on", sa.Boolean, server_default=TRUE, comment="keyboard shortcuts are active"),
+    sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
+    sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),
     sa.Column("disabled_at", Timestamp),
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),

@@ -21,7 +21,7 @@ from worker.model import DecisionKind
 from worker.snapshot import Snapshot
 
 SUBJECT: Final = sa.text(f"""
-    SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision,
+    SELECT id, created_at, user_id, event_id, conversation_id, message_id, scope, decision, reason_code,
            coalesce((snapshot_json ->> 'quarantined')::boolean, false) AS quarantined,
            (SELECT a.id FROM answers a WHERE a.decision_id = ai_decisions.id AND a.text IS NOT NULL
             ORDER BY a.created_at DESC, a.id DESC LIMIT 1) AS answer_id
@@ -75,6 +75,7 @@ class ReviewSubject:
     message_id: str
     scope: str
     decision: DecisionKind
+    reason_code: str
     quarantined: bool
     answer_id: UUID | None = None
 
@@ -167,9 +168,9 @@ async def load_subject(connection: AsyncConnection, decision_id: UUID) -> Review
 
 def subject_from_row(row: Mapping[str, Any]) -> ReviewSubject:
     """The same from a complete row of the audit."""
-    names = ("id", "created_at", "user_id", "event_id", "conversation_id", "message_id", "scope")
+    texts = ("event_id", "conversation_id", "message_id", "scope", "reason_code")
     return ReviewSubject(
-        **{name: row[name] for name in names},
+        **{name: row[name] for name in ("id", "created_at", "user_id", *texts)},
         decision=DecisionKind(row["decision"]),
         quarantined=Snapshot.from_json(row["snapshot_json"]).quarantined,
     )

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from db.outbox import LOCK_WITH_TIMEOUT, LockedBatch
+from db.outbox import LOCK_WITH_TIMEOUT
+from db.outgoing.locked_batch import LockedBatch, begun
 from db.pool import Pool, checkout
 
 IS_DUE: Final = """
@@ -24,7 +25,7 @@ DUE: Final = """
     FROM retractions WHERE delivered_at IS NULL AND cancelled_at IS NULL AND not_before <= %s
     ORDER BY not_before, id LIMIT %s
 """
-SET_DELIVERED: Final = "UPDATE retractions SET delivered_at = %s WHERE id = ANY(%s)"
+SET_DELIVERED: Final = "UPDATE retractions SET delivered_at = %s WHERE id = ANY(%s::bigint[])"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +56,9 @@ async def due_retractions(
         if not (row and row[0]):
             yield LockedBatch[Retraction](connection, (), SET_DELIVERED)
             return
-        async with connection.transaction():
-            row = await (await connection.execute(LOCK_WITH_TIMEOUT)).fetchone()
-            if not (row and row[0]):
-                yield None
-                return
-            async with connection.cursor(row_factory=class_row(Retraction)) as cursor:
-                rows = await (await cursor.execute(DUE, (now, limit))).fetchall()
-            yield LockedBatch(connection, rows, SET_DELIVERED)
+        if not await begun(connection, LOCK_WITH_TIMEOUT):  # the end of the checkout commits
+            yield None
+            return
+        async with connection.cursor(row_factory=class_row(Retraction)) as cursor:
+            rows = await (await cursor.execute(DUE, (now, limit))).fetchall()
+        yield LockedBatch(connection, rows, SET_DELIVERED)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_at
-from db.reviews import exchanges, golden_answers, queue_items, remedies, rulings
+from db.reviews import corrections, exchanges, golden_answers, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.queue_items import HeldItem
@@ -35,7 +35,8 @@ class Submission:
 
     Attributes:
         reason: required with ``overturn``.
-        corrected: the decision that would have been right; only with ``overturn``.
+        corrected: the decision that would have been right; only with ``overturn``, and required with it
+            unless its reason implies one or it is a bulk review.
         source: ``page``, ``bulk`` or ``cli``; a page's becomes ``queue``, ``blind`` or ``golden`` when its
             person holds the decision in a queue.
         seen: the newest review on the person's page, None when there was none; for a held item, which shows
@@ -92,7 +93,7 @@ async def submit_review(connection: AsyncConnection, submission: Submission, now
     subject = await exchanges.load_subject(connection, submission.decision_id)
     if subject is None:
         raise DecisionGone(f"decision: expected the id of a stored one, got {submission.decision_id}")
-    _check(submission, subject)
+    submission = _checked(submission, subject)
     person, held = submission.reviewer.person_id, None
     if submission.source is ReviewSource.PAGE and person is not None:
         held = await queue_items.locked_item(connection, submission.decision_id, person)
@@ -121,7 +122,12 @@ async def submit_review(connection: AsyncConnection, submission: Submission, now
     return StoredReview(review=stored, item=held, known=known)
 
 
-def _check(submission: Submission, subject: ReviewSubject) -> None:
+def _checked(submission: Submission, subject: ReviewSubject) -> Submission:
+    """The submission with the right decision that its reason implies.
+
+    Raises:
+        ReviewRejected: a field is invalid.
+    """
     if submission.ruling not in RULINGS:
         raise ReviewRejected(f"ruling: expected {', '.join(RULINGS)}, got {submission.ruling}")
     if submission.ruling is Ruling.OVERTURN and submission.reason is None:
@@ -130,16 +136,19 @@ def _check(submission: Submission, subject: ReviewSubject) -> None:
         raise ReviewRejected(
             f"reason: expected what was wrong, as you overturn it, got {RulingReason.CORRECT}"
         )
-    if submission.corrected is not None and submission.ruling is not Ruling.OVERTURN:
-        raise ReviewRejected(
-            f"corrected decision: expected only with overturn, got it with {submission.ruling}"
-        )
-    if submission.corrected is subject.decision:
-        raise ReviewRejected(f"corrected decision: expected another than {subject.decision}, the stored one")
     if len(submission.note) > NOTE_CHARS:
         raise ReviewRejected(f"note: expected at most {NOTE_CHARS} characters, got {len(submission.note)}")
     if "\0" in submission.note:
         raise ReviewRejected("note: expected text without NUL characters, got one")
+    return replace(submission, corrected=_correction(submission, subject))
+
+
+def _correction(submission: Submission, subject: ReviewSubject) -> DecisionKind | None:
+    """The right decision; a bulk review of many kinds of decisions may leave it open."""
+    ruling, reason, given = submission.ruling, submission.reason, submission.corrected
+    if submission.source is ReviewSource.BULK and ruling is Ruling.OVERTURN and given is None:
+        return corrections.implied_correction(subject.decision, reason)
+    return corrections.required_correction(subject.decision, ruling, reason, given)
 
 
 def _columns(submission: Submission, result: RemedyResult) -> dict[str, object]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from db.outgoing.events import INSERT_WITHOUT_STREAM
-from db.webhooks.subscriptions import SUBSCRIBED, WITHDRAW_REPLY
+from db.webhooks.subscribed import SUBSCRIBED
+from db.webhooks.subscriptions import WITHDRAW_REPLY
 from worker.webhooks.types import WebhookType
 
 DECISION_BODY: Final = """

@@ -11,15 +11,9 @@ from psycopg.types.json import Jsonb
 
 from db.outgoing.events import INSERT_WITHOUT_STREAM
 from db.pool import PoolConnection
+from db.webhooks.subscribed import EVERY_ACCOUNT
 from worker.webhooks.types import WebhookType
 
-EVERY_ACCOUNT: Final = "*"
-SUBSCRIBED: Final = f"""
-    EXISTS (SELECT FROM webhook_endpoints w
-            WHERE w.user_id IN ({{account}}, '{EVERY_ACCOUNT}') AND w.state = 'enabled'
-                AND '{{type}}' = ANY(w.types))
-"""
-"""True when an endpoint receives this type of an account; one look at a small index."""
 WITHDRAW_REPLY: Final = f"""
     UPDATE outgoing_events e SET withdrawn = '{{reason}}'
     FROM outbox o, key

@@ -10,6 +10,7 @@ from uuid import UUID
 from db.access_log import LogFilter, LoggedAction, LogLine
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 
 WINDOW: Final = timedelta(days=7)
 TEXT_CHARS: Final = 200
@@ -26,7 +27,7 @@ def parse_log_filters(visit: Visit) -> LogFilter:
     until = _moment(query, "until") or visit.now
     action = query.get("action", "")
     if action and action not in set(LoggedAction):
-        raise _bad("action", f"one of {', '.join(LoggedAction)}", action)
+        raise _bad("action", _("one of %(names)s") % {"names": ", ".join(LoggedAction)}, action)
     return LogFilter(
         accounts=visit.accounts(Right.AUDIT),
         since=_moment(query, "since") or _week_before(until),
@@ -47,7 +48,7 @@ def next_cursor(line: LogLine) -> str:
 def _text(query: Mapping[str, str], name: str) -> str:
     value = query.get(name, "").strip()
     if len(value) > TEXT_CHARS:
-        raise _bad(name, f"at most {TEXT_CHARS} characters", f"{len(value)}")
+        raise _bad(name, _("at most %(num)s characters") % {"num": TEXT_CHARS}, f"{len(value)}")
     return value
 
 
@@ -58,7 +59,7 @@ def _moment(query: Mapping[str, str], name: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(value)
     except ValueError:
-        raise _bad(name, "a time such as 2026-11-21T10:00", value) from None
+        raise _bad(name, _("a time such as 2026-11-21T10:00"), value) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -73,21 +74,22 @@ def _decision(value: str) -> UUID | None:
     try:
         return UUID(value.strip()) if value.strip() else None
     except ValueError:
-        raise _bad("decision", "the id of a decision", value) from None
+        raise _bad("decision", _("the id of a decision"), value) from None
 
 
 def _cursor(value: str) -> tuple[datetime, int] | None:
     if not value:
         return None
-    at, _, number = value.partition("~")
+    at, _tilde, number = value.partition("~")
     try:
         moment, found = datetime.fromisoformat(at), int(number[:20])
     except ValueError:
-        raise _bad("cursor", "one from an earlier page", value) from None
+        raise _bad("cursor", _("one from an earlier page"), value) from None
     if moment.tzinfo is None or not 0 <= found < 2**63:
-        raise _bad("cursor", "one from an earlier page", value)
+        raise _bad("cursor", _("one from an earlier page"), value)
     return moment, found
 
 
 def _bad(name: str, expected: str, got: str) -> BadLogFilter:
-    return BadLogFilter(400, "Filter", f"{name}: expected {expected}, got {got[:60]!r}.")
+    text = _("%(field)s: expected %(expected)s, got “%(got)s”.")
+    return BadLogFilter(400, "Filter", text % {"field": name, "expected": expected, "got": got[:60]})

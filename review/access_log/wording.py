@@ -8,43 +8,44 @@ from typing import Any, Final
 import orjson
 
 from db.access_log import LoggedAction
+from review.languages import gettext, mark
 
 ACTIONS: Final[Mapping[LoggedAction, str]] = {
-    LoggedAction.SIGN_IN: "Signed in",
-    LoggedAction.SIGN_IN_REFUSED: "Was refused at sign-in",
-    LoggedAction.SIGN_OUT: "Signed out",
-    LoggedAction.REFUSED: "Was refused a page",
-    LoggedAction.LIST: "Listed decisions or conversations",
-    LoggedAction.SEARCH: "Searched texts",
-    LoggedAction.READ: "Read a decision or its texts",
-    LoggedAction.REVEAL: "Uncovered a text",
-    LoggedAction.EXPORT: "Requested an export",
-    LoggedAction.DOWNLOAD: "Downloaded a file",
-    LoggedAction.REVIEW: "Reviewed a decision",
-    LoggedAction.UNDO: "Undid a review",
-    LoggedAction.BULK_REVIEW: "Began a bulk review",
-    LoggedAction.QUEUE: "Opened, closed or filled a queue",
-    LoggedAction.CLAIM: "Took a decision from a queue",
-    LoggedAction.KNOWN_ANSWER: "Gave or withdrew a known answer",
-    LoggedAction.FIGURES: "Read figures",
-    LoggedAction.RULES: "Changed rules",
-    LoggedAction.DOCUMENTS: "Changed documents",
-    LoggedAction.SETTINGS: "Changed settings",
-    LoggedAction.PEOPLE: "Changed people or their sign-in",
-    LoggedAction.TOKEN: "Made or revoked an API token",
-    LoggedAction.AUDIT: "Read this log",
-    LoggedAction.CONVERSATION: "Took or released a conversation",
-    LoggedAction.WEBHOOK: "Managed webhooks or read a delivery",
-    LoggedAction.ANSWER: "Answered a message",
-    LoggedAction.HOLD: "Placed or released a legal hold",
-    LoggedAction.ERASURE: "Requested, confirmed or cancelled an erasure",
+    LoggedAction.SIGN_IN: mark("Signed in"),
+    LoggedAction.SIGN_IN_REFUSED: mark("Was refused at sign-in"),
+    LoggedAction.SIGN_OUT: mark("Signed out"),
+    LoggedAction.REFUSED: mark("Was refused a page"),
+    LoggedAction.LIST: mark("Listed decisions or conversations"),
+    LoggedAction.SEARCH: mark("Searched texts"),
+    LoggedAction.READ: mark("Read a decision or its texts"),
+    LoggedAction.REVEAL: mark("Uncovered a text"),
+    LoggedAction.EXPORT: mark("Requested an export"),
+    LoggedAction.DOWNLOAD: mark("Downloaded a file"),
+    LoggedAction.REVIEW: mark("Reviewed a decision"),
+    LoggedAction.UNDO: mark("Undid a review"),
+    LoggedAction.BULK_REVIEW: mark("Began a bulk review"),
+    LoggedAction.QUEUE: mark("Opened, closed or filled a queue"),
+    LoggedAction.CLAIM: mark("Took a decision from a queue"),
+    LoggedAction.KNOWN_ANSWER: mark("Gave or withdrew a known answer"),
+    LoggedAction.FIGURES: mark("Read figures"),
+    LoggedAction.RULES: mark("Changed rules"),
+    LoggedAction.DOCUMENTS: mark("Changed documents"),
+    LoggedAction.SETTINGS: mark("Changed settings"),
+    LoggedAction.PEOPLE: mark("Changed people or their sign-in"),
+    LoggedAction.TOKEN: mark("Made or revoked an API token"),
+    LoggedAction.AUDIT: mark("Read this log"),
+    LoggedAction.CONVERSATION: mark("Took or released a conversation"),
+    LoggedAction.WEBHOOK: mark("Managed webhooks or read a delivery"),
+    LoggedAction.ANSWER: mark("Answered a message"),
+    LoggedAction.HOLD: mark("Placed or released a legal hold"),
+    LoggedAction.ERASURE: mark("Requested, confirmed or cancelled an erasure"),
 }
 """Total: an action without words fails a test."""
 
 
 def action_wording(code: str) -> str:
     """The action in words; the code of another release unchanged."""
-    return ACTIONS[LoggedAction(code)] if code in set(LoggedAction) else code
+    return gettext(ACTIONS[LoggedAction(code)]) if code in set(LoggedAction) else code
 
 
 def detail_wording(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -57,9 +58,9 @@ def detail_wording(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _in_words(value: Any) -> str:
     match value:
         case bool():
-            return "yes" if value else "no"
+            return gettext("yes") if value else gettext("no")
         case None:
-            return "none"
+            return gettext("none")
         case str() | int() | float():
             return str(value)
         case list() if all(isinstance(each, str | int | float) for each in value):

@@ -18,6 +18,8 @@ from review.accounts.stored_versions import account_of_path, require_known_accou
 from review.http.concurrency_limit import TooManyRequests
 from review.http.numbers import page_of
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 from worker.documents.model import TITLE_CHARS, DocumentFormat
 from worker.documents.reading import SUFFIXES
 from worker.errors import ConfigurationError, EmbeddingRejected, RetrievalUnavailable
@@ -29,14 +31,14 @@ PAGE_DOCUMENTS: Final = 100
 PASSAGES: Final = 5
 QUERY_CHARS: Final = 2_000
 OUTCOMES: Final = {
-    "added": "Added.",
-    "replaced": "Replaced the older version of the same name.",
-    "unchanged": "Nothing to do: the account has the same document.",
-    "duplicate": "Nothing to do: the account has the same content under another name.",
-    "relabelled": "Only its labels changed.",
-    "removed": "Removed, with all its passages.",
-    "released": "Released: these passages are used for replies.",
-    "held_back": "Held back: these passages are not used for replies.",
+    "added": mark("Added."),
+    "replaced": mark("Replaced the older version of the same name."),
+    "unchanged": mark("Nothing to do: the account has the same document."),
+    "duplicate": mark("Nothing to do: the account has the same content under another name."),
+    "relabelled": mark("Only its labels changed."),
+    "removed": mark("Removed, with all its passages."),
+    "released": mark("Released: these passages are used for replies."),
+    "held_back": mark("Held back: these passages are not used for replies."),
 }
 PASTED: Final = {
     each.value: each for each in (DocumentFormat.MARKDOWN, DocumentFormat.HTML, DocumentFormat.TEXT)
@@ -67,7 +69,9 @@ async def add_document(visit: Visit) -> Response:
     typed = {"title": title, "pasted": visit.field("pasted"), "kind": visit.field("kind")}
     file, kind = await uploaded_file(visit)
     if file is None:
-        return await _page(visit, user_id, typed=typed, problem="Choose a file or paste a text.", status=422)
+        return await _page(
+            visit, user_id, typed=typed, problem=_("Choose a file or paste a text."), status=422
+        )
     try:
         row = await store_upload(visit, DocumentOptions(user_id=user_id, title=title, kind=kind), file)
     except UploadProblem as problem:
@@ -92,13 +96,16 @@ async def store_upload(
         async with visit.site.uploads.of(user_id):
             row = await _ingest(visit, options, file)
     except TooManyRequests as error:
-        message = f"Other documents of {user_id} are being read. Nothing was stored: wait for them to end."
+        busy = _("Other documents of %(account)s are being read. Nothing was stored: wait for them to end.")
+        message = busy % {"account": user_id}
         raise Refused(429, "Too many at once", message, retry_after_s=10) from error
     except (ConfigurationError, RetrievalUnavailable, EmbeddingRejected) as error:
-        message = f"Nothing was stored: the embedding model cannot be used. {error}"
+        failed = _("Nothing was stored: the embedding model cannot be used. %(error)s")
+        message = failed % {"error": error}
         raise UploadProblem(503, message) from error
     if row["outcome"] == "refused":
-        raise UploadProblem(422, f"{file.name or 'The text'} {row['reason']}. Nothing was stored.")
+        unusable = _("%(file)s: %(reason)s. Nothing was stored.")
+        raise UploadProblem(422, unusable % {"file": file.name or _("The text"), "reason": row["reason"]})
     detail = {name: row[name] for name in ("outcome", "document_id", "chunks")}
     detail |= {"flagged": len(row["flagged"]), "bytes": len(file.data)} | more
     await visit.log(LoggedAction.DOCUMENTS, user_id=user_id, detail=detail)
@@ -195,7 +202,8 @@ async def _document(visit: Visit, user_id: str) -> dict[str, Any]:
     for each in await storage.list_documents(visit.store.pool, user_id):
         if str(each["id"]) == number:
             return each
-    text = f"{user_id} has no document {number[:40]}; it may have been removed."
+    missing = _("%(account)s has no document %(number)s; it may have been removed.")
+    text = missing % {"account": user_id, "number": number[:40]}
     raise Refused(404, "No such document", text)
 
 

@@ -11,14 +11,15 @@ from db.costs.limit_figures import FiguresUnknown, LimitFigure
 from review.accounts.stored_versions import account_of_path
 from review.api.body import answer
 from review.http.visit import Visit
+from review.languages import mark
 from worker.account_settings import SETTINGS
 
 OF: Final = {
-    "requests_per_min": "in the last minute",
-    "tokens_per_min": "in the last minute",
-    "concurrent_events": "now",
-    "budget_day_usd": "today, UTC",
-    "budget_month_usd": "this month, UTC",
+    "requests_per_min": mark("in the last minute"),
+    "tokens_per_min": mark("in the last minute"),
+    "concurrent_events": mark("now"),
+    "budget_day_usd": mark("today, UTC"),
+    "budget_month_usd": mark("this month, UTC"),
 }
 """What ``used`` is of, by limit."""
 

@@ -81,7 +81,7 @@ async def test_text(visit: Visit) -> Response:
         try:
             account = replace(changed(account, draft.changes(account)), version=0)
         except AccountRejected as error:
-            raise Refused(422, "These rules cannot be text_trial", str(error)[:1000]) from error
+            raise Refused(422, "These rules cannot be tried", str(error)[:1000]) from error
     text_trial = await rule_trial.try_text(account, text, level)
     if visit.partial:
         return visit.render("rule_hits.html", text_trial=text_trial, typed=typed, version=account.version)

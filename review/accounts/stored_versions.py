@@ -12,6 +12,7 @@ from review.access import Right
 from review.accounts.account_changes import difference
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.model import Account
 from worker.payload import ID_CHARS
 
@@ -20,7 +21,8 @@ def account_of_path(visit: Visit) -> str:
     """The account in the page's address; 404 for an impossible name."""
     user_id = str(visit.request.path_params["account"])
     if not 0 < len(user_id) <= ID_CHARS or user_id == EVERY_ACCOUNT:
-        text = f"user_id: expected 1 to {ID_CHARS} characters and not *."
+        expected = _("user_id: expected 1 to %(most)s characters and not *.")
+        text = expected % {"most": ID_CHARS}
         raise Refused(404, "No such account", text)
     return user_id
 
@@ -37,14 +39,19 @@ async def stored_version(visit: Visit, user_id: str, version: str) -> AccountVer
     if found is None and version == "0":
         return AccountVersion(account=Account(user_id=user_id, version=0), changed_by="", changed_at=None)
     if found is None:
-        raise Refused(404, "No such version", f"{user_id} has no version {version[:40]}.")
+        raise Refused(
+            404,
+            "No such version",
+            _("%(account)s has no version %(version)s.") % {"account": user_id, "version": version[:40]},
+        )
     return found
 
 
 def require_known_account(visit: Visit, stored: Account) -> None:
     """Refuse (404) a change that would set up an account, except for its administrators."""
     if stored.version == 0 and not visit.may(Right.ADMIN, stored.user_id):
-        text = f"{stored.user_id} has no settings yet. Its administrators can set it up, at Accounts."
+        missing = _("%(account)s has no settings yet. Its administrators can set it up, at Accounts.")
+        text = missing % {"account": stored.user_id}
         raise Refused(404, "No such account", text)
 
 

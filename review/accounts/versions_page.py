@@ -16,6 +16,7 @@ from review.accounts.rule_texts import LISTS, version_in
 from review.accounts.stored_versions import account_of_path, store_change, stored_version, version_in_force
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 
 PAGE_VERSIONS: Final = 20
 NEWEST: Final = 2**31 - 1
@@ -80,7 +81,9 @@ async def _old_and_current(visit: Visit) -> tuple[AccountVersion, AccountVersion
     user_id = account_of_path(visit)
     old = await stored_version(visit, user_id, str(visit.request.path_params["version"]))
     if old.account.version == 0:
-        raise Refused(404, "No such version", f"{user_id} has no version 0 to go back to.")
+        raise Refused(
+            404, "No such version", _("%(account)s has no version 0 to go back to.") % {"account": user_id}
+        )
     return old, await version_in_force(visit)
 
 

@@ -16,7 +16,8 @@ STRICT: ConfigDict = ConfigDict(extra="forbid")
 class NewReview:
     """A review; ``seen`` is the newest review that you know of the decision, null for none.
 
-    ``reason`` is required with the ruling ``overturn``; ``corrected`` (the right decision) goes with it only.
+    ``reason`` and ``corrected`` (the right decision) are required with the ruling ``overturn``; ``corrected``
+    goes with it only and may be left out where the reason implies it, as SHOULD_ANSWER implies respond.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT

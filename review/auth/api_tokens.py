@@ -19,6 +19,7 @@ from review.auth.credentials import NAME_CHARS
 from review.auth.session_start import require_session
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 
 PREFIX: Final = "hg_"
 """Secret scanners recognise a leaked token by it."""
@@ -54,10 +55,12 @@ async def add_token(visit: Visit) -> Response:
     name, days = visit.field("name").strip(), whole_number(visit.field("days"))
     scopes = _scopes(visit)
     if not name or len(name) > NAME_CHARS or not name.isprintable():
-        raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
+        expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
+        raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
     if not days or days > MOST_DAYS:
         given = visit.field("days")[:40]
-        raise Refused(400, "Days", f"Expected a number from 1 to {MOST_DAYS}, got {given!r}.")
+        expected = _("Expected a number from 1 to %(most)s, got “%(got)s”.")
+        raise Refused(400, "Days", expected % {"most": MOST_DAYS, "got": given})
     token = PREFIX + secrets.token_urlsafe(32)
     async with visit.store.writing() as connection:
         await require_session(visit, connection)
@@ -81,7 +84,8 @@ def _scopes(visit: Visit) -> frozenset[TokenScope]:
     """The chosen scopes; reading when the form has none."""
     chosen = [str(each) for each in visit.form.getlist("scope")]
     if unknown := [each for each in chosen if each not in set(TokenScope)]:
-        text = f"Expected some of {', '.join(TokenScope)}, got {unknown[0][:40]!r}."
+        expected = _("Expected some of %(scopes)s, got “%(got)s”.")
+        text = expected % {"scopes": ", ".join(TokenScope), "got": unknown[0][:40]}
         raise Refused(400, "Scopes", text)
     return frozenset(map(TokenScope, chosen)) or frozenset({TokenScope.READ})
 

@@ -14,6 +14,7 @@ from db.people.records import Credentials, Person
 from review.auth import passwords
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import Refused, Visit, set_cookie
+from review.languages import ngettext
 
 DEVICE_COOKIE: Final = "__Host-hushgate-device"
 DEVICE_S: Final = 90 * 86_400
@@ -60,7 +61,11 @@ async def check_credentials(visit: Visit, login: str, password: str) -> Credenti
 
 def too_many_attempts(wait_s: int) -> Refused:
     """The refusal while attempts are not checked."""
-    text = f"Too many attempts failed. Wait {wait_s} seconds, then try again."
+    text = ngettext(
+        "Too many attempts failed. Wait %(num)s second, then try again.",
+        "Too many attempts failed. Wait %(num)s seconds, then try again.",
+        wait_s,
+    ) % {"num": wait_s}
     return Refused(429, "Wait a little", text, retry_after_s=wait_s)
 
 

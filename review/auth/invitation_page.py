@@ -24,6 +24,7 @@ from review.auth.openid_provider import Identity
 from review.auth.session_start import require_session
 from review.auth.sign_in_delays import WINDOW, delay_s
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
+from review.languages import gettext as _
 from review.people import role_grants
 
 CLOSED: Final = Refused(
@@ -74,7 +75,8 @@ async def join(visit: Visit) -> Response:
     found, name = await _open_invitation(visit), visit.field("name").strip()
     problem = _problem(visit, login=found.login, name=name)
     if len(name) > NAME_CHARS or not name.isprintable():
-        problem = f"Name: expected at most {NAME_CHARS} printable characters."
+        expected = _("Name: expected at most %(most)s printable characters.")
+        problem = expected % {"most": NAME_CHARS}
     if problem:
         return await _page(visit, found, status=400, problem=problem, name=name)
     await _count_attempt(visit, found)

@@ -17,6 +17,7 @@ from review.auth import form_replay, invitation_page
 from review.auth.openid_provider import LOGOUT_AGE_S, Identity, OpenIdProvider, ProviderLogout
 from review.auth.session_start import START, local_path, start_session
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.errors import IdentityRejected, IdentityUnavailable
 
 log = structlog.get_logger(__name__)
@@ -59,7 +60,7 @@ async def finish_oidc(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         data = await sign_ins.take_state(connection, answer.get("state", ""), now=visit.now)
     if data is None or data["browser"] != visit.csrf:
-        text = "It has expired, was used, or began in another browser."
+        text = _("It has expired, was used, or began in another browser.")
         raise Refused(400, "This sign-in did not begin here", text)
     try:
         identity = await provider.finish(answer, nonce=data["nonce"], verifier=data["verifier"])
@@ -76,7 +77,9 @@ async def finish_oidc(visit: Visit) -> Response:
             next_page = START
     if person is None or person.disabled:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "oidc", "login": identity.email[:200]})
-        text = "An administrator must add you first, with the e-mail address that your provider has verified."
+        text = _(
+            _("An administrator must add you first, with the e-mail address that your provider has verified.")
+        )
         raise Refused(403, "You are not known here", text)
     kept = form_replay.read_form(visit.request, data["carried"])
     return await start_session(

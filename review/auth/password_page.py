@@ -10,6 +10,7 @@ from db.access_log import LoggedAction
 from db.people import changes
 from review.auth import credentials, passwords
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 
 FIRST_PASSWORD_PAGES: Final = frozenset({"password", "password_post", "sign_out"})
 """Pages open to a person whose first password is not replaced yet."""
@@ -24,7 +25,7 @@ async def change_password(visit: Visit) -> Response:
     """Store a new password; the person's other sessions, API tokens, sign-in links and invitations end."""
     person, current, new = visit.person, visit.field("current"), visit.field("new")
     if not person.has_password:
-        text = "You sign in elsewhere. An administrator can give you a password."
+        text = _("You sign in elsewhere. An administrator can give you a password.")
         raise Refused(403, "No password here", text)
     checked = await credentials.check_credentials(visit, person.login, current)
     if checked.wait_s:
@@ -37,9 +38,9 @@ async def change_password(visit: Visit) -> Response:
         breached=visit.site.settings.breached_passwords,
     )
     if checked.person is None:
-        problem = "Current password: wrong."
+        problem = _("Current password: wrong.")
     elif new == current:
-        problem = "New password: expected a password other than the current one."
+        problem = _("New password: expected a password other than the current one.")
     if problem:
         return await show_password_form(visit, status=400, problem=problem)
     stored = await passwords.hash_password(new)

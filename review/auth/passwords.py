@@ -13,6 +13,7 @@ import structlog
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from review.languages import gettext as _
 from worker.settings.breached_passwords import BreachedPasswords
 
 log = structlog.get_logger(__name__)
@@ -48,19 +49,25 @@ def needs_rehash(stored: str) -> bool:
 def password_problem(password: str, *, login: str, name: str) -> str:
     """Why the policy refuses a new password, or an empty text."""
     if len(password) < LEAST_CHARS:
-        return f"expected at least {LEAST_CHARS} characters, got {len(password)}"
+        return _("expected at least %(num)s characters, got %(got)s") % {
+            "num": LEAST_CHARS,
+            "got": len(password),
+        }
     if len(password) > MOST_CHARS:
-        return f"expected at most {MOST_CHARS} characters, got {len(password)}"
+        return _("expected at most %(most)s characters, got %(got)s") % {
+            "most": MOST_CHARS,
+            "got": len(password),
+        }
     plain = password.casefold()
     if len(set(plain)) < LEAST_DIFFERENT:
-        return f"expected at least {LEAST_DIFFERENT} different characters"
+        return _("expected at least %(num)s different characters") % {"num": LEAST_DIFFERENT}
     own = {part for part in (login, login.partition("@")[0], *name.split()) if len(part) > 3}
     for word in sorted(own | COMMON | {plain[:6] * (len(plain) // 6)}, key=len, reverse=True):
         rest = plain.replace(word.casefold(), "")
         if word and rest != plain and len(rest) < LEAST_CHARS - 4:
-            return "expected more than a common word, your login or your name with a few characters"
+            return _("expected more than a common word, your login or your name with a few characters")
     if any(plain[:LEAST_CHARS] in row * 2 or plain[:LEAST_CHARS] in row[::-1] * 2 for row in ROWS):
-        return "expected no row of the alphabet or the keyboard"
+        return _("expected no row of the alphabet or the keyboard")
     return ""
 
 
@@ -72,11 +79,11 @@ def new_password_problem(
     ``breached`` is the file of breached passwords.
     """
     if new != repeated:
-        return "New password, again: it is not the same as the new password."
+        return _("New password, again: it is not the same as the new password.")
     found = password_problem(new, login=login, name=name)
     if not found and breached is not None and _is_breached(new, breached):
-        found = "expected one that is not in the list of breached passwords"
-    return f"New password: {found}." if found else ""
+        found = _("expected one that is not in the list of breached passwords")
+    return _("New password: %(problem)s.") % {"problem": found} if found else ""
 
 
 def device_mark(stored: str, login: str, nonce: str) -> str:

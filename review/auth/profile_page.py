@@ -13,6 +13,8 @@ from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages.choice import zone_names
 from worker.moderation import CATEGORIES
 
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -27,6 +29,7 @@ async def show_profile(visit: Visit) -> Response:
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
+        zones=sorted(zone_names()),
         sessions=found,
         notices=notices,
         current_session=sessions.token_hash(visit.token),
@@ -38,10 +41,15 @@ async def save_profile(visit: Visit) -> Response:
     """Store name and preferences."""
     name = visit.field("name").strip()
     if not name or len(name) > NAME_CHARS or not name.isprintable():
-        raise Refused(400, "Name", f"Expected 1 to {NAME_CHARS} printable characters, got {len(name)}.")
+        expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
+        raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
     covered = [str(each) for each in visit.form.getlist("covered")]
     if unknown := sorted(set(covered) - set(CATEGORIES)):
-        raise Refused(400, "Covered categories", f"Expected known categories, got {unknown[0][:80]!r}.")
+        raise Refused(
+            400,
+            "Covered categories",
+            _("Expected known categories, got “%(got)s”.") % {"got": unknown[0][:80]},
+        )
     async with visit.store.writing() as connection:
         await changes.set_preferences(
             connection,

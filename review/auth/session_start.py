@@ -22,6 +22,7 @@ from review.http.visit import (
     new_token,
     set_cookie,
 )
+from review.languages import gettext as _
 
 START: Final = "/"
 
@@ -50,7 +51,7 @@ async def start_session(
         if password_hash is not None and not await changes.password_is_current(
             connection, person_id, password_hash
         ):
-            text = "Your password was changed while you signed in. Try again."
+            text = _("Your password was changed while you signed in. Try again.")
             raise Refused(409, "Changed meanwhile", text)
         if old is not None:
             await sessions.end_session(connection, old)

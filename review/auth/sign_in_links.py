@@ -12,6 +12,7 @@ from db.people import records, sign_ins
 from db.review_store import Store
 from review.auth.session_start import start_session
 from review.http.visit import Refused, Visit, new_token
+from review.languages import gettext as _
 
 
 async def new_sign_in_link(
@@ -42,6 +43,6 @@ async def use_sign_in_link(visit: Visit) -> Response:
         person = await records.get_person(connection, person_id) if person_id is not None else None
     if person is None or person.disabled:
         await visit.log(LoggedAction.SIGN_IN_REFUSED, detail={"way": "link"})
-        text = "It works once, for 15 minutes. Ask for another one, or sign in with your password."
+        text = _("It works once, for 15 minutes. Ask for another one, or sign in with your password.")
         raise Refused(410, "This link does not work", text)
     return await start_session(visit, person, method="link")

@@ -13,8 +13,9 @@ from review.auth import credentials, form_replay, sign_in_code
 from review.auth.form_replay import KeptForm
 from review.auth.session_start import START, local_path, start_session
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
+from review.languages import mark
 
-WRONG: Final = "Login or password is wrong, or the person may not sign in."
+WRONG: Final = mark(mark("Login or password is wrong, or the person may not sign in."))
 
 
 async def show_sign_in(visit: Visit) -> Response:

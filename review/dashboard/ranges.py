@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlencode
 
+from review.languages import mark
 from review.lists.moments import moment
 
 HOUR: Final = timedelta(hours=1)
@@ -19,7 +20,12 @@ NAMED: Final = {"24h": (DAY, HOUR), "7d": (7 * DAY, 6 * HOUR), "30d": (30 * DAY,
 DEFAULT: Final = "24h"
 STEPS: Final = ((2 * DAY, HOUR), (10 * DAY, 6 * HOUR), (92 * DAY, DAY), (LONGEST, 7 * DAY))
 """Longest range of each step, for ranges that are not named."""
-TITLES: Final = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "custom": "From and until"}
+TITLES: Final = {
+    "24h": mark("24 hours"),
+    "7d": mark("7 days"),
+    "30d": mark("30 days"),
+    "custom": mark("From and until"),
+}
 
 
 class BadRange(Exception):

@@ -12,13 +12,18 @@ from db.audit.settings_snapshot import SettingsVersion
 from review.content_covers import CATEGORIES, MODERATION
 from review.decision.highlights import DIRECTION_CONTROLS, span_place
 from review.decision.margins import Margin, trust_wording
-from review.wording import attempt_wording, count_wording, duration_wording, match_wording, shortened
-from worker.model import Action, AttemptOutcome, DecisionKind, FailurePolicy, Stage
+from review.languages import gettext as _
+from review.languages import mark, ngettext
+from review.languages.numbers import localized
+from review.wording import attempt_wording, duration_wording, match_wording, shortened
+from worker.model import Action, AttemptOutcome, Stage
 from worker.reasons import Reason
 from worker.rules import MatchMethod
-from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotFinding, SnapshotStage
+from worker.snapshot import Snapshot, SnapshotAssessment, SnapshotAttempt, SnapshotFinding, SnapshotStage
 
 NOT_ASSESSED: Final = SnapshotAssessment()
+MESSAGE: Final = mark("the message")
+DRAFTED_REPLY: Final = mark("the drafted reply")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,131 +53,165 @@ def explain(facts: ExplanationFacts) -> str:
     """Why the event ended this way."""
     code = facts.row["reason_code"]
     if code not in Reason.__members__:
-        return f"The reason is {code}, which this release of the review pages does not know."
+        unknown = _("The reason is %(code)s, which this release of the review pages does not know.")
+        return unknown % {"code": code}
     reason = Reason(code)
-    return SENTENCES[reason](facts) if reason in SENTENCES else reason.spec.explanation
-
-
-def notices(facts: ExplanationFacts) -> tuple[str, ...]:
-    """One sentence for each further event that a reviewer should know."""
-    return tuple(text for notice in NOTICES if (text := notice(facts)))
+    return SENTENCES[reason](facts) if reason in SENTENCES else _(reason.spec.explanation)
 
 
 def _too_late(facts: ExplanationFacts) -> str:
-    allowed = ""
-    if facts.settings is not None:
-        limit = duration_wording(facts.settings.reply_max_age_s)
-        allowed = f", longer than the {limit} this account allows for a reply"
     decided_at: datetime = facts.row["created_at"]
     times = [each for each in (facts.snapshot.received_at, facts.snapshot.created_at) if each is not None]
     age_s = max(0.0, (decided_at - min(times)).total_seconds()) if times else 0.0
-    return f"Nothing was sent: the message was {duration_wording(age_s)} old{allowed}."
+    age = duration_wording(age_s)
+    if facts.settings is None:
+        return _("Nothing was sent: the message was %(age)s old.") % {"age": age}
+    text = _(
+        "Nothing was sent: the message was %(age)s old, longer than the %(limit)s this account allows for a"
+        " reply."
+    )
+    return text % {"age": age, "limit": duration_wording(facts.settings.reply_max_age_s)}
 
 
 def _no_moderation_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
-    attempts, who = _attempts(facts, stage), _decided_by(facts, stage)
-    if attempts.endswith(f"{attempt_wording(AttemptOutcome.UNREADABLE)})"):
-        return f"Nothing was sent: {who} gave no result for the {subject}{attempts}."
-    return (
-        f"Nothing was sent: {who} gave no result for the {subject}{attempts}, and this"
-        " account is set to block while moderation is unavailable."
+    values = {"no_result": _no_result(stage, subject, facts)}
+    if _outcomes(facts, stage)[-1:] == [attempt_wording(AttemptOutcome.UNREADABLE)]:
+        return _("Nothing was sent: %(no_result)s.") % values
+    text = _(
+        "Nothing was sent: %(no_result)s, and this account is set to block while moderation is unavailable."
     )
+    return text % values
 
 
 def _moderation_timed_out(stage: str, subject: str, facts: ExplanationFacts) -> str:
-    limit = ""
-    if facts.settings is not None:
-        limit = f" for {duration_wording(facts.settings.hold_max_s)} at most, the account's limit,"
-    return (
-        f"Nothing was sent: {_decided_by(facts, stage)} gave no result for the"
-        f" {subject}{_attempts(facts, stage)}; it was held{limit} and then given up."
+    values = {"no_result": _no_result(stage, subject, facts)}
+    if facts.settings is None:
+        return _("Nothing was sent: %(no_result)s; it was held and then given up.") % values
+    text = _(
+        "Nothing was sent: %(no_result)s; it was held for %(limit)s at most, the account's limit, and then"
+        " given up."
     )
+    return text % (values | {"limit": duration_wording(facts.settings.hold_max_s)})
+
+
+def _no_result(stage: str, subject: str, facts: ExplanationFacts) -> str:
+    """Who gave no result for which text, in how many attempts: a clause."""
+    attempts = _attempts(facts, stage)
+    values = {"who": _decided_by(facts, stage), "subject": _(subject), "attempts": attempts}
+    if not attempts:
+        return _("%(who)s gave no result for %(subject)s") % values
+    return _("%(who)s gave no result for %(subject)s in %(attempts)s") % values
+
+
+def _no_answer(facts: ExplanationFacts) -> str:
+    attempts = _attempts(facts, "generation")
+    if not attempts:
+        return _("Nothing was sent: the language model gave no usable answer.")
+    text = _("Nothing was sent: the language model gave no usable answer in %(attempts)s.")
+    return text % {"attempts": attempts}
 
 
 def _low_confidence_escalated(facts: ExplanationFacts) -> str:
     if _ended_before_draft(facts):
-        return f"Handed to a person: {_missing_evidence(facts)}."
-    return f"Handed to a person: a reply was drafted but not trusted; {_trust(facts)}."
+        return _("Handed to a person: %(why)s.") % {"why": _missing_evidence(facts)}
+    text = _("Handed to a person: a reply was drafted but not trusted; %(why)s.")
+    return text % {"why": _trust(facts)}
 
 
 def _fallback_sent(facts: ExplanationFacts) -> str:
     if _ended_before_draft(facts):
-        return f"A prepared text was sent: {_missing_evidence(facts)}."
-    return f"A prepared text was sent instead of the draft, which was not trusted; {_trust(facts)}."
+        return _("A prepared text was sent: %(why)s.") % {"why": _missing_evidence(facts)}
+    text = _("A prepared text was sent instead of the draft, which was not trusted; %(why)s.")
+    return text % {"why": _trust(facts)}
 
 
 def _replied(facts: ExplanationFacts) -> str:
     category = facts.assessment.category
     if category == "disabled":
-        return "A reply was sent: the account has switched the check of drafts off, so nothing was checked."
+        return _(
+            "A reply was sent: the account has switched the check of drafts off, so nothing was checked."
+        )
     if (intended := facts.assessment.intended_action) is not None:
-        return f"A reply was sent: {_test_mode(intended)}; {_trust(facts)}."
+        known = TEST_MODE_ACTIONS.get(intended)
+        text = _(
+            "A reply was sent: the account's policy is in test mode and changes nothing. Without test mode"
+            " %(action)s; %(why)s."
+        )
+        return text % {"action": _(known) if known else intended, "why": _trust(facts)}
     if "gate" in facts.assessment.passed_checks:
-        kind = category.replace("_", " ")
-        return f"A reply was sent: it is a {kind}, which states no fact that would need a check."
-    return f"A reply was sent: the draft was trusted; {_trust(facts)}."
-
-
-def _test_mode(intended: str) -> str:
-    action = TEST_MODE_ACTIONS.get(intended, intended)
-    return f"the account's policy is in test mode and changes nothing. Without test mode {action}"
+        text = _("A reply was sent: it is a %(kind)s, which states no fact that would need a check.")
+        return text % {"kind": category.replace("_", " ")}
+    return _("A reply was sent: the draft was trusted; %(why)s.") % {"why": _trust(facts)}
 
 
 TEST_MODE_ACTIONS: Final[Mapping[str, str]] = {
-    Action.SEND: "it would be sent too",
-    Action.RECHECK: "it would be drafted once more from more passages",
-    Action.FALLBACK: "a prepared text would be sent instead",
-    Action.ESCALATE: "it would be handed to a person",
-    Action.SILENCE: "nothing would be sent",
+    Action.SEND: mark("it would be sent too"),
+    Action.RECHECK: mark("it would be drafted once more from more passages"),
+    Action.FALLBACK: mark("a prepared text would be sent instead"),
+    Action.ESCALATE: mark("it would be handed to a person"),
+    Action.SILENCE: mark("nothing would be sent"),
 }
 SENTENCES: Final[Mapping[Reason, Callable[[ExplanationFacts], str]]] = {
     Reason.UNKNOWN_ACCOUNT: lambda facts: (
-        f"Nothing was sent: the account {shortened(facts.row['user_id'])} has no settings, so the AI is off."
+        _("Nothing was sent: the account %(account)s has no settings, so the AI is off.")
+        % {"account": shortened(facts.row["user_id"])}
     ),
     Reason.TOO_LATE: _too_late,
-    Reason.FLAGGED_RULE: lambda facts: f"Nothing was sent: the message contains {_rule(facts)}.",
+    Reason.FLAGGED_RULE: lambda facts: (
+        _("Nothing was sent: the message contains %(rule)s.") % {"rule": _rule(facts)}
+    ),
     Reason.MODERATION_FLAGGED: lambda facts: (
-        f"Nothing was sent: {_moderator(facts)} found {_category(facts, 'moderation')} in the message."
+        _("Nothing was sent: %(who)s found %(category)s in the message.")
+        % {"who": _moderator(facts), "category": _category(facts, "moderation")}
     ),
-    Reason.MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation", "message"),
-    Reason.MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation", "message"),
-    Reason.LLM_ERROR: lambda facts: (
-        f"Nothing was sent: the language model gave no usable answer{_attempts(facts, 'generation')}."
-    ),
+    Reason.MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation", MESSAGE),
+    Reason.MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation", MESSAGE),
+    Reason.LLM_ERROR: _no_answer,
     Reason.REPLY_FLAGGED_RULE: lambda facts: (
-        f"Nothing was sent: the drafted reply was stopped, as it contains {_rule(facts)}."
+        _("Nothing was sent: the drafted reply was stopped, as it contains %(rule)s.")
+        % {"rule": _rule(facts)}
     ),
     Reason.REPLY_MODERATION_FLAGGED: lambda facts: (
-        f"Nothing was sent: the drafted reply was stopped, as {_moderator(facts)} found"
-        f" {_category(facts, 'moderation_reply')} in it."
+        _("Nothing was sent: the drafted reply was stopped, as %(who)s found %(category)s in it.")
+        % {"who": _moderator(facts), "category": _category(facts, "moderation_reply")}
     ),
-    Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation_reply", "drafted reply"),
-    Reason.REPLY_MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation_reply", "drafted reply"),
+    Reason.REPLY_MODERATION_UNAVAILABLE: partial(_no_moderation_result, "moderation_reply", DRAFTED_REPLY),
+    Reason.REPLY_MODERATION_TIMED_OUT: partial(_moderation_timed_out, "moderation_reply", DRAFTED_REPLY),
     Reason.NO_EVIDENCE: lambda facts: (
-        f"Nothing was sent: {_missing_evidence(facts)}, so no reply was drafted."
+        _("Nothing was sent: %(why)s, so no reply was drafted.") % {"why": _missing_evidence(facts)}
     ),
     Reason.LOW_CONFIDENCE: lambda facts: (
-        f"Nothing was sent: a reply was drafted but not trusted; {_trust(facts)}."
+        _("Nothing was sent: a reply was drafted but not trusted; %(why)s.") % {"why": _trust(facts)}
     ),
     Reason.LOW_CONFIDENCE_ESCALATED: _low_confidence_escalated,
     Reason.FALLBACK_SENT: _fallback_sent,
     Reason.REPLIED: _replied,
 }
 """The sentences that need the decision's data; the others are ``ReasonSpec.explanation``."""
+RULE_KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "flagged_keyword": (mark("a blocked word of the account"), mark("the account's blocked word “%(rule)s”")),
+    "flagged_phrase": (
+        mark("a blocked phrase of the account"),
+        mark("the account's blocked phrase “%(rule)s”"),
+    ),
+    "flagged_regex": (
+        mark("a blocked pattern of the account"),
+        mark("the account's blocked pattern “%(rule)s”"),
+    ),
+}
 
 
 def _rule(facts: ExplanationFacts) -> str:
     matched: str = facts.row["matched_rule"] or ""
-    kind_of_rule, _, word = matched.partition(":")
-    name = {"flagged_phrase": "blocked phrase", "flagged_regex": "blocked pattern"}.get(
-        kind_of_rule, "blocked word"
-    )
+    kind_of_rule, _colon, word = matched.partition(":")
+    hidden, shown = RULE_KINDS.get(kind_of_rule, RULE_KINDS["flagged_keyword"])
     if facts.hides_rule:
-        return f"a {name} of the account"
+        return _(hidden)
     found = next((each for each in facts.snapshot.findings if each.matched_rule == matched), None)
     method = match_wording(found.how) if found and found.how else ""
     place = _fuzzy_place(facts, found) if found and MatchMethod.TYPO in found.how.split("+") else ""
-    return f"the account's {name} “{shortened(word)}”" + (f" ({method})" if method else "") + place
+    rule = _(shown) % {"rule": shortened(word)}
+    return rule + (f" ({method})" if method else "") + place
 
 
 def _fuzzy_place(facts: ExplanationFacts, found: SnapshotFinding) -> str:
@@ -188,14 +227,14 @@ def _moderator(facts: ExplanationFacts) -> str:
     """Who flagged a text."""
     matched: str = facts.row["matched_rule"] or ""
     if not matched or matched.startswith(MODERATION):
-        return "the moderation model"
-    return f"the moderator “{shortened(matched.partition(':')[0])}”"
+        return _("the moderation model")
+    return _("the moderator “%(name)s”") % {"name": shortened(matched.partition(":")[0])}
 
 
 def _decided_by(facts: ExplanationFacts, stage: str) -> str:
     """Who gave no result: moderation in general, or the moderator that the account chose."""
     name = _stage(facts, stage).decided_by
-    return f"the moderator “{shortened(name)}”" if name else "moderation"
+    return _("the moderator “%(name)s”") % {"name": shortened(name)} if name else _("moderation")
 
 
 def _stage(facts: ExplanationFacts, stage: str) -> SnapshotStage:
@@ -208,31 +247,42 @@ def _category(facts: ExplanationFacts, stage: str) -> str:
     matched: str = facts.row["matched_rule"] or ""
     category = matched.removeprefix(MODERATION)
     named = category if matched.startswith(MODERATION) else matched.partition(":")[2]
-    words = CATEGORIES.get(named, shortened(named))
+    words = _(CATEGORIES[named]) if named in CATEGORIES else shortened(named)
     found = next((each.highest for each in facts.snapshot.stages if each.stage == stage), {}).get(category)
     if found is None:
         return words
+    values = {"category": words, "score": localized(f"{found.score:.2f}")}
     if found.threshold is None:
-        return f"{words} (score {found.score:.2f}, flagged by the model itself)"
-    return f"{words} (score {found.score:.2f}, this account's threshold is {found.threshold:.2f})"
+        return _("%(category)s (score %(score)s, flagged by the model itself)") % values
+    values["threshold"] = localized(f"{found.threshold:.2f}")
+    return _("%(category)s (score %(score)s, this account's threshold is %(threshold)s)") % values
 
 
 def _attempts(facts: ExplanationFacts, stage: str) -> str:
-    """Number and outcomes of the last call's attempts: `` in 3 attempts (timed out, server error)``.
+    """Number and outcomes of the last call's attempts: ``3 attempts (timed out, server error)``."""
+    attempts, outcomes = _attempts_of(facts, stage), _outcomes(facts, stage)
+    if not attempts:
+        return ""
+    number = attempts[-1].number
+    text = ngettext("one attempt (%(outcomes)s)", "%(num)s attempts (%(outcomes)s)", number)
+    return text % {"num": number, "outcomes": ", ".join(outcomes)}
+
+
+def _attempts_of(facts: ExplanationFacts, stage: str) -> list[SnapshotAttempt]:
+    moderator = _stage(facts, stage).decided_by
+    return [
+        each for each in facts.snapshot.attempts if each.stage == stage and each.moderator in {"", moderator}
+    ]
+
+
+def _outcomes(facts: ExplanationFacts, stage: str) -> list[str]:
+    """What became of the last call's attempts, each outcome once.
 
     A stage may call several times, such as a model that searches first; each call counts from 1.
     """
-    moderator = _stage(facts, stage).decided_by
-    attempts = [
-        each for each in facts.snapshot.attempts if each.stage == stage and each.moderator in {"", moderator}
-    ]
-    if not attempts:
-        return ""
+    attempts = _attempts_of(facts, stage)
     last_call = max((place for place, each in enumerate(attempts) if each.number == 1), default=0)
-    outcomes = dict.fromkeys(attempt_wording(each.outcome) for each in attempts[last_call:])
-    number = attempts[-1].number
-    times = "one attempt" if number == 1 else f"{number} attempts"
-    return f" in {times} ({', '.join(outcomes)})"
+    return list(dict.fromkeys(attempt_wording(each.outcome) for each in attempts[last_call:]))
 
 
 def _ended_before_draft(facts: ExplanationFacts) -> bool:
@@ -241,11 +291,12 @@ def _ended_before_draft(facts: ExplanationFacts) -> bool:
 
 def _missing_evidence(facts: ExplanationFacts) -> str:
     if failed := facts.assessment.failed_comparisons:
-        return f"the passages found are not enough to answer from ({'; '.join(failed)})"
+        text = _("the passages found are not enough to answer from (%(comparisons)s)")
+        return text % {"comparisons": "; ".join(failed)}
     if not facts.snapshot.passages:
-        return "no passage of the account's documents matches the message"
-    found = len(facts.snapshot.passages)
-    return f"none of the {found} passages found is similar enough to the message to answer from"
+        return _("no passage of the account's documents matches the message")
+    text = _("none of the %(num)s passages found is similar enough to the message to answer from")
+    return text % {"num": len(facts.snapshot.passages)}
 
 
 def _trust(facts: ExplanationFacts) -> str:
@@ -253,103 +304,5 @@ def _trust(facts: ExplanationFacts) -> str:
     held = facts.assessment.intended_action not in (None, Action.SEND)
     sent = facts.row["reason_code"] == Reason.REPLIED and not held
     return trust_wording(facts.assessment, facts.margins, sent=sent) or (
-        f"its confidence is {facts.row['confidence']:.2f}"
+        _("its confidence is %(confidence)s") % {"confidence": localized(f"{facts.row['confidence']:.2f}")}
     )
-
-
-def _unmoderated(facts: ExplanationFacts) -> str:
-    stages = [each.stage for each in facts.snapshot.stages if each.unmoderated]
-    continues = facts.settings and facts.settings.moderation_failure is FailurePolicy.ALLOW
-    if not stages or not continues or "MODERATION" in facts.row["reason_code"]:
-        return ""
-    subjects = " and ".join("the draft" if each.endswith("_reply") else "the message" for each in stages)
-    return (
-        f"Moderation was unavailable for {subjects}, and this account is set to continue without moderation."
-    )
-
-
-def _left_out(facts: ExplanationFacts) -> str:
-    """Moderators whose result was missing, and that did not end the event."""
-    missing = {
-        f"“{shortened(each.name)}” ({attempt_wording(each.error)})": None
-        for stage in facts.snapshot.stages
-        for each in stage.moderators
-        if each.outcome == "no_result" and each.name != stage.decided_by
-    }
-    return f"Moderators without a result: {', '.join(missing)}." if missing else ""
-
-
-def _search_reduced(facts: ExplanationFacts) -> str:
-    searches = [each for each in facts.snapshot.stages if each.stage == "retrieval"]
-    if failed := next((each.search_error for each in searches if each.search_error), ""):
-        return f"The documents could not be searched ({attempt_wording(failed)})."
-    if degraded := next((each.search_degraded for each in searches if each.search_degraded), ""):
-        failure = attempt_wording(degraded)
-        return f"The documents were searched by words only: the embedding model did not answer ({failure})."
-    return ""
-
-
-def _screened(facts: ExplanationFacts) -> str:
-    left_out = len(facts.snapshot.screened)
-    if not left_out:
-        return ""
-    found = "One passage that was found was" if left_out == 1 else f"{left_out} passages that were found were"
-    return f"{found} not shown to the language model: a check of the passage failed."
-
-
-def _judge_unavailable(facts: ExplanationFacts) -> str:
-    failed = [
-        each for each in facts.snapshot.attempts if each.stage == "judge" and each.outcome != "completed"
-    ]
-    return f"The judge of drafts did not answer ({attempt_wording(failed[-1].outcome)})." if failed else ""
-
-
-def _retried(facts: ExplanationFacts) -> str:
-    attempts = [each for each in facts.snapshot.attempts if each.stage == "generation"]
-    failed = [each for each in attempts if each.outcome != "completed"]
-    if not failed or attempts[-1] in failed:
-        return ""
-    times, waited_s = count_wording(len(failed)), sum(each.waited_s for each in attempts)
-    pause = f" after {duration_wording(waited_s)} of waiting" if waited_s else ""
-    outcomes = ", ".join(dict.fromkeys(attempt_wording(each.outcome) for each in failed))
-    return f"The language model failed {times} ({outcomes}) and answered on retry{pause}."
-
-
-def _rechecked(facts: ExplanationFacts) -> str:
-    if not (pair := facts.snapshot.rechecked):
-        return ""
-    before, after = pair
-    if after is None:
-        return (
-            f"Rechecked: no second draft could be made; the first draft, confidence {before:.2f}, was kept."
-        )
-    result = "the second draft was kept" if after > before else "the first draft was kept"
-    return f"Rechecked: confidence {before:.2f} before, {after:.2f} after; {result}."
-
-
-def _by_settings(facts: ExplanationFacts) -> str:
-    """An account may hand a silent ending to people, and keep a handoff from them."""
-    code, decision = facts.row["reason_code"], facts.row["decision"]
-    if code not in Reason.__members__ or decision == Reason(code).spec.decision:
-        return ""
-    if decision == DecisionKind.ESCALATE:
-        return "Handed to a person, because the account's settings ask for it."
-    return "Not handed to a person, because the account's settings say so."
-
-
-def _unreadable(facts: ExplanationFacts) -> str:
-    paths = ", ".join(facts.snapshot.unreadable)
-    return f"This release cannot read a part of the stored record: {shortened(paths)}." if paths else ""
-
-
-NOTICES: Final[tuple[Callable[[ExplanationFacts], str], ...]] = (
-    _unmoderated,
-    _left_out,
-    _search_reduced,
-    _screened,
-    _judge_unavailable,
-    _retried,
-    _rechecked,
-    _by_settings,
-    _unreadable,
-)

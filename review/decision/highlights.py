@@ -98,6 +98,17 @@ def highlighted_html(text: str, spans: Mapping[int, TextRange]) -> Markup:
     return Markup("").join(_html(piece) for piece in marked_runs(text, spans))
 
 
+def cited_html(text: str, spans: Sequence[TextRange]) -> Markup:
+    """The text as HTML with sentences marked that a draft cites."""
+    numbered = dict(enumerate(spans, 1))
+    return Markup("").join(
+        Markup('<mark class="cited">{}</mark>').format(_named(piece.text, _invisible))
+        if piece.numbers
+        else _named(piece.text, DIRECTION_CONTROLS.__contains__)
+        for piece in marked_runs(text, numbered)
+    )
+
+
 def span_place(text: str, span: TextRange) -> str:
     """Where a span is in the stored part of a text, in words."""
     start, end = span

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from review.languages import gettext, mark
+from review.languages.numbers import localized
 from review.wording import DRAFT_PROBLEMS
 from worker.assessment import Policy, parse_policy, with_thresholds
 from worker.assessment.policies.calibrated_policy import CalibratedPolicy
@@ -26,7 +28,10 @@ VETOES: Final = frozenset({veto.value for veto in Veto})
 """Checks that stop a draft with any scores."""
 SMALLEST_SHOWN: Final = 0.01
 """A score below it is not shown when it has no threshold."""
-SUBJECTS: Final[dict[str, str]] = {Stage.MODERATION: "message", Stage.MODERATION_REPLY: "draft"}
+SUBJECTS: Final[dict[str, str]] = {
+    Stage.MODERATION: mark("message"),
+    Stage.MODERATION_REPLY: mark("draft"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +65,34 @@ class Margin:
     def comparison(self) -> str:
         """``0.62 of 0.70, 0.08 short``; three decimals where two would hide the difference."""
         if self.threshold is None:
-            return f"{self.score:.2f}"
+            return localized(f"{self.score:.2f}")
         score, threshold, off = self._figures(self.threshold)
-        return f"{score} of {threshold}, " + (f"{off} over" if self.reached else f"{off} short")
+        values = {"score": score, "threshold": threshold, "off": off}
+        if self.reached:
+            return gettext("%(score)s of %(threshold)s, %(off)s over") % values
+        return gettext("%(score)s of %(threshold)s, %(off)s short") % values
 
     def requirement(self) -> str:
         """``0.62 where 0.70 is needed``; the score alone without a threshold."""
         if self.threshold is None:
-            return f"{self.score:.2f}"
-        score, threshold, _ = self._figures(self.threshold)
-        return f"{score} where {threshold} is needed"
+            return localized(f"{self.score:.2f}")
+        score, threshold, _off = self._figures(self.threshold)
+        text = gettext("%(score)s where %(threshold)s is needed")
+        return text % {"score": score, "threshold": threshold}
+
+    def rounded(self) -> tuple[str, str]:
+        """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
+        if self.threshold is None:
+            return f"{self.score:.2f}", ""
+        return self._figures(self.threshold)[:2]
 
     def _figures(self, threshold: float) -> tuple[str, str, str]:
         """Score, threshold and their distance, with enough decimals to show a difference."""
         gap = self.score - threshold
         places = 2 if abs(gap) >= 0.005 or gap == 0 else 3 if abs(gap) >= 0.0005 else 6
-        return f"{self.score:.{places}f}", f"{threshold:.{places}f}", f"{abs(gap):.{places}f}"
+        figures = (self.score, threshold, abs(gap))
+        score, needed, off = (localized(f"{each:.{places}f}") for each in figures)
+        return score, needed, off
 
 
 def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:
@@ -86,7 +103,9 @@ def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:
             measure=category,
             score=each.score,
             threshold=each.threshold,
-            effect="no threshold: blocked when the model flags it" if each.threshold is None else "blocked",
+            effect=mark("no threshold: blocked when the model flags it")
+            if each.threshold is None
+            else mark("blocked"),
         )
         for stage in snapshot.stages
         if stage.stage in SUBJECTS
@@ -160,12 +179,19 @@ def deciding_margin(found: Iterable[Margin], *, sent: bool) -> Margin | None:
 def trust_wording(assessment: SnapshotAssessment, found: Iterable[Margin], *, sent: bool) -> str:
     """The comparison that decided about a draft and the checks that stopped it; empty when unknown."""
     codes = () if sent else (*assessment.failed_checks, assessment.category)
-    problems = ", ".join(dict.fromkeys(DRAFT_PROBLEMS[each] for each in codes if each in DRAFT_PROBLEMS))
+    problems = ", ".join(
+        dict.fromkeys(gettext(DRAFT_PROBLEMS[each]) for each in codes if each in DRAFT_PROBLEMS)
+    )
     comparison = "" if sent else "; ".join(assessment.failed_comparisons)
     if not comparison and (sent or assessment.measured) and not VETOES & set(codes):
         margin = deciding_margin(found, sent=sent)
-        comparison = f"its {margin.measure} is {margin.requirement()}" if margin else ""
+        comparison = _comparison(margin) if margin else ""
     return ": ".join(each for each in (comparison, problems) if each)
+
+
+def _comparison(margin: Margin) -> str:
+    values = {"measure": gettext(margin.measure), "requirement": margin.requirement()}
+    return gettext("its %(measure)s is %(requirement)s") % values
 
 
 def _draft(measure: str, score: float, threshold: float, effect: str) -> Margin:
@@ -187,11 +213,11 @@ def _calibrated(
     percentiles = [each.percentile for each in snapshot.passages if each.percentile is not None]
     if percentiles:
         yield Margin(
-            subject="passages",
-            measure="similarity percentile",
+            subject=mark("passages"),
+            measure=mark("similarity percentile"),
             score=max(percentiles),
             threshold=policy.min_percentile,
-            effect="similar enough to answer from",
+            effect=mark("similar enough to answer from"),
         )
 
 
@@ -199,16 +225,16 @@ def _support(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterat
     """Support against the thresholds that were used; without relevance it is the whole confidence."""
     if (judged := assessment.signals.get("judge_lowest")) is not None:
         accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends("lowest score from the judge", judged, accepts, "sent")
+        yield _sends("lowest score from the judge", judged, accepts, mark("sent"))
     kind = assessment.diagnostics.get("evidence_kind")
     if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
         cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
         send_at = model.send_at if policy.send_at is None else policy.send_at
         reject_below = model.reject_below if policy.reject_below is None else policy.reject_below
-        measure = "confidence" if assessment.relevance is None else "support"
-        yield _sends(measure, cheap, assessment.diagnostic("send_at", send_at), "sent without a judge")
+        measure = mark("confidence") if assessment.relevance is None else mark("support")
+        yield _sends(measure, cheap, assessment.diagnostic("send_at", send_at), mark("sent without a judge"))
         yield _draft(
-            measure, cheap, assessment.diagnostic("reject_below", reject_below), "judged, not refused"
+            measure, cheap, assessment.diagnostic("reject_below", reject_below), mark("judged, not refused")
         )
 
 
@@ -216,60 +242,69 @@ def _relevance(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iter
     """Relevance against the thresholds that were used, where it was measured."""
     if (judged := assessment.signals.get("judge_relevance")) is not None:
         accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends("relevance from the judge", judged, accepts, "sent")
+        yield _sends("relevance from the judge", judged, accepts, mark("sent"))
     if "cheap_relevance" in assessment.diagnostics:
         cheap = assessment.diagnostic("cheap_relevance", 0.0)
         relevant_from, irrelevant_below = policy.relevance_bounds()
         yield _sends(
-            "relevance", cheap, assessment.diagnostic("relevant_from", relevant_from), "sent without a judge"
+            mark("relevance"),
+            cheap,
+            assessment.diagnostic("relevant_from", relevant_from),
+            mark("sent without a judge"),
         )
         yield _draft(
-            "relevance",
+            mark("relevance"),
             cheap,
             assessment.diagnostic("irrelevant_below", irrelevant_below),
-            "judged, not refused",
+            mark("judged, not refused"),
         )
 
 
 def _guardrail(assessment: SnapshotAssessment, policy: GuardrailPolicy) -> Iterator[Margin]:
     score = assessment.confidence
-    yield _draft("confidence", score, policy.high_threshold, "high: sent at once")
-    yield _sends("confidence", score, policy.medium_threshold, "medium: rechecked, then sent")
+    yield _draft("confidence", score, policy.high_threshold, mark("high: sent at once"))
+    yield _sends("confidence", score, policy.medium_threshold, mark("medium: rechecked, then sent"))
 
 
 def _failsafe(assessment: SnapshotAssessment, policy: FailsafePolicy) -> Iterator[Margin]:
-    yield _sends("confidence", assessment.confidence, policy.confidence_threshold, "sent")
+    yield _sends("confidence", assessment.confidence, policy.confidence_threshold, mark("sent"))
     if (words := assessment.signals.get("rule_score")) is not None:
-        yield _draft("score of the word rules", words, policy.judge_below, "sent without a judge")
+        yield _draft("score of the word rules", words, policy.judge_below, mark("sent without a judge"))
 
 
 def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Iterator[Margin]:
     if (shared := assessment.signals.get("overlap")) is not None:
-        yield _sends("words shared with the passages", shared, policy.evidence_threshold, "supported")
+        yield _sends("words shared with the passages", shared, policy.evidence_threshold, mark("supported"))
 
 
 def _consensus(assessment: SnapshotAssessment, policy: ConsensusPolicy) -> Iterator[Margin]:
     for name, measure, limit in (
-        ("agreement", "facts that another draft states", policy.min_agreement),
-        ("support", "support by the passages", policy.min_support),
+        ("agreement", mark("facts that another draft states"), policy.min_agreement),
+        ("support", mark("support by the passages"), policy.min_support),
     ):
         if name in assessment.signals:
-            yield _sends(measure, assessment.signals[name], limit, "check passed")
+            yield _sends(measure, assessment.signals[name], limit, mark("check passed"))
 
 
 def _safety(assessment: SnapshotAssessment, snapshot: Snapshot, policy: SafetyPolicy) -> Iterator[Margin]:
     signals = assessment.signals
     limits = (
-        ("retrieval_confidence", "mean similarity of the passages", policy.min_retrieval_confidence),
-        ("citations", "share of sentences cited", policy.min_citation_coverage),
-        ("answer_grounding", "share of sentences that passages support", policy.min_grounding_score),
+        ("retrieval_confidence", mark("mean similarity of the passages"), policy.min_retrieval_confidence),
+        ("citations", mark("share of sentences cited"), policy.min_citation_coverage),
+        ("answer_grounding", mark("share of sentences that passages support"), policy.min_grounding_score),
     )
     for name, measure, limit in limits:
         if name in signals:
-            yield _sends(measure, signals[name], limit, "check passed")
+            yield _sends(measure, signals[name], limit, mark("check passed"))
     best = max((each.similarity for each in snapshot.passages), default=0.0)
     for measure, limit in (
-        ("best similarity", policy.min_similarity_score),
-        ("best similarity, to be on topic", policy.max_topic_mismatch_score),
+        (mark("best similarity"), policy.min_similarity_score),
+        (mark("best similarity, to be on topic"), policy.max_topic_mismatch_score),
     ):
-        yield Margin(subject="passages", measure=measure, score=best, threshold=limit, effect="check passed")
+        yield Margin(
+            subject=mark("passages"),
+            measure=measure,
+            score=best,
+            threshold=limit,
+            effect=mark("check passed"),
+        )

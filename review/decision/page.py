@@ -23,6 +23,8 @@ from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
 from review.content_covers import cover_reason
+from review.decision.draft_grounds import decision_grounds
+from review.decision.measure_bars import measure_bars
 from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
@@ -135,6 +137,8 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "position": position,
         "conversation_trust": trust,
         "answering": answering,
+        "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
+        "grounds": None if view.cover else decision_grounds(record, answering.held if answering else None),
     }
 
 

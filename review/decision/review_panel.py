@@ -11,13 +11,13 @@ from uuid import UUID
 from db.identifiers import uuid_at
 from db.review_store import AsyncConnection
 from db.reviews import exchanges, golden_answers, queue_items, queues, rulings
+from db.reviews.corrections import FITTING, FittingReason, outcome_of
 from db.reviews.exchanges import Exchange, ReviewSubject
 from db.reviews.golden_answers import KnownAnswer
 from db.reviews.queue_items import HeldItem
 from db.reviews.queues import Queue, QueueKind
 from db.reviews.rulings import (
     NOTE_CHARS,
-    RULING_REASONS,
     RULINGS,
     Remedy,
     Review,
@@ -31,6 +31,22 @@ from review.queues.review_form import ReviewDraft
 from worker.model import DecisionKind
 
 KEYS: Final[Mapping[Ruling, str]] = {Ruling.AGREE: "1", Ruling.OVERTURN: "2", Ruling.UNSURE: "3"}
+REASON_KEYS: Final[Mapping[RulingReason, str]] = {
+    RulingReason.RULE_TOO_BROAD: "b",
+    RulingReason.RULE_MISSED: "m",
+    RulingReason.MODERATION_TOO_STRICT: "h",
+    RulingReason.MODERATION_MISSED: "l",
+    RulingReason.CONTEXT_MATTERS: "c",
+    RulingReason.WRONG_FACTS: "w",
+    RulingReason.MISSING_KNOWLEDGE: "d",
+    RulingReason.OFF_TOPIC: "f",
+    RulingReason.BAD_TONE: "t",
+    RulingReason.SHOULD_ANSWER: "y",
+    RulingReason.SHOULD_ESCALATE: "p",
+    RulingReason.POLICY_CHANGED: "z",
+    RulingReason.OTHER: "x",
+}
+"""One key for each reason that may overturn, the same on every page; no key of review/static/keys.js."""
 LONGEST_QUERY: Final = 4000
 """Characters of a list's query that links and forms carry."""
 
@@ -78,7 +94,7 @@ class ReviewPanel:
 
     rulings: tuple[Ruling, ...] = RULINGS
     keys: Mapping[Ruling, str] = field(default_factory=lambda: KEYS)
-    reasons: Mapping[RulingReason, str] = field(default_factory=lambda: RULING_REASONS)
+    reason_keys: Mapping[RulingReason, str] = field(default_factory=lambda: REASON_KEYS)
     note_chars: int = NOTE_CHARS
 
     @property
@@ -93,6 +109,17 @@ class ReviewPanel:
     def corrections(self) -> tuple[DecisionKind, ...]:
         """The decisions that a reviewer can name as right instead."""
         return tuple(each for each in DecisionKind if each is not self.subject.decision)
+
+    @property
+    def fitting(self) -> tuple[FittingReason, ...]:
+        """The reasons that may overturn this decision, in the order of the form."""
+        return FITTING[outcome_of(self.subject.decision, self.subject.reason_code)]
+
+    @property
+    def proposed(self) -> tuple[Remedy, ...]:
+        """The first remedy of each ruling, which has a key."""
+        offered = (exchanges.offered_remedies(self.subject, ruling, self.place) for ruling in RULINGS)
+        return tuple(each[0] for each in offered if each)
 
     @property
     def remedies(self) -> Mapping[Remedy, Ruling]:

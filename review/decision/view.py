@@ -24,9 +24,11 @@ from db.escalations.listing import EscalationRecord
 from db.webhooks.of_reply import ReplyDelivery
 from review.content_covers import cover_reason
 from review.decision import margins
-from review.decision.explanation import ExplanationFacts, explain, notices
+from review.decision.explanation import ExplanationFacts, explain
 from review.decision.highlights import MatchLine, finding_spans, highlighted_html, match_lines
 from review.decision.margins import Margin
+from review.decision.notices import notices
+from review.languages import gettext
 from review.wording import MODERATOR_OUTCOMES, attempt_wording, duration_wording, value_wording
 from worker.model import Json
 from worker.reasons import ReasonFamily, reasons_of
@@ -190,7 +192,7 @@ def build_view(record: DecisionRecord) -> DecisionView:
 
 
 def _shown_texts(record: DecisionRecord) -> ShownTexts:
-    snapshot, draft = record.snapshot, _draft(record)
+    snapshot, draft = record.snapshot, stopped_draft(record)
     message, complete = _message(record)
     return ShownTexts(
         message=highlighted_html(message, finding_spans(snapshot, reply=False)),
@@ -211,7 +213,8 @@ def _message(record: DecisionRecord) -> tuple[str, bool]:
     return (longer[-1], True) if longer else (stored, False)
 
 
-def _draft(record: DecisionRecord) -> str | None:
+def stopped_draft(record: DecisionRecord) -> str | None:
+    """The draft that a guard stopped, if this person may read it."""
     if not record.snapshot.quarantined or not record.row["reason_code"].startswith("REPLY_"):
         return None
     return next((line.text for line in reversed(record.sealed.lines) if line.role == "assistant"), None)
@@ -247,7 +250,7 @@ def _detail(detail: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 def _moderator_line(each: ModeratorRecord) -> tuple[str, str]:
     """A moderator's name, and its outcome with time and model or failure."""
-    outcome = MODERATOR_OUTCOMES.get(each.outcome, each.outcome)
+    outcome = gettext(MODERATOR_OUTCOMES.get(each.outcome, each.outcome))
     source = attempt_wording(each.error) if each.error else each.model
     took = f" in {duration_wording(each.duration_ms / 1000)}" if each.duration_ms else ""
     return each.name, f"{outcome}{took}{', ' if source else ''}{source}"

@@ -14,11 +14,13 @@ from review.accounts.stored_versions import account_of_path
 from review.governance import requests
 from review.governance.requests import Unusable
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 
 DONE: Final = {
-    "placed": "The hold is in force. Decisions that it covers now: {decisions}.",
-    "released": "The hold was released. The next sweep deletes what is old enough.",
-    "cancelled": "The erasure was cancelled. Nothing was erased.",
+    "placed": mark("The hold is in force. Decisions that it covers now: %(decisions)s."),
+    "released": mark("The hold was released. The next sweep deletes what is old enough."),
+    "cancelled": mark("The erasure was cancelled. Nothing was erased."),
 }
 EMPTY: Final = {"form": "", "kind": "", "subject": "", "reason": "", "until": ""}
 
@@ -92,8 +94,8 @@ def _done(visit: Visit) -> str:
     query = visit.request.query_params
     decisions = query.get("decisions", "")
     known = int(decisions) if decisions.isdecimal() and len(decisions) < 10 else 0
-    shown = f"{known} or more" if known == MOST_COUNTED else str(known)
-    return DONE.get(query.get("done", ""), "").format(decisions=shown)
+    shown = _("%(num)s or more") % {"num": known} if known == MOST_COUNTED else str(known)
+    return _(DONE.get(query.get("done", ""), "")) % {"decisions": shown}
 
 
 async def _show(

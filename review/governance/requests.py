@@ -20,10 +20,14 @@ from db.governance.holds import (
 )
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 
 Kind = TypeVar("Kind", bound=StrEnum)
-HELD = "A legal hold is on it. Release the hold first."
-TOO_LATE = "Nothing was changed: it was not counted yet, was confirmed or cancelled before, or has ended."
+HELD = mark("A legal hold is on it. Release the hold first.")
+TOO_LATE = mark(
+    "Nothing was changed: it was not counted yet, was confirmed or cancelled before, or has ended."
+)
 NO_ERASURE = Refused(404, "No such erasure", "It is not of this account.")
 NO_HOLD = Refused(404, "No such hold", "It is not of this account.")
 
@@ -122,12 +126,18 @@ def _kind(kinds: type[Kind], value: str) -> Kind:
     try:
         return kinds(value)
     except ValueError:
-        raise Unusable(f"kind: expected one of {', '.join(kinds)}, got {value[:40]!r}") from None
+        raise Unusable(
+            _("kind: expected one of %(kinds)s, got “%(got)s”")
+            % {"kinds": ", ".join(kinds), "got": value[:40]}
+        ) from None
 
 
 def _text(field: str, value: str, most: int) -> str:
     if not 0 < len(value.strip()) <= most:
-        raise Unusable(f"{field}: expected 1 to {most} characters, got {len(value.strip())}")
+        raise Unusable(
+            _("%(field)s: expected 1 to %(most)s characters, got %(got)s")
+            % {"field": field, "most": most, "got": len(value.strip())}
+        )
     return value.strip() if field == "reason" else value
 
 
@@ -137,7 +147,9 @@ def _end(text: str, now: datetime) -> datetime | None:
     try:
         end = datetime.fromisoformat(text)
     except ValueError:
-        raise Unusable(f"until: expected a date such as 2027-06-30 or nothing, got {text[:40]!r}") from None
+        raise Unusable(
+            _("until: expected a date such as 2027-06-30 or nothing, got “%(got)s”") % {"got": text[:40]}
+        ) from None
     end = end if end.tzinfo else end.replace(tzinfo=UTC)
     if end <= now:
         raise Unusable("until: expected a time that is not over")

@@ -10,19 +10,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from review.http.reading import answer_in_language
 from review.http.visit import Refused, Site, Visit
+from review.languages import mark
 
 ANSWERS: Final = {
-    404: ("Not found", "There is nothing at this address."),
-    405: ("Not possible", "This page does not accept this request method."),
-    413: ("Too large", "The request is larger than this page accepts."),
+    404: (mark("Not found"), mark("There is nothing at this address.")),
+    405: (mark("Not possible"), mark("This page does not accept this request method.")),
+    413: (mark("Too large"), mark("The request is larger than this page accepts.")),
     500: (
-        "Internal error",
-        "Hushgate could not answer this request; the error is in the log. What you sent may not be stored: go"
-        " back and check. If the error recurs, send the page and the time to the operator of Hushgate.",
+        mark("Internal error"),
+        mark(
+            "Hushgate could not answer this request; the error is in the log. What you sent may not be"
+            " stored: go back and check. If the error recurs, send the page and the time to the operator of"
+            " Hushgate."
+        ),
     ),
 }
-OTHER: Final = ("Not possible", "The request could not be understood.")
+OTHER: Final = (mark("Not possible"), mark("The request could not be understood."))
 
 
 def error_page(site: Site) -> Callable[[Request, Exception], Any]:
@@ -34,6 +39,7 @@ def error_page(site: Site) -> Callable[[Request, Exception], Any]:
         if request.url.path.startswith("/api/"):
             return refusal_json(refused)
         visit = Visit(site=site, request=request, someone=None, token="", now=site.now())
+        answer_in_language(visit)
         return visit.render("refused.html", status=status, refused=refused)
 
     return handle

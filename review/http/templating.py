@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
@@ -12,9 +11,11 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from review import content_covers, wording
+from review import access, content_covers, ruling_labels, state_wording, wording
 from review.http.static_files import static_url
-from review.languages import gettext, ngettext
+from review.languages import gettext, ngettext, numbers, pgettext, times
+from review.languages.catalogues import LANGUAGES
+from review.languages.reader import reader
 from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -41,14 +42,24 @@ def _environment() -> Environment:
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"static": static_url, "icon": icon}
+    environment.install_gettext_callables(  # type: ignore[attr-defined]
+        gettext, ngettext, newstyle=True, pgettext=pgettext
+    )
+    environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
     environment.filters |= {
-        "when": time_element,
+        "when": times.time_element,
+        "when_clock": times.clock_time_element,
+        "when_exact": times.exact_time_element,
+        "translated": gettext,
+        "role_name": access.role_name,
+        "subject_kind": state_wording.subject_kind,
+        "erasure_phase": state_wording.erasure_phase,
+        "delivery_state": state_wording.delivery_state,
+        "localized": numbers.localized,
         "words": breakable_code,
         "how_words": match_wording_with_codes,
         "percent": wording.percent,
-        "webhook_cancel_reason": CANCEL_REASONS.__getitem__,
+        "webhook_cancel_reason": lambda reason: gettext(CANCEL_REASONS[reason]),
         "amount": wording.amount,
         "usd": wording.usd,
         "category_words": content_covers.category_wording,
@@ -57,13 +68,15 @@ def _environment() -> Environment:
         "span_of": wording.duration_wording,
         "plain": wording.value_wording,
         "decision_label": wording.decision_label,
-        "event_type": wording.event_type_wording,
+        "event_type": state_wording.event_type_wording,
         "tier": wording.tier_wording,
-        "owner_cause": wording.owner_cause,
-        "cancel_reason": wording.cancel_wording,
-        "answer_outcome": wording.answer_outcome,
-        "held_kind": wording.held_kind,
-        "closing_cause": wording.closing_wording,
+        "owner_cause": state_wording.owner_cause,
+        "cancel_reason": state_wording.cancel_wording,
+        "answer_outcome": state_wording.answer_outcome,
+        "held_kind": state_wording.held_kind,
+        "ruling_label": ruling_labels.ruling_label,
+        "ruling_reason": ruling_labels.ruling_reason,
+        "closing_cause": state_wording.closing_wording,
     }
     return environment
 
@@ -75,15 +88,6 @@ PARTS: Final = re.compile(r"[^_:]*[_:]|[^_:]+")
 def match_wording_with_codes(how: str) -> str:
     """How a rule matched, such as ``leet+separated``, in words, with the stored codes."""
     return f"{wording.match_wording(how)} ({how})"
-
-
-def time_element(moment: datetime | None) -> Markup:
-    """A time, UTC, to the second, as a <time> element."""
-    if moment is None:
-        return Markup("–")
-    at = moment.astimezone(UTC)
-    shown = f'<time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M:%S}</time>'
-    return Markup(shown)  # noqa: S704  # digits and punctuation of a time; a list has fifty of them
 
 
 @lru_cache(maxsize=256)

@@ -31,6 +31,7 @@ from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
 from review.http.templating import Templates
+from review.languages import gettext as _
 from review.shell.frame import page_frame
 from worker.settings import ReviewSettings
 from worker.settings.review import SecondFactorDemand
@@ -115,7 +116,7 @@ class Visit:
     def person(self) -> Person:
         """The signed-in person, on every page that has a right."""
         if self.someone is None:
-            raise Refused(401, "Sign in first", "This page is for people who are signed in.")
+            raise Refused(401, _("Sign in first"), _("This page is for people who are signed in."))
         return self.someone
 
     @property
@@ -175,8 +176,8 @@ class Visit:
         if self.may(right, user_id):
             return
         if not self.may(Right.VIEW, user_id):
-            raise Refused(404, "Not found", "There is nothing here, or you may not see it.")
-        raise Refused(403, "Not allowed", missing_right_message(right, user_id))
+            raise Refused(404, _("Not found"), _("There is nothing here, or you may not see it."))
+        raise Refused(403, _("Not allowed"), missing_right_message(right, user_id))
 
     def url(self, name: str, /, **parameters: object) -> str:
         """The path of a page; an account's name may hold any character."""

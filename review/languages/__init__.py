@@ -2,7 +2,9 @@
 
 In templates ``{{ _("Sign out") }}``, ``{{ ngettext("%(num)s reply", "%(num)s replies", count) }}`` and
 ``{% trans %}``; in Python ``from review.languages import gettext as _``. A constant of a module is marked
-with ``mark`` and translated where it is shown. English texts are the keys of the catalogues.
+with ``mark`` and translated where it is shown: in Python with ``gettext``, in templates with the filter
+``translated``, never with ``_()``, which takes its text for part of the template. English texts are the keys
+of the catalogues.
 """
 
 from __future__ import annotations
@@ -23,9 +25,14 @@ def mark(message: str) -> str:
 
 def gettext(message: str) -> str:
     """A text in the reader's language, or itself without a translation."""
-    return catalogue.get().gettext(message)
+    return catalogue.get().gettext(message) if message else ""
 
 
 def ngettext(singular: str, plural: str, number: int) -> str:
     """A text in the reader's language, in the plural form of the number."""
     return catalogue.get().ngettext(singular, plural, number)
+
+
+def pgettext(context: str, message: str) -> str:
+    """A short text that other languages translate differently in different places."""
+    return catalogue.get().pgettext(context, message)

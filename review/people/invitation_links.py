@@ -13,6 +13,7 @@ from db.people.records import RoleGrant
 from review.access import Right
 from review.auth.session_start import require_session
 from review.http.visit import Refused, Visit, new_token
+from review.languages import gettext as _
 
 PER_HOUR: Final = 60
 """Invitations that one person may make in an hour."""
@@ -26,7 +27,8 @@ async def invite(visit: Visit, login: str, grant: RoleGrant) -> str:
         since = visit.now - timedelta(hours=1)
         person_id = visit.person.person_id
         if await invitations.count_invitations(connection, person_id, since=since) >= PER_HOUR:
-            text = f"You have made {PER_HOUR} invitations within an hour. Try again later."
+            made = _("You have made %(num)s invitations within an hour. Try again later.")
+            text = made % {"num": PER_HOUR}
             raise Refused(429, "Too many invitations", text, retry_after_s=600)
         await invitations.add_invitation(
             connection, token, login=login, wanted=grant, invited_by=person_id, now=visit.now

@@ -13,6 +13,7 @@ from review.access import Right
 from review.auth import passwords
 from review.auth.credentials import LOGIN_CHARS, NAME_CHARS
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.people import grant_limits, invitation_links, role_grants
 from review.people.role_grants import GrantResult
 
@@ -44,7 +45,9 @@ async def add_person(visit: Visit) -> Response:
         return await invite_person(visit, login, grant)
     name = visit.field("name").strip()
     if len(name) > NAME_CHARS or not name.isprintable():
-        raise Refused(400, "Name", f"Expected at most {NAME_CHARS} printable characters.")
+        raise Refused(
+            400, "Name", _("Expected at most %(most)s printable characters.") % {"most": NAME_CHARS}
+        )
     first = "" if visit.field("no_password") else role_grants.new_password()
     stored = await passwords.hash_password(first) if first else None
     async with visit.store.writing() as connection:
@@ -85,7 +88,7 @@ def grant_of_form(visit: Visit) -> RoleGrant:
     """The role and the account in a form; 403 on an account that the administrator does not administer."""
     user_id, role = visit.field("account").strip(), visit.field("role")
     if role not in set(Role) or not user_id:
-        raise Refused(400, "Role", f"Expected an account and one of {', '.join(Role)}.")
+        raise Refused(400, "Role", _("Expected an account and a role."))
     if not grant_limits.may_grant(visit.person, user_id):
         raise Refused(403, "Not allowed", "You do not administer this account.")
     return RoleGrant(user_id=user_id, role=Role(role))
@@ -94,5 +97,5 @@ def grant_of_form(visit: Visit) -> RoleGrant:
 def _login(visit: Visit) -> str:
     login = visit.field("login").strip().lower()
     if not login or len(login) > LOGIN_CHARS or not login.isprintable():
-        raise Refused(400, "Login", f"Expected 1 to {LOGIN_CHARS} printable characters.")
+        raise Refused(400, "Login", _("Expected 1 to %(most)s printable characters.") % {"most": LOGIN_CHARS})
     return login

@@ -14,6 +14,7 @@ from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGr
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from review.people import grant_limits, role_grants
 from review.people.people_page import give_role, grant_of_form, invite_person
 from review.people.role_grants import GrantResult
@@ -87,7 +88,7 @@ async def manage_person(visit: Visit) -> Response:
             entry = visit.entry(LoggedAction.PEOPLE, detail=detail)
             await access_log.append_entries_for_accounts(connection, entry, person.accounts)
         else:
-            raise Refused(400, "What to do", f"Expected one of {', '.join([*CHANGES, 'password'])}.")
+            raise Refused(400, "What to do", _("Expected one of the buttons of the page."))
         after = await records.get_person(connection, person.person_id)
     if given.password and after is not None:
         return _page(visit, after, given=given)
@@ -161,7 +162,8 @@ CHANGES: Final[dict[str, PersonEdit]] = {
 
 async def _not_the_last(connection: AsyncConnection, person: Person) -> None:
     if await changes.list_admins(connection) == (person.person_id,):
-        text = f"{person.login} is the last administrator of every account. Add another one first."
+        last = _("%(login)s is the last administrator of every account. Add another one first.")
+        text = last % {"login": person.login}
         raise Refused(409, "The last administrator", text)
 
 

@@ -8,8 +8,10 @@ from review.access import Right
 from review.auth import api_tokens, password_page, profile_page, second_factor_page
 from review.dashboard import home_page
 from review.http.page_routes import get, post
+from review.languages import page as language_page
 
 OWN: Final = (
+    post("/language", "language", language_page.choose, None),
     get("/", "home", home_page.show_home, Right.VIEW),
     get("/profile", "profile", profile_page.show_profile, Right.SIGNED_IN),
     post("/profile", "profile_post", profile_page.save_profile, Right.SIGNED_IN),

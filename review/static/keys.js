@@ -49,15 +49,18 @@
     for (const part of all("[data-when]", form)) {
       const fits = !ruling || part.dataset.when === ruling;  // without a ruling, show the fields of every ruling
       part.hidden = !fits;
-      const field = one("input, select", part);
-      field.disabled = !fits;
-      if (fits || !field.checked) continue;
-      field.checked = false;
+      const fields = part.matches("fieldset") ? all("input", part) : [one("input, select", part)];
+      for (const field of fields) field.disabled = !fits;
+      const chosen = fits ? null : fields.find((field) => field.checked);
+      if (!chosen) continue;
+      chosen.checked = false;
+      if (chosen.name !== "remedy") continue;
       const none = one("input[name=remedy][value=none]", form);
       if (none) none.checked = true;
     }
-    const reason = one("select[name=reason]", form);
-    reason.required = ruling === "overturn" || "always" in reason.dataset;
+    for (const field of all("[name=reason], input[name=corrected]", form)) {
+      field.required = ruling === "overturn" || "always" in field.dataset;
+    }
   }
 
   function submit() {
@@ -124,7 +127,7 @@
   };
   const PLACES = { "d": "/decisions", "q": "/queues" };
   const KEYS = [
-    ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"],
+    ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"], ["Enter", "store the review after a choice; its reasons show their keys"],
     ["n", "write the note"], ["a, Enter", "approve the draft and send it"], ["e", "write an answer"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
     ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search decisions, or the list on the page"], ["g d, g q", "decisions, queues"],
     ["?", "this help"],

@@ -10,6 +10,7 @@ from db.webhooks import deliveries, endpoints
 from db.webhooks.deliveries import WholeWebhookDelivery
 from review.accounts.stored_versions import account_of_path
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.webhooks.signing import message_id
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -40,7 +41,8 @@ async def replay_delivery(visit: Visit) -> Response:
     if refused == deliveries.UNDER_WAY:
         raise Refused(409, "An attempt is under way", "Wait for its end, then open the delivery again.")
     if refused is not None:
-        text = f"Reason: {CANCEL_REASONS[refused]}. The delivery stays as it is."
+        stays = _("Reason: %(reason)s. The delivery stays as it is.")
+        text = stays % {"reason": _(CANCEL_REASONS[refused])}
         raise Refused(409, "It must not be sent any more", text)
     return visit.redirect("webhook_delivery", "done=replayed", account=account, delivery=found.id)
 

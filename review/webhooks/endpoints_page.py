@@ -14,6 +14,8 @@ from db.webhooks.endpoints import NewEndpoint, WebhookEndpoint
 from review.accounts.stored_versions import account_of_path
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 from worker.webhooks.addresses import AddressRefused, origin_of, parse_url
 from worker.webhooks.signing import NEW_SECRET_BYTES, encode_secret
 from worker.webhooks.types import DESCRIPTION_CHARS, MOST_ENDPOINTS, URL_CHARS, WebhookType
@@ -22,10 +24,10 @@ PAGE: Final = 50
 ROTATION: Final = timedelta(hours=24)
 """How long the old secret signs too."""
 DONE: Final = {
-    "test": "The test event waits for a worker; its delivery is listed below.",
-    "enabled": "Enabled: what waited is sent now.",
-    "disabled": "Disabled: what waits is kept.",
-    "removed": "The endpoint and its deliveries were removed.",
+    "test": mark(mark("The test event waits for a worker; its delivery is listed below.")),
+    "enabled": mark(mark("Enabled: what waited is sent now.")),
+    "disabled": mark(mark("Disabled: what waits is kept.")),
+    "removed": mark(mark("The endpoint and its deliveries were removed.")),
 }
 
 
@@ -45,7 +47,8 @@ async def add_endpoint(visit: Visit) -> Response:
     key = secrets.token_bytes(NEW_SECRET_BYTES)
     logged = _entry(visit, user_id, "added", origin=origin_of(typed["url"]))
     if await endpoints.add_endpoint(visit.store.pool, new, key, visit.now, logged=logged) is None:
-        problem = f"The account has {MOST_ENDPOINTS} endpoints: remove one first."
+        full = _("The account has %(num)s endpoints: remove one first.")
+        problem = full % {"num": MOST_ENDPOINTS}
         return await _list(visit, user_id, typed=typed, types=types, problem=problem, status=422)
     return await _list(visit, user_id, secret=encode_secret(key))
 
@@ -107,9 +110,9 @@ async def endpoint_of_path(visit: Visit) -> WebhookEndpoint:
 def _problem(visit: Visit, typed: dict[str, str], types: list[WebhookType]) -> str:
     """What cannot be used, as a sentence; empty when everything can."""
     if not types:
-        return "types: expected one or more, got none."
+        return _("types: expected one or more, got none.")
     if len(typed["description"]) > DESCRIPTION_CHARS:
-        return f"description: expected at most {DESCRIPTION_CHARS} characters."
+        return _("description: expected at most %(num)s characters.") % {"num": DESCRIPTION_CHARS}
     try:
         parse_url(typed["url"], loopback=visit.site.settings.webhook_loopback)
     except AddressRefused as error:

@@ -4,12 +4,13 @@
 -- ARGV[6] entries read ahead in one call, ARGV[7] entries admitted and not finished beyond which none is read
 -- ahead, ARGV[8] most grants to accounts that run ARGV[9] lanes or more, ARGV[10..] alternate account and lanes,
 -- for accounts that may run no more than those.
--- Returns {grants, entries read from the stream, the stream's last generated id, messages of agents that must
--- wait for their turn, as {entry id, size, data}, accounts of the grants}.
+-- Returns {grants, entries read from the stream, the stream's last generated id when nothing is left to read and
+-- fewer grants than wanted were given, else '0-0', messages of agents that must wait for their turn, as
+-- {entry id, size, data}, accounts of the grants}.
 local wanted, keep_bytes, lane_bytes = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local batch, most_admitted = tonumber(ARGV[6] or 0), tonumber(ARGV[7] or 0)
 local shared, few = tonumber(ARGV[8] or wanted), tonumber(ARGV[9] or 0)
-local grants, agents, read, limit, granted = {}, {}, 0, {}, {}
+local grants, agents, read, limit, granted, is_empty = {}, {}, 0, {}, {}, false
 for i = 10, #ARGV, 2 do limit[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
 local function grant(lane, account)
@@ -34,6 +35,7 @@ local function read_new(count)
   local reply = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', count, 'STREAMS', stream, '>')
   local rows = reply and reply[1] and reply[1][2] or {}
   read = read + #rows
+  is_empty = #rows < count
   local at_once = #grants + #rows <= shared and redis.call('EXISTS', waiting_key) == 0
   for _, row in ipairs(rows) do
     local data = field_data(row[2])
@@ -93,7 +95,7 @@ if #grants < wanted and (ahead <= 0 or read == ahead) then -- else nothing is le
 end
 
 local last = '0-0'
-if read == 0 and #grants == 0 then
+if (is_empty and #grants < wanted) or (read == 0 and #grants == 0) then
   local info = redis.call('XINFO', 'STREAM', stream)
   for i = 1, #info, 2 do
     if info[i] == 'last-generated-id' then last = info[i + 1] end

@@ -343,7 +343,12 @@ def test_a_review_takes_an_answer_back_and_its_undo_sends_it_again(desk: Desk, r
     desk.sent(row["user_id"], form["answer"])
     reviewer.get(f"/decisions/{row['id']}")
     removed = reviewer.post(
-        f"/decisions/{row['id']}/review", ruling="overturn", reason="OTHER", remedy="remove", note="", seen=""
+        f"/decisions/{row['id']}/review",
+        ruling="overturn",
+        reason="SHOULD_ANSWER",
+        remedy="remove",
+        note="",
+        seen="",
     )
     taken = desk.engine.row(
         "SELECT event_id, cancelled_at FROM retractions WHERE decision_id = %s", form["answer"]
@@ -372,7 +377,7 @@ def test_an_undo_concerns_the_answer_that_its_review_took_back(
     answer(reviewer, row, form, action="write", text="The wrong answer.")
     desk.sent(row["user_id"], form["answer"])
     page = f"/decisions/{row['id']}/review"
-    reviewer.post(page, ruling="overturn", reason="OTHER", remedy="remove", note="", seen="")
+    reviewer.post(page, ruling="overturn", reason="SHOULD_ANSWER", remedy="remove", note="", seen="")
     review = desk.engine.row("SELECT id FROM decision_reviews WHERE decision_id = %s", row["id"])
     assert review is not None
     if newer:

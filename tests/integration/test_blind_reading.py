@@ -48,7 +48,9 @@ def read_first(visitors: Any, database_url: str) -> Callable[[Decision, dict[str
         first.get("/queues")
         first.post(f"/queues/{of}/next")
         address = f"/decisions/{decided.decision_id}"
-        given = first.post(f"{address}/review", **({"reason": "OTHER", "seen": "", "note": "No."} | said))
+        given = first.post(
+            f"{address}/review", **({"reason": "SHOULD_ESCALATE", "seen": "", "note": "No."} | said)
+        )
         again = next(
             each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
         )
@@ -88,7 +90,7 @@ def test_where_an_exchange_is_tells_nothing_of_the_first_reading(
         second, dealt = read_first(decided, said)
         pages.append(plain(second.get(dealt).text))
         beside.append(plain(second.get(f"/decisions/{neighbour.decision_id}").text))
-        answer = {"ruling": "overturn", "reason": "OTHER", "seen": ""}
+        answer = {"ruling": "overturn", "reason": "SHOULD_ESCALATE", "seen": ""}
         answer["remedy"] = "restore" if make is blocked else "remove"
         answered = second.post(f"/decisions/{decided.decision_id}/review", **answer)
         assert answered.status_code == 303, answered.text

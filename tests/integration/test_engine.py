@@ -13,10 +13,12 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tasks.engine import Engine, EngineLimits, Handler
+from tasks.fairness.shares import ANY_ACCOUNT, ReadPlan
 from tasks.stream import (
     GROUP,
     EntryGrant,
     Lanes,
+    ReadResult,
     connect,
 )
 
@@ -99,6 +101,37 @@ def blocked(release: asyncio.Event) -> Handler:
         await release.wait()
 
     return handle
+
+
+class CountedReads(Lanes):
+    """Lanes that count their READs."""
+
+    reads = 0
+
+    async def read(self, limit: int, plan: ReadPlan = ANY_ACCOUNT) -> ReadResult:
+        """As the lanes."""
+        self.reads += 1
+        return await super().read(limit, plan)
+
+
+async def test_a_lonely_event_takes_one_read(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The READ that grants it also says that nothing else is there."""
+    monkeypatch.setattr("tasks.engine.IDLE_BLOCK_MS", 5_000)
+    handled = asyncio.Queue[EntryGrant]()
+    lanes = CountedReads(redis, stream=STREAM, worker="a", keep_bytes=4096)
+    engine = Engine(lanes, handled.put, limits())
+    running = asyncio.create_task(engine.run())
+    reads = []
+    async with asyncio.timeout(PATIENCE_S):
+        for _ in range(4):
+            await publish(redis, 1, 1)
+            await handled.get()
+            await until(lambda: is_empty(redis))
+            reads.append(lanes.reads)
+    engine.drain()
+    await running
+
+    assert [later - reads[0] for later in reads] == [0, 1, 2, 3]
 
 
 async def test_events_are_handled_once_and_in_order(redis: Redis) -> None:

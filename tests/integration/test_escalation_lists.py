@@ -136,7 +136,7 @@ def test_an_overturned_escalation_is_closed_after_the_undo_window(
     reviewer, person = signed_in(visitors, database_url, Role.REVIEWER)
     address = f"/decisions/{made.decision_id}"
     reviewer.get(address)
-    chosen = {"ruling": "agree"} if ruling == "agree" else {"ruling": "overturn", "reason": "OTHER"}
+    chosen = {"ruling": "agree"} if ruling == "agree" else {"ruling": "overturn", "reason": "SHOULD_ANSWER"}
     assert reviewer.post(f"{address}/review", seen="", note="no", **chosen).status_code == 303
     stored = "SELECT id FROM decision_reviews WHERE decision_id = %s"
     if ruling == "undone":

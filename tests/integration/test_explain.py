@@ -91,7 +91,7 @@ def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
         decision_id=decided.decision_id,
         reviewer=Reviewer(person_id=person.person_id, login=person.login),
         ruling=Ruling.OVERTURN,
-        reason=RulingReason.CONTEXT_MATTERS,
+        reason=RulingReason.SHOULD_ANSWER,
         remedy=remedy,
     )
 

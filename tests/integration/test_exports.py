@@ -45,7 +45,7 @@ from tests.support.audited import ignored, record, replied, rows
 from tests.support.auditing import ago, decided, store
 from tests.support.reviewing import add_person, settings_at
 from worker.errors import StorageUnavailable
-from worker.model import Decision
+from worker.model import Decision, DecisionKind
 
 
 @pytest.fixture
@@ -115,7 +115,11 @@ async def test_an_export_tells_the_reply_and_where_reviews_stand(site: Site, dat
             (held, RulingReason.OTHER),
         ):
             given = Submission(
-                decision_id=decision.decision_id, reviewer=reviewer, ruling=Ruling.OVERTURN, reason=reason
+                decision_id=decision.decision_id,
+                reviewer=reviewer,
+                ruling=Ruling.OVERTURN,
+                reason=reason,
+                corrected=DecisionKind.ESCALATE,
             )
             seen = await last_seen_review(connection, decision.decision_id)
             await submission.submit_review(connection, replace(given, seen=seen), site.now())

@@ -279,7 +279,7 @@ def test_the_scopes_of_a_key_are_chosen_when_it_is_made(database_url: str) -> No
         logged = world.one(f"SELECT jsonb_agg(detail->'scopes' ORDER BY id) {lines}", person.person_id)
 
     assert (refused.status_code, "scope read" in refused.json()["detail"]) == (403, True)
-    assert "<td>publish, review</td>" in page
+    assert "<code>publish, review</code>" in page
     assert "<td>read</td>" in page
     assert logged == [["publish", "review"], ["read"]]
 

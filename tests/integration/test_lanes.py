@@ -127,6 +127,23 @@ async def test_entries_of_one_conversation_are_granted_one_at_a_time_in_stream_o
     assert await is_empty(redis)
 
 
+async def test_a_read_that_leaves_nothing_says_after_which_entry_to_wait(
+    redis: Redis, worker: NewWorker
+) -> None:
+    """The worker then needs no READ that finds nothing; one that leaves entries must be repeated."""
+    lanes = await worker("a")
+    (entry,) = await publish(redis, event("c0"))
+    alone = await lanes.read(10)
+    ids = await publish(redis, *(event(f"c{number}") for number in range(1, 4)))
+    some, rest = await lanes.read(2), await lanes.read(2)
+    (behind,) = await publish(redis, event("c0", 2))
+    waits = await lanes.read(10)
+
+    assert (alone.last_id, alone.is_drained, len(alone.grants)) == (entry, True, 1)
+    assert (some.is_drained, rest.is_drained, rest.last_id) == (False, True, ids[-1])
+    assert (waits.last_id, waits.grants, waits.entries_read) == (behind, (), 1)
+
+
 async def test_conversations_run_concurrently(redis: Redis, worker: NewWorker) -> None:
     """One READ grants the head of every free lane."""
     lanes = await worker("a")

@@ -103,7 +103,7 @@ def answer(
 
     async def change(connection: AsyncConnection) -> StoredReview:
         seen = await rulings.last_seen_review(connection, decision_id)
-        reason = rulings.RulingReason.OTHER if word is Ruling.OVERTURN else None
+        reason = rulings.RulingReason.SHOULD_ESCALATE if word is Ruling.OVERTURN else None
         given = Submission(decision_id=decision_id, reviewer=by, ruling=word, seen=seen, reason=reason)
         return await submission.submit_review(connection, given, at)
 
@@ -594,7 +594,7 @@ def test_a_second_reading_is_blind_and_goes_to_another_person(database_url: str)
         decision_id=decided.decision_id,
         reviewer=two,
         ruling=Ruling.OVERTURN,
-        reason=rulings.RulingReason.OTHER,
+        reason=rulings.RulingReason.SHOULD_ANSWER,
     )
     blind = stored(database_url, lambda connection: submission.submit_review(connection, given, NOW))
     shown = stored(database_url, lambda connection: queue_items.hidden_decisions(connection, theirs))

@@ -163,7 +163,12 @@ def test_a_filter_does_not_tell_a_blind_reader_the_first_ruling(visitors: Any, d
     page = first.get(first.post(f"/queues/{of}/next").headers["location"])
     assert page.status_code == 200
     first.post(
-        f"/decisions/{decided.decision_id}/review", ruling="overturn", reason="OTHER", seen="", note="No."
+        f"/decisions/{decided.decision_id}/review",
+        ruling="overturn",
+        reason="OTHER",
+        corrected="escalate",
+        seen="",
+        note="No.",
     )
     second, _ = signed_in(visitors, database_url, Role.LEAD)
     second.get("/queues")
@@ -205,7 +210,7 @@ def test_an_undone_blind_reading_goes_to_somebody_else(visitors: Any, database_u
             decision_id=decided.decision_id,
             reviewer=reader,
             ruling=ruling,
-            reason=RulingReason.OTHER if ruling is Ruling.OVERTURN else None,
+            reason=RulingReason.SHOULD_ESCALATE if ruling is Ruling.OVERTURN else None,
         )
         return stored(database_url, lambda connection: submission.submit_review(connection, given, NOW))
 

@@ -62,8 +62,10 @@ def test_two_who_had_the_same_page_see_both_versions(visitors: Any, database_url
     slow, person = signed_in(visitors, database_url)
     pages = [each.get(path(decided)) for each in (fast, slow)]
     send(fast, decided, pages[0], ruling="agree", note="looks right to me")
-    met = send(slow, decided, pages[1], ruling="overturn", reason="OTHER", note="no: <b>it is not</b>")
-    again = send(slow, decided, met, ruling="overturn", reason="OTHER", note="still not")
+    met = send(
+        slow, decided, pages[1], ruling="overturn", reason="SHOULD_ESCALATE", note="no: <b>it is not</b>"
+    )
+    again = send(slow, decided, met, ruling="overturn", reason="SHOULD_ESCALATE", note="still not")
     state = rows(database_url, "SELECT state FROM review_states WHERE decision_id = %s", decided.decision_id)
 
     assert met.status_code == 409
@@ -196,7 +198,14 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
         database_url, lambda connection: queues.add_decisions(connection, of, picked, accounts=None, now=NOW)
     )
     first.post(f"/queues/{of}/next")
-    send(first, decided, first.get(path(decided)), ruling="overturn", reason="OTHER", note="SECRET opinion")
+    send(
+        first,
+        decided,
+        first.get(path(decided)),
+        ruling="overturn",
+        reason="SHOULD_ESCALATE",
+        note="SECRET opinion",
+    )
     readings = rows(database_url, "SELECT id FROM queues WHERE kind = 'second'")[0]["id"]
     second.post(f"/queues/{readings}/next")
     before = second.get(path(decided))
@@ -231,7 +240,7 @@ def test_the_reader_of_a_known_answer_learns_it_afterwards(visitors: Any, databa
     lead.post(f"/decisions/{plain.decision_id}/pick", queue=str(of), login="")
     reader.post(f"/queues/{of}/next")
     before = reader.get(path(asked))
-    answered = send(reader, asked, before, ruling="overturn", reason="OTHER")
+    answered = send(reader, asked, before, ruling="overturn", reason="SHOULD_ESCALATE")
     after = reader.get(path(asked))
 
     assert opened.status_code == 303
@@ -405,7 +414,7 @@ def test_a_delivered_reply_that_was_removed_is_not_called_unsent(visitors: Any, 
         replied_decision,
         visitor.get(path(replied_decision)),
         ruling="overturn",
-        reason="OTHER",
+        reason="SHOULD_ESCALATE",
         remedy="remove",
     )
     page = visitor.get(f"/decisions/{replied_decision.decision_id}").text

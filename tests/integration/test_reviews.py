@@ -52,7 +52,7 @@ def ruling(decided: Decision, by: Reviewer, word: Ruling = Ruling.AGREE, **more:
     """A review of a decision."""
     values: dict[str, Any] = {"decision_id": decided.decision_id, "reviewer": by, "ruling": word}
     if word is Ruling.OVERTURN:
-        values["reason"] = RulingReason.CONTEXT_MATTERS
+        values |= {"reason": RulingReason.CONTEXT_MATTERS, "corrected": DecisionKind.ESCALATE}
     return Submission(**values | more)
 
 

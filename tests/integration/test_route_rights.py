@@ -37,6 +37,7 @@ PUBLIC_PAGES = {
     "sign_in_code",
     "invitation",
     "invitation_join",
+    "language",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
 ON_EVERY_ACCOUNT = {"person_manage"}

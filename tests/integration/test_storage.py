@@ -23,6 +23,7 @@ from db.reviews import remedies
 from tasks import once_stream
 from tasks.relay import Relay
 from tasks.stream import connect
+from tests.support.relays import none_sent
 from worker.adapters.system_clock import SystemClock
 from worker.errors import StorageUnavailable
 from worker.model import (
@@ -334,6 +335,45 @@ async def test_a_frozen_relay_stops_no_other_and_sends_nothing_when_it_wakes_up(
         await asyncio.gather(frozen, return_exceptions=True)
 
     assert await sent(redis) == expected
+
+
+async def test_the_right_to_send_ends_with_the_last_reply(
+    source: Pool, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before it: a batch is sent in several calls."""
+    monkeypatch.setattr(once_stream, "BATCH", 2)
+    stream = once_stream.OnceStream(redis, REPLIES)
+    entries = [once_stream.Outgoing(mark=f"m{number}", key="k", body={}) for number in range(3)]
+    async with stream.lease() as lease:
+        assert lease is not None
+        counts = [await lease.put(entries), await redis.exists(stream.lease_key)]
+        counts += [await lease.put_last(entries), await redis.exists(stream.lease_key)]
+        async with stream.lease() as second:
+            assert second is not None
+
+    assert counts == [3, 1, 3, 0]
+    assert await redis.xlen(REPLIES) == 3
+
+
+async def test_a_relay_that_looks_while_another_one_acts_changes_nothing(
+    source: Pool, database_url: str
+) -> None:
+    """It looks and locks in one round trip: without the lock it must cancel and read nothing."""
+    late = replace(decision(), send_before=CLOCK.now() - timedelta(seconds=1))
+    await decisions.record_decision(source, late)
+    query = "SELECT cancelled_at IS NOT NULL FROM outbox WHERE decision_id = %s"
+    async with outbox.waiting_replies(source, 200, CLOCK.now() - timedelta(days=1), none_sent) as first:
+        async with outbox.waiting_replies(source, 200, CLOCK.now(), none_sent) as second:
+            assert second is None
+        with psycopg.connect(database_url) as connection:
+            while_first_acts = connection.execute(query, (late.decision_id,)).fetchone()
+        assert first is not None
+        assert late.decision_id in [row.decision_id for row in first.rows]
+    async with outbox.waiting_replies(source, 200, CLOCK.now(), none_sent) as alone:
+        assert alone is not None
+        assert late.decision_id not in [row.decision_id for row in alone.rows]
+
+    assert while_first_acts == (False,)
 
 
 async def test_a_relay_that_lost_its_right_to_send_leaves_its_replies_to_the_next(

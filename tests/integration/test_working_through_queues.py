@@ -104,7 +104,7 @@ def test_a_blind_reader_sees_the_first_ruling_after_the_last_item(
     of, _, (decided,) = queue_of(database_url, 1, second_share=1.0)
     first, _ = signed_in(visitors, database_url, Role.REVIEWER)
     first.post(f"/queues/{of}/next")
-    answer(first, decided, "overturn", reason="OTHER", note="the first opinion")
+    answer(first, decided, "overturn", reason="SHOULD_ESCALATE", note="the first opinion")
     second = next(
         each for each in stored(database_url, queues.list_open_queues) if each.kind is QueueKind.SECOND
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.samples import account, event, passage
 from worker import generation
 from worker.generation import INSTRUCTIONS, TOOLS
-from worker.model import Message, MessageRole, Prompt, ToolCall
+from worker.model import Message, MessageRole, Prompt, ToolCall, ToolResult, ToolRound
 from worker.ports import RetryPolicy
 
 
@@ -166,6 +168,19 @@ def test_equal_prompts_have_equal_hashes_and_others_do_not() -> None:
     assert generation.prompt_hash(one) == generation.prompt_hash(same)
     assert len(hashes) == 6
     assert {len(each) for each in hashes} == {64}
+
+
+def test_the_hash_covers_every_field_of_a_prompt() -> None:
+    """It is that of the whole prompt as JSON, so that the hashes of two releases can be compared."""
+    asked = generation.prompt(
+        event(), account(), (Message(role=MessageRole.AGENT, text="\u00e9"),), (passage(),)
+    )
+    call = ToolCall(call_id="1", name=generation.SEARCH_TOOL, arguments={"query": "hours", "b": [1, None]})
+    searched = ToolRound(calls=(call,), results=(ToolResult(call_id="1", content="none"),))
+    asked = replace(asked, tool_rounds=(searched,))
+    whole = json.dumps(asdict(asked), sort_keys=True).encode()
+
+    assert generation.prompt_hash(asked) == hashlib.sha256(whole).hexdigest()
 
 
 @pytest.mark.parametrize(

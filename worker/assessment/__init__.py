@@ -64,6 +64,7 @@ from worker.assessment.promises.quotations import is_quotation, quotation_questi
 from worker.assessment.promises.recogniser import PromiseFound, promise_of
 from worker.assessment.text.citation_removal import cited_sources, delivered_text
 from worker.assessment.text.language import query_language, text_in_language
+from worker.assessment.text.once import texts_read_once
 from worker.assessment.text.words import encodable_text
 from worker.assessment.values import (
     DraftCase,
@@ -119,6 +120,7 @@ __all__ = [
     "recheck_search",
     "supported_part",
     "text_in_language",
+    "texts_read_once",
     "thresholds_of",
     "unavailable_answer",
     "with_recheck",

@@ -42,6 +42,8 @@ async def retrieve(run: Run, query: str, candidate: Candidate) -> Candidate:
 def with_right_labels(run: Run, candidate: Candidate) -> Candidate:
     """The candidate without the passages that lack a label of the event: no prompt and no text shows them."""
     wanted = expected_labels(run.case.event).items()
+    if not wanted:
+        return candidate
     kept = tuple(each for each in candidate.passages if wanted <= each.metadata.items())
     return replace(candidate, passages=kept)
 

@@ -40,13 +40,13 @@ class _Patterns:
 
 def is_non_answer(text: str) -> bool:
     """Whether a draft only says that it has no answer."""
-    return len(text) <= _MOST_CHARS and _is_non_answer(text)
+    return len(text) <= _MOST_CHARS and _is_non_answer(without_citations(text))
 
 
 @lru_cache(maxsize=256)
 def _is_non_answer(text: str) -> bool:
     """The same, cached: the gate and a policy ask about the same draft."""
-    plain = without_idioms(without_citations(text))
+    plain = without_idioms(text)
     return any(_says_nothing_else(plain, patterns) for patterns in _compiled().values())
 
 

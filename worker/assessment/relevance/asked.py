@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
+from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, language_pattern, list_words, ordered_list_words
 from worker.assessment.text.words import (
     DISCOURSE,
@@ -86,17 +87,22 @@ def asked_for(query: str, history: Sequence[Message] = ()) -> Asked | None:
 
     A task, or a text without a content word, cannot be compared with a draft.
     """
+    before = next((m.text for m in reversed(history) if m.role is MessageRole.ASSISTANT), "")
+    return _asked_after(query, previous_question(history), before)
+
+
+@once
+def _asked_after(query: str, earlier: str, before: str) -> Asked | None:
+    """What ``query`` asks after the author's turn ``earlier`` and our turn ``before``."""
     if is_task(query):
         return None
     weights, kind = question_weights(query), expected_kind(query)
-    earlier = previous_question(history)
     follow_up = bool(earlier) and _is_elliptic(query, weights)
     if follow_up:
         weights = dict.fromkeys(question_weights(earlier), GENERIC_WEIGHT) | weights
         kind = kind if kind not in (None, AnswerKind.THING) else expected_kind(earlier)
     if not weights:
         return None
-    before = next((m.text for m in reversed(history) if m.role is MessageRole.ASSISTANT), "")
     units = frozenset(text_units(normalised_text(query)))
     return Asked(weights=weights, units=units, kind=kind, follow_up=follow_up, before=before)
 

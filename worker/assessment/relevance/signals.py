@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from worker.assessment.relevance.answer_kinds import lacks_kind, shows_kind
 from worker.assessment.relevance.asked import Asked
 from worker.assessment.relevance.matching import Words, missing_share, shared_weight
+from worker.assessment.text.once import once
 from worker.assessment.text.words import (
     DISCOURSE,
     STOP,
@@ -75,13 +76,18 @@ def passage_text(passages: Sequence[Passage]) -> PassageText:
     sentences: list[frozenset[str]] = []
     heads: list[frozenset[str]] = []
     for passage in passages:
-        title = frozenset(_units(passage.title))
-        for sentence in split_sentences(unicodedata.normalize("NFKC", encodable_text(passage.text))):
-            found = frozenset(_units(sentence))
-            sentences.append(found)
-            heads.append(title)
+        title, found = frozenset(_units(passage.title)), _sentence_units(passage.text)
+        sentences += found
+        heads += (title,) * len(found)
     held = Counter(unit for found in sentences for unit in found)
     return PassageText(sentences=tuple(sentences), heads=tuple(heads), held=held)
+
+
+@once
+def _sentence_units(text: str) -> tuple[frozenset[str], ...]:
+    """The units of each sentence of a passage."""
+    plain = unicodedata.normalize("NFKC", encodable_text(text))
+    return tuple(frozenset(_units(sentence)) for sentence in split_sentences(plain))
 
 
 def _units(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from worker.assessment.signals.records import RecordAttribute, doubtful_attributes, record_pairs, record_text
+from worker.assessment.text.once import once
 from worker.assessment.text.quantities import spelled_numbers, stated_numbers, times_of_day
 from worker.assessment.text.words import (
     DISCOURSE,
@@ -69,6 +70,7 @@ class Grounds:
     kind: EvidenceKind
 
 
+@once
 def evidence_grounds(query: str, context: str) -> Grounds:
     """The grounds that ``context`` and ``query`` give a reply."""
     records = record_pairs(record_text(context))

@@ -60,9 +60,9 @@ def cited_sources(draft: str, passages: Sequence[Passage]) -> tuple[Source, ...]
 
 def _citations(draft: str, passages: Sequence[Passage]) -> Iterator[tuple[tuple[int, int], list[int]]]:
     """The span of each citation in a draft, with its passage numbers."""
-    if not passages:
+    if not passages or not ("[" in draft or "【" in draft or "［" in draft):
         return
-    code = [match.span() for match in _CODE.finditer(draft)]
+    code = [match.span() for match in _CODE.finditer(draft)] if "`" in draft else []
     quoted = {number for passage in passages for number in cited_numbers(passage.text)}
     for match in _CITATION.finditer(draft):
         numbers = [number for part in _RANGE.finditer(match.group(1)) for number in _numbers(part)]

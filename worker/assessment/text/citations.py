@@ -46,6 +46,8 @@ class CitationCheck:
 
 def cited_numbers(text: str) -> tuple[int, ...]:
     """Every passage number a text cites, in order, repeats included."""
+    if "[" not in text and "【" not in text:
+        return ()
     return tuple(
         int(number) for match in _CITATION.finditer(text) for number in _NUMBER.findall(match.group(1))
     )

@@ -49,6 +49,8 @@ def primary_language(tag: str) -> str:
 
 def main_script(text: str) -> str | None:
     """The script most letters belong to, or None without letters; kana outweighs Han, as in Japanese."""
+    if text.isascii():
+        return "latin" if _LETTER.search(text) else None
     counts = {name: len(letters.findall(text)) for name, letters, _ in _SCRIPTS}
     if counts["kana"] and counts["han"]:
         counts["kana"] += counts["han"]
@@ -66,7 +68,7 @@ def uses_script(language: str, script: str) -> bool:
 
 def mixed_script_words(text: str) -> tuple[str, ...]:
     """Words that mix Latin with Greek or Cyrillic letters, as no language does: look-alikes."""
-    return tuple(_LOOKALIKE_WORD.findall(text))
+    return () if text.isascii() else tuple(_LOOKALIKE_WORD.findall(text))
 
 
 def wrong_language(text: str, wanted: str, configured: Sequence[str]) -> str | None:

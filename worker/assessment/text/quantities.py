@@ -6,6 +6,7 @@ import re
 
 from worker.assessment.text.wordlists import list_words, ordered_list_words
 
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _TIME = re.compile(
     r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2}))?\s*(?P<half>[ap])\.?m\b\.?"
@@ -30,6 +31,8 @@ _SPELLED = {word: str(value) for value, word in enumerate(ordered_list_words("nu
 def times_of_day(text: str) -> frozenset[tuple[int, int]]:
     """Every time of day as (hour 0..23, minute), so that ``9:00 PM`` and ``21:0`` are the same."""
     found: set[tuple[int, int]] = set()
+    if _DIGIT.search(text) is None:
+        return frozenset()
     for match in _TIME.finditer(text):
         if match["half"]:
             hour = int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)
@@ -41,6 +44,8 @@ def times_of_day(text: str) -> frozenset[tuple[int, int]]:
 
 def stated_numbers(text: str) -> frozenset[str]:
     """Every number except list numbers, passage numbers and times of day."""
+    if _DIGIT.search(text) is None:
+        return frozenset()
     return frozenset(canonical_number(number) for number in _NUMBER.findall(_stating(_TIME.sub(" ", text))))
 
 

@@ -75,6 +75,8 @@ def one_of(phrases: Sequence[str]) -> str:
 
 def folded_text(text: str) -> str:
     """Lower case in NFC with straight apostrophes, as the lists are written."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFC", text).casefold().replace("’", "'")
 
 

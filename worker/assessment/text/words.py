@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from icu4py.breakers import SentenceBreaker
 
+from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text, list_pattern, list_words
 
 UNSPACED = (
@@ -26,6 +27,8 @@ _VIETNAMESE = re.compile("[ăâđêôơư\u1ea0-\u1ef9]")
 _CAMEL = re.compile(r"([a-z])(?=[A-Z])")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LINE = re.compile(r"[^\r\n]+")
+_ONE_SENTENCE = re.compile(r"[^.!?]*[.!?]*[ \t]*")
+"""A line in ASCII without anything after its first stop: ICU does not divide it."""
 _TONES = frozenset("\u0300\u0301\u0303\u0309\u0323")
 _ENDINGS = (("ies", "y"), ("ing", ""), ("ied", "y"), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""))
 
@@ -69,7 +72,7 @@ DISCOURSE: frozenset[str] = list_words("discourse") | frozenset(
 
 def normalised_text(text: str) -> str:
     """The text in NFKC with CamelCase names split (``GoodForGroups``), in its own case."""
-    return _CAMEL.sub(r"\1 ", unicodedata.normalize("NFKC", text))
+    return _CAMEL.sub(r"\1 ", text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 def word_tokens(text: str) -> list[str]:
@@ -84,12 +87,14 @@ def is_unspaced(token: str) -> bool:
 
 def text_units(text: str) -> list[str]:
     """Comparable units in order: folded words, or character bigrams of unspaced scripts."""
-    found: list[str] = []
-    folded = text.casefold().replace("’", "'")
+    return list(_text_units(text))
+
+
+@once
+def _text_units(text: str) -> tuple[str, ...]:
+    folded = text.lower() if text.isascii() else text.casefold().replace("’", "'")
     pattern = _TOKEN if not folded.isascii() and _UNSPACED_CHAR.search(folded) else _SPACED_TOKEN
-    for token in pattern.findall(folded):
-        found += _units_of(token)
-    return found
+    return tuple(unit for token in pattern.findall(folded) for unit in _units_of(token))
 
 
 def content_units(text: str) -> list[str]:
@@ -119,14 +124,27 @@ def _is_informative(unit: str) -> bool:
     return not unit.isdigit() and (len(unit) > 1 or is_unspaced(unit))
 
 
-def sentence_spans(text: str, language: str = "en") -> Iterator[tuple[int, int]]:
+def sentence_spans(text: str, language: str = "en") -> tuple[tuple[int, int], ...]:
     """Half-open ranges of the sentences and list items with a letter or digit, by ICU's rules."""
-    for line in _LINE.finditer(text):
-        start = line.start()
-        for piece in SentenceBreaker(line.group(), language):  # segments() counts UTF-16 units, pieces do not
-            if _LETTER_OR_DIGIT.search(piece):
-                yield start, start + len(piece)
-            start += len(piece)
+    return _sentence_spans(text, language)
+
+
+@once
+def _sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        span for line in _LINE.finditer(text) for span in _spans_of(line.group(), line.start(), language)
+    )
+
+
+def _spans_of(line: str, start: int, language: str) -> Iterator[tuple[int, int]]:
+    if line.isascii() and _ONE_SENTENCE.fullmatch(line):
+        pieces: Iterable[str] = (line,)
+    else:
+        pieces = SentenceBreaker(line, language)  # segments() counts UTF-16 units, pieces do not
+    for piece in pieces:
+        if _LETTER_OR_DIGIT.search(piece):
+            yield start, start + len(piece)
+        start += len(piece)
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:
@@ -136,4 +154,4 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
 
 def encodable_text(text: str) -> str:
     """The text with lone surrogates, which no library can encode, replaced by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

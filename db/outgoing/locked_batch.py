@@ -1,0 +1,46 @@
+"""Rows that wait for an output stream, in the transaction of the relay that sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from psycopg import AsyncClientCursor
+
+from db.pool import PoolConnection
+
+Row = TypeVar("Row")
+
+
+async def begun(connection: PoolConnection, lock: str) -> bool:
+    """Begin a transaction and try to lock in it, in one round trip; whether it has the lock.
+
+    No pipeline: psycopg flushes at its end, after which Postgres limits no idle time of the transaction.
+    """
+    cursor = await connection.execute(f"BEGIN; {lock}", prepare=False)
+    cursor.nextset()
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+class LockedBatch(Generic[Row]):
+    """Rows that wait for an output stream, locked by one relay.
+
+    Attributes:
+        connection: within the transaction that locks them.
+        complete: False when rows were left out because their conversation is being taken over.
+    """
+
+    def __init__(
+        self, connection: PoolConnection, rows: Sequence[Row], set_delivered: str, *, complete: bool = True
+    ) -> None:
+        self.connection = connection
+        self._set_delivered = set_delivered
+        self.rows = tuple(rows)
+        self.complete = complete
+
+    async def delivered(self, ids: Sequence[int], at: datetime) -> None:
+        """Record that rows were put on the stream, and commit, in one round trip."""
+        cursor = AsyncClientCursor(self.connection)
+        await cursor.execute(f"{self._set_delivered}; COMMIT", (at, list(ids)))

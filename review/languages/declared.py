@@ -1,0 +1,30 @@
+"""English texts that are declared below the pages, where nothing can mark them: reasons and settings.
+
+Pages translate them where they show them, by ``gettext`` or the filter ``translated``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from worker.account_settings import SETTINGS
+from worker.moderator_settings import MODERATOR_PARTS
+from worker.reasons import Reason
+from worker.setting import Section
+from worker.webhooks.types import CANCEL_REASONS
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Each text with the file that declares it."""
+    for reason in Reason:
+        for text in (reason.spec.label, reason.spec.explanation):
+            if text:
+                yield text, "worker/reasons.py"
+    for setting in (*SETTINGS.values(), *MODERATOR_PARTS.values()):
+        for text in (setting.title, setting.help, *setting.choices.values()):
+            if text:
+                yield text, "worker/account_settings.py"
+    for section in Section:
+        yield section.value, "worker/setting.py"
+    for text in CANCEL_REASONS.values():
+        yield text, "worker/webhooks/types.py"

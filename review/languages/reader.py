@@ -1,0 +1,47 @@
+"""The reader of the request that is answered: language, time zone and the present time."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from review.languages import catalogue
+from review.languages.catalogues import LOCALES, translations_of
+from review.languages.choice import UTC_ZONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """How the reader of a page sees texts and times.
+
+    Attributes:
+        now: when the request began; None outside requests, which then show no relative times.
+    """
+
+    language: str = "en"
+    zone: ZoneInfo = UTC_ZONE
+    now: datetime | None = None
+
+    @property
+    def locale(self) -> str:
+        """The locale of dates and numbers, as Babel names it."""
+        return LOCALES[self.language]
+
+    @property
+    def offset_minutes(self) -> int:
+        """Minutes between UTC and the zone, now."""
+        offset = (self.now or datetime.now(UTC)).astimezone(self.zone).utcoffset()
+        return round(offset.total_seconds() / 60) if offset else 0
+
+
+NO_READER: Final = Reader()
+reader: Final[ContextVar[Reader]] = ContextVar("reader", default=NO_READER)
+
+
+def answer_in(found: Reader) -> None:
+    """Answer the rest of this request in the reader's language and time zone."""
+    reader.set(found)
+    catalogue.set(translations_of(found.language))

@@ -1,0 +1,119 @@
+"""States, kinds and roles in words; addresses, files and the JSON API keep the codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from review.languages import gettext, mark
+from worker.model import EventType
+
+SUBJECT_KINDS: Final[Mapping[str, str]] = {
+    "account": mark("account"),
+    "author": mark("author"),
+    "conversation": mark("conversation"),
+    "decision": mark("decision"),
+}
+"""On what a legal hold or an erasure is; total over ``HoldKind`` and ``ErasureKind``."""
+ERASURE_PHASES: Final[Mapping[str, str]] = {
+    "requested": mark("requested"),
+    "previewed": mark("counted, waits for a person"),
+    "waiting": mark("waiting"),
+    "finished": mark("finished"),
+    "cancelled": mark("cancelled"),
+}
+RUNNING: Final = mark("running")
+DELIVERY_STATES: Final[Mapping[str, str]] = {
+    "waiting": mark("waiting"),
+    "succeeded": mark("succeeded"),
+    "failed": mark("failed"),
+    "cancelled": mark("cancelled"),
+}
+EVENT_TYPES: Final[Mapping[str, str]] = {
+    EventType.MESSAGE: mark("message of an author"),
+    EventType.AGENT_MESSAGE: mark("message of the team"),
+    EventType.MESSAGE_EDITED: mark("edit of a message"),
+    EventType.MESSAGE_DELETED: mark("deletion of a message"),
+}
+"""Total; snapshots and files keep the codes."""
+OWNER_CAUSES: Final[Mapping[str, str]] = {
+    "escalation": mark("escalation"),
+    "agent_message": mark("message of a person"),
+    "command": mark("taken by a person"),
+    "release": mark("released to the AI"),
+}
+"""Why the owner of a conversation changed; total over ``db.conversation_owners.OwnerCause``."""
+CLOSING_CAUSES: Final[Mapping[str, str]] = {
+    "released": mark("released to the AI"),
+    "answered": mark("answered by a person"),
+    "idle": mark("the idle time of people ended"),
+    "reviewed": mark("overturned in a review"),
+    "replaced": mark("a later escalation took its place"),
+    "message_deleted": mark("the author deleted the message"),
+}
+"""Why an escalation was closed; total over ``db.escalations.closing.ClosingCause``."""
+CANCEL_REASONS: Final[Mapping[str | None, str]] = {
+    None: mark("Cancelled by a reviewer before delivery"),
+    "too_late": mark("Held back because it was too late"),
+    "taken_over": mark("Discarded because people took the conversation"),
+    "message_deleted": mark("Discarded because the author deleted the message"),
+    "message_flagged": mark("Discarded because the author's edit of the message was flagged"),
+}
+"""Why a reply was cancelled, by ``outbox.cancel_reason``."""
+ANSWER_OUTCOMES: Final[Mapping[str, str]] = {
+    "unchanged": mark("Approved"),
+    "edited": mark("Edited and sent"),
+    "replaced": mark("Replaced by an own answer"),
+    "written": mark("Answered"),
+    "dismissed": mark("Closed without an answer"),
+}
+HELD_KINDS: Final[Mapping[str, str]] = {
+    "reply": mark("Reply of the AI, not sent"),
+    "draft": mark("Draft of the AI, not sent"),
+    "recheck": mark("The other draft of the recheck"),
+}
+
+
+def subject_kind(kind: str) -> str:
+    """On what a hold or an erasure is."""
+    return gettext(SUBJECT_KINDS[kind]) if kind in SUBJECT_KINDS else kind
+
+
+def erasure_phase(phase: str) -> str:
+    """How far an erasure is: every phase between confirmation and end is running."""
+    return gettext(ERASURE_PHASES.get(phase, RUNNING))
+
+
+def delivery_state(state: str) -> str:
+    """What became of a delivery; a state of another release as stored."""
+    return gettext(DELIVERY_STATES[state]) if state in DELIVERY_STATES else state.replace("_", " ")
+
+
+def event_type_wording(name: str) -> str:
+    """What happened, in words; a type of another release unchanged."""
+    return gettext(EVENT_TYPES.get(name, name))
+
+
+def owner_cause(cause: str) -> str:
+    """Why the owner of a conversation changed, in words; a cause of another release unchanged."""
+    return gettext(OWNER_CAUSES.get(cause, cause))
+
+
+def closing_wording(cause: str) -> str:
+    """Why an escalation was closed."""
+    return gettext(CLOSING_CAUSES.get(cause, cause))
+
+
+def cancel_wording(reason: str | None, *, late: bool) -> str:
+    """Why a reply was cancelled; ``late`` tells for rows that older releases cancelled without a reason."""
+    return gettext(CANCEL_REASONS.get("too_late" if reason is None and late else reason, str(reason)))
+
+
+def answer_outcome(outcome: str) -> str:
+    """What a person did with a message, as stored."""
+    return gettext(ANSWER_OUTCOMES.get(outcome, outcome))
+
+
+def held_kind(kind: str) -> str:
+    """What a text that was not sent is, as stored."""
+    return gettext(HELD_KINDS.get(kind, kind))
