@@ -21,7 +21,11 @@ SMALLEST_SHARE: Final = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPassage:
-    """A passage in the order the model was given it; ``text`` is None when it is no longer stored."""
+    """A passage in the order the model was given it; ``text`` is None when it is no longer stored.
+
+    Attributes:
+        sha256: of the text, where a copy was kept with a draft.
+    """
 
     number: int
     passage_id: str
@@ -29,7 +33,7 @@ class ShownPassage:
     text: str | None
     document_id: int | None = None
     source: str = ""
-    found: SnapshotPassage | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,7 @@ def passages_of_held(held: HeldText, stored: Mapping[str, StoredPassage]) -> tup
             passage_id=each["id"],
             title=each["title"],
             text=each["text"],
+            sha256=each["sha256"],
             document_id=stored[each["id"]].document_id if each["id"] in stored else None,
             source=stored[each["id"]].source if each["id"] in stored else "",
         )
@@ -125,7 +130,6 @@ def _stored(number: int, each: SnapshotPassage, stored: Mapping[str, StoredPassa
         text=kept.text if kept else None,
         document_id=kept.document_id if kept else None,
         source=kept.source if kept else "",
-        found=each,
     )
 
 
