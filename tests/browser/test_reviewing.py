@@ -131,6 +131,7 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     page.keyboard.press("g")
     page.keyboard.press("q")
     page.wait_for_url("**/queues")
+    page.locator(".user-button").click()
     page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
         page.get_by_label("Enable shortcuts").uncheck()
@@ -138,6 +139,7 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     page.reload()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator(".user-button").click()
     page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
         page.get_by_label("Enable shortcuts").check()
