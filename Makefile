@@ -168,6 +168,10 @@ schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/s
 	@for name in fleet decisions upstreams people; do \
 	  $(BIN)/hushgate metrics --dashboard $$name > deploy/dashboards/$$name.json || exit 1; done
 
+.PHONY: catalogues
+catalogues: $(READY) ## collect the page texts into review/languages and list what is not translated
+	@$(BIN)/python -m tools.catalogues $(ARGS)
+
 .PHONY: lock
 lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml --extra traces --group dev -o requirements.lock

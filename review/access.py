@@ -32,6 +32,9 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
     Role.RULE_EDITOR: frozenset({Right.VIEW, Right.EDIT_RULES}),
     Role.ACCOUNT_ADMIN: frozenset({Right.VIEW, Right.EDIT_RULES, Right.ADMIN, Right.PUBLISH}),
     Role.AUDITOR: frozenset({Right.VIEW, Right.EXPORT, Right.AUDIT}),
+    Role.OWNER: frozenset(
+        {Right.VIEW, Right.REVIEW, Right.EXPORT, Right.EDIT_RULES, Right.ADMIN, Right.PUBLISH}
+    ),
 }
 
 

@@ -51,6 +51,8 @@ from review.http.visit import (
 )
 from review.languages import gettext as _
 from review.languages import mark
+from review.languages.reader import load_languages
+from review.languages.times import load_formats
 from review.routes import PAGES
 from worker.errors import StorageUnavailable
 from worker.settings import ReviewSettings
@@ -104,6 +106,8 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        load_languages()
+        load_formats()
         async with site.store, run_background(site):
             yield
 

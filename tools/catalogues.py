@@ -62,10 +62,10 @@ def _refusal_texts(path: Path) -> Iterator[str]:
 
 
 def updated(language: str, texts: Catalog) -> Catalog:
-    """The stored catalogue with these texts: new ones empty, similar ones fuzzy, others removed."""
+    """The stored catalogue with these texts: new and changed ones empty, others removed."""
     path = catalogue_path(language)
     stored = read_catalogue(language) if path.exists() else Catalog(locale=language)
-    stored.update(texts, update_header_comment=False, update_creation_date=False)
+    stored.update(texts, no_fuzzy_matching=True, update_header_comment=False, update_creation_date=False)
     stored.obsolete.clear()
     return stored
 

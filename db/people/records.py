@@ -38,6 +38,11 @@ class Role(StrEnum):
     RULE_EDITOR = "rule_editor"
     ACCOUNT_ADMIN = "account_admin"
     AUDITOR = "auditor"
+    OWNER = "owner"
+
+
+ADMINISTERING: Final = (Role.ACCOUNT_ADMIN, Role.OWNER)
+"""The roles that give roles to others; the last of them on every account is not taken away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +119,17 @@ async def person_of_identity(connection: AsyncConnection, issuer: str, subject: 
 
 async def list_people(connection: AsyncConnection, accounts: tuple[str, ...] | None) -> tuple[Person, ...]:
     """People by login: all, or those who have a role on one of these accounts or on every account."""
-    query = WITH_GRANTS.order_by(people.c.login)
-    if accounts is not None:
-        here = sa.select(person_roles.c.person_id).where(
-            person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT))
-        )
-        query = query.where(people.c.id.in_(here))
-    return tuple(person_from_row(row) for row in await all_rows(connection, query))
+    rows = await all_rows(connection, _with_roles_on(accounts))
+    return tuple(person_from_row(row) for row in rows)
+
+
+async def find_people(
+    connection: AsyncConnection, accounts: tuple[str, ...] | None, text: str, *, limit: int
+) -> tuple[Person, ...]:
+    """The first of ``list_people`` whose login or name contains the text, in any case."""
+    either = people.c.login.icontains(text, autoescape=True) | people.c.name.icontains(text, autoescape=True)
+    rows = await all_rows(connection, _with_roles_on(accounts).where(either).limit(limit))
+    return tuple(person_from_row(row) for row in rows)
 
 
 async def people_knowing_password(connection: AsyncConnection, giver_id: UUID) -> tuple[Person, ...]:
@@ -179,6 +188,14 @@ def person_from_row(row: Row) -> Person:
         second_factor=row["second_factor"],
         **same,
     )
+
+
+def _with_roles_on(accounts: tuple[str, ...] | None) -> sa.Select[Any]:
+    query = WITH_GRANTS.order_by(people.c.login)
+    if accounts is None:
+        return query
+    here = sa.select(person_roles.c.person_id).where(person_roles.c.user_id.in_((*accounts, EVERY_ACCOUNT)))
+    return query.where(people.c.id.in_(here))
 
 
 async def _first_person(connection: AsyncConnection, query: sa.Select[Any]) -> Person | None:

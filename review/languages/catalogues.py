@@ -77,7 +77,7 @@ def fits(message: Message) -> bool:
 
 def forms_of(text: Any) -> tuple[str, ...]:
     """The forms of a text by number: one, unless it has a plural."""
-    return tuple(text) if isinstance(text, tuple | list) else (str(text),)
+    return tuple(text) if isinstance(text, tuple | list) else (str(text or ""),)
 
 
 def _tags(text: str) -> frozenset[tuple[str, int]]:

@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from review.languages import catalogue
-from review.languages.catalogues import LOCALES, translations_of
+from review.languages.catalogues import LANGUAGES, LOCALES, translations_of
 from review.languages.choice import UTC_ZONE
 
 
@@ -39,6 +39,12 @@ class Reader:
 
 NO_READER: Final = Reader()
 reader: Final[ContextVar[Reader]] = ContextVar("reader", default=NO_READER)
+
+
+def load_languages() -> None:
+    """Read every catalogue, so that no request waits for it."""
+    for language in LANGUAGES:
+        translations_of(language)
 
 
 def answer_in(found: Reader) -> None:

@@ -23,6 +23,13 @@ PATTERNS: Final[Mapping[str, Mapping[str, str]]] = {
 """CLDR patterns by locale: of this year, of other years, to the second."""
 
 
+def load_formats() -> None:
+    """Load the data of every locale, so that no request waits for it."""
+    for locale in PATTERNS:
+        _distance(-1, locale)
+        _formatted(datetime(2026, 1, 1), "year", locale)  # noqa: DTZ001  # local time, as _short passes it
+
+
 def time_element(moment: datetime | None) -> Markup:
     """A time as a reader needs it in a list: ``4 min ago``; after a day ``21 Nov, 14:03``."""
     return NO_TIME if moment is None else _element(moment, relative=True)

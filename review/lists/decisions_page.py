@@ -59,7 +59,7 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None) -> di
     except CursorRejected as error:
         title = "That page cannot be opened"
         raise Refused(400, title, f"{error}\n\nGo back to the list and page from there.") from error
-    page, count, scores = found
+    page, count, scores, replies = found
     async with visit.store.reading() as connection:  # what people have just changed
         hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
         review_states = await decision_list.load_review_states(connection, page.rows, hidden=hidden)
@@ -68,17 +68,24 @@ async def _load_values(visit: Visit, query: ListQuery, cursor: str | None) -> di
         row["id"]: cover_reason(visit.person.covered, {**row, "hot_categories": scores.get(row["id"])})
         for row in page.rows
     }
-    return {"page": page, "count": count, "review_states": review_states, "covers": covers, "views": views}
+    return {
+        "page": page,
+        "count": count,
+        "review_states": review_states,
+        "covers": covers,
+        "views": views,
+        "replies": replies,
+    }
 
 
 async def _load_page(
     connection: AsyncConnection, filters: Filters, cursor: str | None, *, covered: bool
-) -> tuple[DecisionPage, DecisionCount, dict[UUID, list[str]]]:
-    """A page, the number of all matching decisions, and the high scores for a person with covers."""
+) -> tuple[DecisionPage, DecisionCount, dict[UUID, list[str]], dict[UUID, str]]:
+    """A page, the number of all matching decisions, high scores for a person with covers, and replies."""
     page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=cursor)
     if page.newer is None and page.older is None:
         count = DecisionCount(number=len(page.rows), exact=True)
     else:
         count = await decision_list.count_decisions(connection, filters)
     scores = await decision_list.high_scores(connection, page.rows) if covered else {}
-    return page, count, scores
+    return page, count, scores, await decision_list.load_replies(connection, page.rows)

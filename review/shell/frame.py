@@ -16,7 +16,7 @@ def page_frame(may: Callable[[Right], bool], request: Request) -> dict[str, obje
     return {
         "nav": navigation(may, request.url.path),
         "look": appearance(request.cookies),
-        "here": _address(request) if request.method == "GET" else "/",
+        "page_address": _address(request) if request.method == "GET" else "/",
     }
 
 

@@ -3,10 +3,8 @@
 
 (() => {
   const FIELDS = "input:not([type=radio], [type=checkbox], [type=submit], [type=button]), textarea, select, [contenteditable]:not([contenteditable=false])";
-  const DRAFT_DAYS = 7;
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const keysOn = () => document.body.dataset.keys === "on";
   const shown = (element) => element && element.getClientRects().length > 0;
 
   // --- lists: j and k move, o and Enter open
@@ -122,21 +120,20 @@
   const ACTS = {
     "j": () => move(1), "k": () => move(-1), "o": open,
     "1": () => choose(1), "2": () => choose(2), "3": () => choose(3),
-    "n": note, "/": search, "?": () => help(), "s": () => press("skip"), "u": () => press("undo"), "r": reveal,
+    "n": note, "/": search, "?": () => window.hushgate.help(), "s": () => press("skip"), "u": () => press("undo"), "r": reveal,
     "a": approve, "e": () => write(),
   };
-  const PLACES = { "d": "/decisions", "q": "/queues" };
-  const KEYS = [
-    ["j, k", "down and up in a list; older and newer on a decision"], ["o, Enter", "open"], ["1, 2, 3", "agree, overturn, unsure"], ["Enter", "store the review after a choice; its reasons show their keys"],
-    ["n", "write the note"], ["a, Enter", "approve the draft and send it"], ["e", "write an answer"], ["Ctrl+Enter", "store the review; works while writing"], ["s", "skip the item"],
-    ["u", "undo the last review"], ["r", "show a covered text"], ["/", "search decisions, or the list on the page"], ["g d, g q", "decisions, queues"],
-    ["?", "this help"],
-  ];
+  // the first element of the page that declares this key, which is one character: Enter belongs to the focus
+  function declared(key) {
+    if (key.length > 1) return null;
+    const action = window.hushgate.actions().find(({ element, keys }) => keys.includes(key) && !element.matches("template"));
+    return action && (() => window.hushgate.act(action.element));
+  }
 
   let going = 0;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.repeat && !"jk".includes(event.key)) return;
-    if (!keysOn()) return;
+    if (!window.hushgate.keysOn()) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey) {
       event.preventDefault();
       submit();
@@ -146,11 +143,11 @@
     if (event.target.closest?.(FIELDS)) return;
     if (Date.now() < going) {
       going = 0;
-      const place = PLACES[event.key];
-      if (place) { event.preventDefault(); location.assign(place); return; }
+      const place = one(`[data-go="${CSS.escape(event.key)}"]`);
+      if (place) { event.preventDefault(); location.assign(place.href); return; }
     }
     if (event.key === "g") { going = Date.now() + 1500; return; }
-    const act = Object.hasOwn(ACTS, event.key) ? ACTS[event.key] : null;
+    const act = Object.hasOwn(ACTS, event.key) ? ACTS[event.key] : declared(event.key);
     if (!act) return;
     event.preventDefault();
     act();
@@ -169,107 +166,6 @@
       }
     });
   }
-
-  // --- help: a dialog, built on first use
-
-  function help() {
-    const dialog = document.getElementById("keys-help") || build();
-    dialog.showModal();
-  }
-
-  function build() {
-    const dialog = document.createElement("dialog");
-    dialog.id = "keys-help";
-    dialog.setAttribute("aria-labelledby", "keys-heading");
-    const heading = document.createElement("h2");
-    heading.id = "keys-heading";
-    heading.textContent = "Shortcuts";
-    const list = document.createElement("dl");
-    list.className = "facts";
-    for (const [keys, text] of KEYS) {
-      const term = document.createElement("dt");
-      for (const [place, key] of keys.split(", ").entries()) {
-        if (place) term.append(" ");
-        const shape = document.createElement("kbd");
-        shape.textContent = key;
-        term.append(shape);
-      }
-      const meaning = document.createElement("dd");
-      meaning.textContent = text;
-      list.append(term, meaning);
-    }
-    const hint = document.createElement("p");
-    hint.textContent = "Shortcuts are inactive while a text field has focus. Switch them off permanently here or on the profile page.";
-    const off = document.createElement("label");
-    off.className = "inline";
-    const box = document.createElement("input");
-    box.type = "checkbox";
-    box.checked = keysOn();
-    box.addEventListener("change", () => switchKeys(box.checked));
-    off.append(box, " Enable shortcuts");
-    const form = document.createElement("form");
-    form.method = "dialog";
-    const button = document.createElement("button");
-    button.textContent = "Close";
-    form.append(button);
-    dialog.append(heading, list, hint, off, form);
-    document.body.append(dialog);
-    return dialog;
-  }
-
-  function switchKeys(on) {
-    if (on) document.body.dataset.keys = "on";
-    else delete document.body.dataset.keys;
-    const csrf = one("input[name=csrf]")?.value;
-    if (!csrf) return;
-    const body = new URLSearchParams({ csrf, ...(on ? { keys: "on" } : {}) });
-    fetch("/profile/keys", { method: "POST", body, redirect: "manual" }).catch(() => {});
-  }
-
-  // a button that opens the help, for devices without a "?" key
-  for (const button of all("[data-help]")) { button.hidden = false; button.addEventListener("click", help); }
-
-  // --- notes survive a closed tab and an ended session
-
-  function stored(key) {
-    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
-  }
-
-  function keep(key, text) {
-    try {
-      if (text) localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
-      else localStorage.removeItem(key);
-    } catch { /* private windows may refuse; the server keeps what was sent */ }
-  }
-
-  const person = document.body.dataset.person || "";
-  // drop the stored note after a submit, except after a refusal or where the form returned with its text
-  function forget() {
-    const key = sessionStorage.getItem("hushgate:sent");
-    if (!key) return;
-    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
-    const back = all("form[action$='/review'] textarea").some((field) => field.value);
-    if (status >= 400 || back || one("input[type=password]")) return;
-    sessionStorage.removeItem("hushgate:sent");
-    keep(key, "");
-  }
-  forget();
-  for (const field of all("textarea[data-draft]")) {
-    const key = `hushgate:${person}:${field.dataset.draft}`;
-    const found = stored(key);
-    if (found && !field.value && Date.now() - found.at < DRAFT_DAYS * 864e5) field.value = found.text;
-    field.addEventListener("input", () => keep(key, field.value));
-    field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
-  }
-  try {
-    for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
-      const found = stored(key);
-      if (!found || Date.now() - found.at > DRAFT_DAYS * 864e5) localStorage.removeItem(key);
-    }
-  } catch { /* as above */ }
-  one("form[action='/sign-out']")?.addEventListener("submit", () => {
-    try { for (const key of Object.keys(localStorage)) if (key.startsWith("hushgate:")) localStorage.removeItem(key); } catch { /* as above */ }
-  });
 
   // --- remaining time
 

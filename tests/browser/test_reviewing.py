@@ -29,8 +29,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     page.keyboard.type("they ask about 1 2 3 j k s u spam")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("ArrowDown")
-    page.get_by_label("Reason").focus()
-    page.keyboard.type("RULE_TOO")
+    page.keyboard.press("b")
     picture(page, "review-filled")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("You can undo it until")).to_be_visible()
@@ -132,6 +131,7 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     page.keyboard.press("g")
     page.keyboard.press("q")
     page.wait_for_url("**/queues")
+    page.locator(".user-button").click()
     page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
         page.get_by_label("Enable shortcuts").uncheck()
@@ -139,6 +139,7 @@ def test_keys_move_in_a_list_and_open_what_is_marked(desk: Desk) -> None:
     page.reload()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator(".user-button").click()
     page.get_by_role("button", name="Shortcuts").click()
     with page.expect_response("**/profile/keys"):
         page.get_by_label("Enable shortcuts").check()

@@ -280,7 +280,7 @@ def test_the_scopes_of_a_key_are_chosen_when_it_is_made(database_url: str) -> No
 
     assert (refused.status_code, "scope read" in refused.json()["detail"]) == (403, True)
     assert "<code>publish, review</code>" in page
-    assert "<td>read</td>" in page
+    assert "<code>read</code>" in page
     assert logged == [["publish", "review"], ["read"]]
 
 

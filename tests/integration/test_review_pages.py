@@ -220,7 +220,7 @@ def test_a_blind_reader_sees_nothing_of_the_first_reading(visitors: Any, databas
     assert "are shown after your answer" in before.text
     assert "State: <strong>" not in before.text
     assert str(decided.decision_id) in lists[0]
-    assert 'data-label="Review">open<' in lists[0]
+    assert '<td class="review">open<' in lists[0]
     assert str(decided.decision_id) not in lists[1]
     assert "SECRET opinion" in after.text
     assert "disputed" in after.text

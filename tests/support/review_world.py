@@ -574,5 +574,5 @@ OWN: Final[dict[str, Sample]] = {
 SHARED: Final[dict[str, Sample]] = {"queue_id": queue, "figure": lambda _world, _person: "decisions"}
 """Path parameters that name something of everybody."""
 SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
-QUERIES: Final = {"compare": "?from=1&to=1"}
+QUERIES: Final = {"compare": "?from=1&to=1", "go": "?q=hostile"}
 """What pages need in their query to show anything, by their name."""

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from db.people.records import Role
 from review.access import RIGHTS, Right
+from review.decision.review_panel import KEYS
 from review.http.static_files import STATIC
+from review.shell.navigation import LINKS
 
+TEMPLATES = STATIC.parent / "templates"
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
 
@@ -18,17 +21,14 @@ def _rows(header: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_the_guide_lists_the_shortcuts_of_the_help() -> None:
-    """Word for word, in the same order."""
-    table = re.search(
-        r"const KEYS = \[(.*?)\n  \];", (STATIC / "keys.js").read_text(encoding="utf-8"), re.DOTALL
-    )
-    assert table is not None
-    pairs = re.findall(r'\["([^"]+)", "([^"]+)"\]', table[1])
+def test_the_guide_lists_the_shortcuts_of_the_pages() -> None:
+    """Every key that a template declares, and every key of the navigation."""
+    templates = "".join(path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html"))
+    declared = re.findall(r'(?:data-key|aria-keyshortcuts)="([^"{]+)"', templates)
+    keys = {key.replace("Control", "Ctrl") for each in declared for key in each.split()}
+    keys |= {f"g {link.key}" for link in LINKS} | set(KEYS.values())
 
-    assert [[keys.replace("`", ""), text] for keys, text in _rows("| keys |")] == [
-        list(pair) for pair in pairs
-    ]
+    assert keys - {key for shown, _ in _rows("| keys |") for key in re.findall("`([^`]+)`", shown)} == set()
 
 
 def test_the_guide_lists_every_role_with_its_rights() -> None:

@@ -10,7 +10,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 revision: str = "0054"
-down_revision: str | Sequence[str] | None = "0056"
+down_revision: str | Sequence[str] | None = "0052"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

@@ -32,7 +32,11 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "version": lambda _desk, _who: 1,
 }
 """What stands for a parameter of a path when somebody opens it; a new parameter needs a line here."""
-QUERIES: Final[dict[str, str]] = {"compare": "?from=1&to=2", "bulk": f"?account={CHANNEL}"}
+QUERIES: Final[dict[str, str]] = {
+    "compare": "?from=1&to=2",
+    "bulk": f"?account={CHANNEL}",
+    "go": "?q=shop",
+}
 """What a page needs to show something, by name of its route."""
 OPENED: Final = tuple(
     page

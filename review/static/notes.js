@@ -1,0 +1,48 @@
+// Notes that survive a closed tab and an ended session; every page works without this file.
+"use strict";
+
+(() => {
+  const DRAFT_DAYS = 7;
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+
+  function stored(key) {
+    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  }
+
+  function keep(key, text) {
+    try {
+      if (text) localStorage.setItem(key, JSON.stringify({ text, at: Date.now() }));
+      else localStorage.removeItem(key);
+    } catch { /* private windows may refuse; the server keeps what was sent */ }
+  }
+
+  const person = document.body.dataset.person || "";
+  // drop the stored note after a submit, except after a refusal or where the form returned with its text
+  function forget() {
+    const key = sessionStorage.getItem("hushgate:sent");
+    if (!key) return;
+    const status = performance.getEntriesByType("navigation")[0]?.responseStatus || 200;
+    const back = all("form[action$='/review'] textarea").some((field) => field.value);
+    if (status >= 400 || back || one("input[type=password]")) return;
+    sessionStorage.removeItem("hushgate:sent");
+    keep(key, "");
+  }
+  forget();
+  for (const field of all("textarea[data-draft]")) {
+    const key = `hushgate:${person}:${field.dataset.draft}`;
+    const found = stored(key);
+    if (found && !field.value && Date.now() - found.at < DRAFT_DAYS * 864e5) field.value = found.text;
+    field.addEventListener("input", () => keep(key, field.value));
+    field.form?.addEventListener("submit", () => sessionStorage.setItem("hushgate:sent", key));
+  }
+  try {
+    for (const key of Object.keys(localStorage).filter((each) => each.startsWith("hushgate:"))) {
+      const found = stored(key);
+      if (!found || Date.now() - found.at > DRAFT_DAYS * 864e5) localStorage.removeItem(key);
+    }
+  } catch { /* as above */ }
+  one("form[action='/sign-out']")?.addEventListener("submit", () => {
+    try { for (const key of Object.keys(localStorage)) if (key.startsWith("hushgate:")) localStorage.removeItem(key); } catch { /* as above */ }
+  });
+})();

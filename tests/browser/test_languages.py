@@ -1,0 +1,71 @@
+"""Pages in another language fit the screen, and times follow the browser's zone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, ViewportSize
+
+from review.languages.choice import LANGUAGE_COOKIE
+from review.languages.pseudo_locale import PSEUDO
+from tests.support.browser.desk import PHONE, Desk, picture
+
+BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+SIZES: Final[tuple[ViewportSize, ...]] = (
+    {"width": 1440, "height": 900},
+    {"width": 1200, "height": 800},
+    {"width": PHONE["width"], "height": PHONE["height"]},
+)
+CUT: Final = """
+    () => [...document.querySelectorAll("main :is(button, .button, h1, h2, .badge), .user-menu button")]
+        .filter((each) => each.getClientRects().length && getComputedStyle(each).overflowX === "hidden")
+        .filter((each) => each.clientWidth > 4 && each.scrollWidth > each.clientWidth + 1)
+        .map((each) => each.innerText)
+"""
+"""Texts that do not fit their element and are cut off."""
+
+
+@pytest.mark.parametrize("path", ["/profile", "/people"])
+def test_longer_texts_fit_every_screen(desk: Desk, path: str) -> None:
+    """In the pseudo-locale, 40 % longer, nothing lies beyond the edge or is cut off."""
+    found = {}
+    page = desk.sit("everything")
+    for size in SIZES:
+        page.set_viewport_size(size)
+        _in_language(desk, page, PSEUDO)
+        page.goto(path)
+        picture(page, f"pseudo{path.replace('/', '-')}-{size['width']}")
+        found[size["width"]] = (max(0, page.evaluate(BESIDE)), page.evaluate(CUT))
+
+    assert found == {size["width"]: (0, []) for size in SIZES}
+
+
+def test_times_are_in_the_zone_of_the_browser(desk: Desk) -> None:
+    """The second page shows them: the first one tells the server the zone."""
+    page = desk.sit("everything", timezone_id="Asia/Ho_Chi_Minh", locale="vi-VN")
+    page.goto("/profile")
+    page.goto("/profile")
+
+    assert page.locator("html").get_attribute("lang") == "vi"
+    assert "UTC+7" in (page.locator("main time").first.get_attribute("title") or "")
+
+
+def test_the_language_is_switched_in_the_user_menu(desk: Desk) -> None:
+    """It returns to the same page, and the choice stays."""
+    page = desk.sit("everything")
+    page.goto("/people")
+    page.locator(".user-button").click()
+    page.locator("#user-menu button[value=vi]").click()
+
+    assert page.url.endswith("/people")
+    assert page.locator("h1").inner_text() == "Thành viên"
+
+    page.locator(".user-button").click()
+    page.locator("#user-menu button[value=en]").click()
+
+    assert page.locator("h1").inner_text() == "People"
+
+
+def _in_language(desk: Desk, page: Page, language: str) -> None:
+    page.context.add_cookies([{"name": LANGUAGE_COOKIE, "value": language, "url": desk.origin}])

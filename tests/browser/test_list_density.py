@@ -1,0 +1,60 @@
+"""How much of the list of decisions is seen at once, and reading beside it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import PICTURES, Desk
+
+FULLY_VISIBLE = """() => [...document.querySelectorAll('#rows [data-row]')].filter((row) => {
+  const box = row.getBoundingClientRect();
+  const bar = document.querySelector('.nav')?.getBoundingClientRect();
+  const end = bar && bar.top > innerHeight / 2 ? bar.top : innerHeight;
+  return box.top >= 0 && box.bottom <= end;
+}).length"""
+
+
+def opened(desk: Desk, width: int, height: int, scheme: str = "light") -> Page:
+    """The list of all decisions in a window of this size."""
+    page = desk.sit("lead", viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto("/decisions?since=all")
+    return page
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1440, 900, 18), (1200, 800, 12), (390, 844, 5)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_many_rows_are_seen_without_scrolling(
+    desk: Desk, width: int, height: int, least: int, scheme: str
+) -> None:
+    """As many as a reviewer can compare at a glance, and nothing wider than the window."""
+    page = opened(desk, width, height, scheme)
+    page.screenshot(path=PICTURES / f"list-{width}-{scheme}.png")
+
+    assert page.evaluate(FULLY_VISIBLE) >= least
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert faults(page) == []
+
+
+def test_decisions_are_read_beside_the_list(desk: Desk) -> None:
+    """J moves, the pane shows the decision, and the address stays that of the list."""
+    page = opened(desk, 1440, 900)
+    page.keyboard.press("p")
+    pane = page.locator("#preview")
+    expect(pane.locator("h1")).to_be_visible()
+    first = pane.locator("h1").inner_text()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    wanted = page.locator("[data-row][aria-current=true] [data-open]").get_attribute("href")
+    expect(pane.locator("h1")).not_to_have_text(first)
+    page.screenshot(path=PICTURES / "list-preview.png")
+
+    assert wanted is not None
+    assert page.url.endswith("/decisions?since=all")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("p")
+    expect(pane).to_be_hidden()
+    page.keyboard.press("o")
+    page.wait_for_url(f"**{wanted.partition('?')[0]}*")

@@ -1,0 +1,67 @@
+"""The design system: contrasts, icons, and what of the sheet is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from review.http.static_files import STATIC
+from review.shell import navigation, palette
+from review.shell.colours import DECORATIVE, PAIRS, MeasuredPair, colours, contrast, measured
+from review.shell.icons import icon, icon_names
+
+REVIEW = STATIC.parent
+TEMPLATES = sorted((REVIEW / "templates").rglob("*.html"))
+
+
+@pytest.mark.parametrize("measure", measured(), ids=lambda each: f"{each.pair.front}-{each.pair.ground}")
+def test_a_colour_can_be_told_from_what_it_stands_on(measure: MeasuredPair) -> None:
+    """WCAG AA in light and in dark."""
+    assert min(measure.light, measure.dark) >= measure.pair.least
+
+
+def test_every_colour_is_measured() -> None:
+    """A new token needs a pair."""
+    named = {name for pair in PAIRS for name in (pair.front, pair.ground)}
+
+    assert set(colours()) == named | DECORATIVE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [("#000000", "#ffffff", 21.0), ("#777777", "#ffffff", 4.48), ("#ff0000", "#ff0000", 1.0)],
+)
+def test_contrast_is_the_ratio_of_wcag(one: str, other: str, ratio: float) -> None:
+    """Known values, in both directions."""
+    assert (round(contrast(one, other), 2), round(contrast(other, one), 2)) == (ratio, ratio)
+
+
+def test_every_icon_that_pages_name_is_in_the_sprite() -> None:
+    """In templates and in the tables of navigation and palette."""
+    named = {name for path in TEMPLATES for name in re.findall(r'icon\("([\w-]+)"\)', _text(path))}
+    named |= {link.icon for link in navigation.LINKS} | {page.icon for page in palette.OTHER_PAGES}
+
+    assert named <= set(icon_names())
+
+
+def test_an_unknown_icon_is_an_error() -> None:
+    """A misspelt name does not become an empty picture."""
+    with pytest.raises(KeyError):
+        icon("no-such-icon")
+
+
+def test_every_class_of_the_sheet_is_used() -> None:
+    """Rules of markup that is gone are deleted."""
+    sheet = re.sub(r"/\*.*?\*/", "", _text(STATIC / "style.css"), flags=re.DOTALL)
+    selectors = " ".join(re.findall(r"([^{}]+)\{", sheet))
+    classes = set(re.findall(r"\.([a-zA-Z][\w-]*)", selectors))
+    sources = [*TEMPLATES, *STATIC.glob("*.js"), *REVIEW.rglob("*.py")]
+    words = {word for path in sources for word in re.findall(r"[\w-]+", _text(path))}
+
+    assert classes - words == set()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
