@@ -18,7 +18,7 @@ from tests.support.reviewing import add_person
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
 SHOWN: Final = """
     () => [document.querySelector("main").innerText,
-           ...[...document.querySelectorAll("main input, main textarea")].map(({ value }) => value)].join("\\n")
+          ...[...document.querySelectorAll("main input, main textarea")].map(({ value }) => value)].join("\\n")
 """
 LAPTOP: Final = {"width": 1185, "height": 800}
 
