@@ -53,7 +53,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class ReplyGrounds:
     """The passages of one draft.
 
     Attributes:
@@ -90,7 +90,7 @@ def passages_of_held(held: HeldText, stored: Mapping[str, StoredPassage]) -> tup
 
 def grounds_of(
     draft: str, passages: Sequence[ShownPassage], *, language: str | None, verbatim: bool
-) -> Grounds:
+) -> ReplyGrounds:
     """The passages of a draft; in one without citations, those that its sentences repeat count as cited."""
     sentences = [(each, _units(without_citations(each))) for each in _sentences(draft, language)]
     named = {number for each, _ in sentences for number in cited_numbers(each)}
@@ -102,7 +102,7 @@ def grounds_of(
         cited = passage.number in named if numbered else bool(spans)
         html = None if passage.text is None else cited_html(passage.text, spans)
         found.append(Ground(passage=passage, html=html, cited=cited, matched=bool(spans)))
-    return Grounds(
+    return ReplyGrounds(
         cited=tuple(each for each in found if each.cited),
         others=tuple(each for each in found if not each.cited),
         verbatim=verbatim,

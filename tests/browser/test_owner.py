@@ -8,17 +8,15 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from db.people.records import Role
 from tests.browser.test_every_page import BESIDE
 from tests.support.browser.axe import faults
 from tests.support.browser.desk import PHONE, WIDE, Desk, sign_in
 from tests.support.browser.world import SHOP
-from tests.support.reviewing import add_person
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
 SHOWN: Final = """
     () => [document.querySelector("main").innerText,
-          ...[...document.querySelectorAll("main input, main textarea")].map(({ value }) => value)].join("\\n")
+           ...[...document.querySelectorAll("main input, main textarea")].map((it) => it.value)].join("\\n")
 """
 LAPTOP: Final = {"width": 1185, "height": 800}
 
@@ -34,10 +32,8 @@ def without_json(page: Page) -> None:
 def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk, scripts: bool) -> None:
     """From the home, with and without scripts; each change is shown before it is stored."""
     word = "zzlampoon" if scripts else "zzpontoon"
-    login = f"owner-{word}"
-    person = add_person(desk.world.url, Role.OWNER, account=SHOP, login=login)
     page = desk.stranger(java_script_enabled=scripts)
-    sign_in(page, person)
+    sign_in(page, desk.world.people["shop owner"])
     expect(page.get_by_role("heading", name="Answered in your name")).to_be_visible()
     if scripts:
         without_json(page)
