@@ -32,6 +32,9 @@ RIGHTS: Final[dict[Role, frozenset[Right]]] = {
     Role.RULE_EDITOR: frozenset({Right.VIEW, Right.EDIT_RULES}),
     Role.ACCOUNT_ADMIN: frozenset({Right.VIEW, Right.EDIT_RULES, Right.ADMIN, Right.PUBLISH}),
     Role.AUDITOR: frozenset({Right.VIEW, Right.EXPORT, Right.AUDIT}),
+    Role.OWNER: frozenset(
+        {Right.VIEW, Right.REVIEW, Right.EXPORT, Right.EDIT_RULES, Right.ADMIN, Right.PUBLISH}
+    ),
 }
 
 
@@ -80,6 +83,7 @@ ROLE_NAMES: Final[dict[Role, str]] = {
     Role.RULE_EDITOR: mark("rule editor"),
     Role.ACCOUNT_ADMIN: mark("account administrator"),
     Role.AUDITOR: mark("auditor"),
+    Role.OWNER: mark("owner"),
 }
 """Total; addresses, forms and the command line keep the codes."""
 

@@ -15,7 +15,7 @@ from cli.review.person import LoginArgument, found_person, people_entry, print_c
 from cli.review.store import stored, who
 from db import access_log
 from db.people import api_tokens, changes, records
-from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
 from review.auth import passwords
 from review.people import role_grants
 from review.people.role_grants import GrantResult
@@ -79,7 +79,7 @@ def revoke(login: LoginArgument, role: Roles, account: AccountOption = EVERY_ACC
 
     async def run(connection: AsyncConnection) -> dict[str, Any]:
         person = await found_person(connection, login)
-        if account == EVERY_ACCOUNT and Role.ACCOUNT_ADMIN in role:
+        if account == EVERY_ACCOUNT and set(ADMINISTERING).intersection(role):
             await require_other_admin(connection, person)
         for each in role:
             if not await changes.revoke_role(

@@ -89,7 +89,7 @@ class DashboardFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reach:
+class Reach:
     """The counted spans that a filter needs: by its steps and in whole days, now and before."""
 
     steps: Covered
@@ -102,7 +102,7 @@ async def load_totals(
     connection: AsyncConnection, filters: FigureFilter, *, now: datetime
 ) -> DashboardFigures:
     """The counts only, without times, confidence and days: half the statements of ``load_figures``."""
-    reach = await _reach(connection, filters, now)
+    reach = await load_reach(connection, filters, now)
     live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
     return await _totals(connection, filters, reach, live, now)
 
@@ -111,7 +111,7 @@ async def load_figures(
     connection: AsyncConnection, filters: FigureFilter, *, now: datetime
 ) -> DashboardFigures:
     """The figures of a range and of the previous one."""
-    reach = await _reach(connection, filters, now)
+    reach = await load_reach(connection, filters, now)
     live = await _live(connection, statements.LIVE_COUNTS, filters, reach.steps, now)
     live_spreads = tuple(
         {**row, "bin": number, "events": events}
@@ -133,12 +133,13 @@ async def load_figures(
     )
 
 
-async def _reach(connection: AsyncConnection, filters: FigureFilter, now: datetime) -> _Reach:
+async def load_reach(connection: AsyncConnection, filters: FigureFilter, now: datetime) -> Reach:
+    """The counted spans of a filter."""
     since, until, back = filters.since, filters.until, filters.back
     week = min(until - 6 * DAY, since).replace(hour=0, minute=0, second=0, microsecond=0)
     first = await first_audit_hour(connection)
     spans = await counted_spans(connection, min(week, since - back), until)
-    return _Reach(
+    return Reach(
         steps=covering_spans(spans, since, until, filters.grain, first),
         whole=covering_spans(spans, since, until, Grain.DAY, first),
         before=covering_spans(spans, since - back, min(until, _hour(now)) - back, Grain.DAY, first),
@@ -149,7 +150,7 @@ async def _reach(connection: AsyncConnection, filters: FigureFilter, now: dateti
 async def _totals(
     connection: AsyncConnection,
     filters: FigureFilter,
-    reach: _Reach,
+    reach: Reach,
     live: tuple[FigureRow, ...],
     now: datetime,
 ) -> DashboardFigures:

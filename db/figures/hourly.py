@@ -14,7 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.figures.statements import COLUMNS, COUNTS, DECIDED, SPREADS, SUMS
+from db.figures.statements import COLUMNS, COUNTS, DECIDED, PARTS, SPREADS, SUMS
 
 LOCK: Final = 0x46494755  # "FIGU": one filler at a time per database
 HOUR: Final = timedelta(hours=1)
@@ -56,6 +56,7 @@ _NEXT_DAY: Final = sa.text("""
 _FORGET: Final = (
     sa.text("DELETE FROM figure_counts WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
     sa.text("DELETE FROM figure_spreads WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
+    sa.text("DELETE FROM figure_parts WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
     sa.text("DELETE FROM figure_spans WHERE (grain, start) IN (('hour', :hour), ('day', :day))"),
 )
 _OUTLIVED: Final = sa.text("""
@@ -67,7 +68,7 @@ _OUTLIVED: Final = sa.text("""
 """)
 _SWEEP: Final = tuple(
     sa.text(f"DELETE FROM {table} WHERE grain = 'hour' AND start >= :day AND start < :end")
-    for table in ("figure_counts", "figure_spreads", "figure_spans")
+    for table in ("figure_counts", "figure_spreads", "figure_parts", "figure_spans")
 )
 _COUNT_HOUR: Final = sa.text(f"""
     WITH {DECIDED}, counts AS (
@@ -76,6 +77,10 @@ _COUNT_HOUR: Final = sa.text(f"""
     ), spreads AS (
         INSERT INTO figure_spreads (grain, start, user_id, scope, decision, kind, bins, counts)
         SELECT 'hour', :since, counted.* FROM ({SPREADS}) AS counted
+    ), parts AS (
+        INSERT INTO figure_parts (
+            grain, start, user_id, scope, dimension, value, decision, reason_code, events)
+        SELECT 'hour', :since, counted.* FROM ({PARTS}) AS counted
     )
     INSERT INTO figure_spans (grain, start, counted_to, events, filled_at)
     SELECT 'hour', :since, :until, count(*), :now FROM decided RETURNING events
@@ -96,6 +101,13 @@ _COUNT_DAY: Final = (
             WHERE grain = 'hour' AND start >= :day AND start < :end
             GROUP BY user_id, scope, decision, kind, bin
         ) AS binned GROUP BY user_id, scope, decision, kind
+    """),
+    sa.text("""
+        INSERT INTO figure_parts (
+            grain, start, user_id, scope, dimension, value, decision, reason_code, events)
+        SELECT 'day', :day, user_id, scope, dimension, value, decision, reason_code, sum(events)::bigint
+        FROM figure_parts WHERE grain = 'hour' AND start >= :day AND start < :end
+        GROUP BY user_id, scope, dimension, value, decision, reason_code
     """),
     sa.text("""
         INSERT INTO figure_spans (grain, start, counted_to, events, filled_at)

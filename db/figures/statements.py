@@ -59,6 +59,8 @@ _KEPT: Final = {
 DECIDED: Final = f"""
     decided AS MATERIALIZED (
         SELECT d.user_id, d.scope, d.decision, d.reason_code, d.degraded,
+               d.matched_rule AS rule, kept.models ->> 'completion' AS model,
+               lower(kept.language) AS language,
                CASE WHEN {assessed("kept.assessment")} THEN d.confidence END AS confidence,
                split_part(kept.assessment ->> 'policy', '@', 1) AS policy,
                kept.metadata -> 'labels' AS labels,
@@ -76,7 +78,7 @@ DECIDED: Final = f"""
              -- one call, so that the snapshot is unpacked once a row
              jsonb_to_record(d.snapshot_json) AS kept (
                  received_at timestamptz, stages jsonb, attempts jsonb, tokens jsonb, rechecked jsonb,
-                 assessment jsonb, metadata jsonb)
+                 assessment jsonb, metadata jsonb, models jsonb, language text)
         WHERE d.created_at >= :since AND d.created_at < :until
               AND (CAST(:accounts AS text[]) IS NULL OR d.user_id = ANY (CAST(:accounts AS text[])))
     )
@@ -93,6 +95,19 @@ COUNTS: Final = """
     FROM decided
     GROUP BY GROUPING SETS (
         (user_id, scope, decision, reason_code), (scope, decision, reason_code))
+"""
+
+PART_CHARS: Final = 200
+"""Longest rule, model or language that is counted."""
+PARTS: Final = f"""
+    SELECT coalesce(user_id, '') AS user_id, scope, dimension, value, decision, reason_code,
+           count(*) AS events
+    FROM decided, LATERAL (
+        VALUES ('rule', rule), ('model', model), ('language', language)) AS part (dimension, value)
+    WHERE value <> '' AND length(value) <= {PART_CHARS}
+    GROUP BY GROUPING SETS (
+        (user_id, scope, dimension, value, decision, reason_code),
+        (scope, dimension, value, decision, reason_code))
 """
 
 LABELLED: Final = f"""

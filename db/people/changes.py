@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.people import api_tokens, invitations, sessions, sign_ins
-from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, RoleGrant
 from db.people.tables import people, person_roles
 from db.rows import changed_rows
 
@@ -123,7 +123,7 @@ async def list_admins(connection: AsyncConnection) -> tuple[UUID, ...]:
         .join(person_roles, person_roles.c.person_id == people.c.id)
         .where(
             person_roles.c.user_id == EVERY_ACCOUNT,
-            person_roles.c.role == Role.ACCOUNT_ADMIN.value,
+            person_roles.c.role.in_(ADMINISTERING),
             people.c.disabled_at.is_(None),
         )
     )

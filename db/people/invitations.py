@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from db.people.records import EVERY_ACCOUNT, Role, RoleGrant
+from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Role, RoleGrant
 from db.people.sessions import token_hash
 from db.people.tables import invitations, people, person_roles
 from db.rows import Row, all_rows, changed_rows, first_row
@@ -24,7 +24,7 @@ _INVITER_ADMINISTERS: Final = (
         people.c.id == _TABLE.invited_by,
         people.c.disabled_at.is_(None),
         person_roles.c.person_id == people.c.id,
-        person_roles.c.role == Role.ACCOUNT_ADMIN.value,
+        person_roles.c.role.in_(ADMINISTERING),
         person_roles.c.user_id.in_((_TABLE.user_id, EVERY_ACCOUNT)),
     )
     .correlate(invitations)

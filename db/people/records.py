@@ -38,6 +38,11 @@ class Role(StrEnum):
     RULE_EDITOR = "rule_editor"
     ACCOUNT_ADMIN = "account_admin"
     AUDITOR = "auditor"
+    OWNER = "owner"
+
+
+ADMINISTERING: Final = (Role.ACCOUNT_ADMIN, Role.OWNER)
+"""The roles that give roles to others; the last of them on every account is not taken away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,8 @@ person_roles: Final = table(
     required("granted_by", sa.Text),
     required("granted_at", Timestamp, server_default=NOW),
     sa.CheckConstraint(
-        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor')", name="role_known"
+        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor', 'owner')",
+        name="role_known",
     ),
 )
 
@@ -66,7 +67,8 @@ invitations: Final = table(
     sa.CheckConstraint("login = lower(login) AND login <> ''", name="login_lower"),
     sa.CheckConstraint("user_id <> '*'", name="one_account"),
     sa.CheckConstraint(
-        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor')", name="role_known"
+        "role IN ('viewer', 'reviewer', 'lead', 'rule_editor', 'account_admin', 'auditor', 'owner')",
+        name="role_known",
     ),
 )
 

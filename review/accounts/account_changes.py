@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from review.accounts.moderator_fields import part_texts
 from review.accounts.rule_texts import LISTS
+from review.owner.durations import as_number_and_unit
 from worker.account_settings import SETTINGS, kind_of
 from worker.model import Account, ModeratorChoice
 from worker.moderator_settings import MODERATOR_PARTS
@@ -100,6 +101,8 @@ def _setting_changes(name: str, title: str, before: Any, after: Any) -> list[Set
         return [SettingChange(title=title, before="", after="", lines=lines)]
     if kind_of(name) is SettingKind.TEXT:
         return [SettingChange(title=title, before="", after="", lines=_lines(before, after))]
+    if name.endswith("_s"):
+        before, after, title = _duration(before), _duration(after), title.removesuffix(", seconds")
     if isinstance(before, Mapping):
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         values = [(f"{title}: {key}", before.get(key), after.get(key)) for key in keys]
@@ -122,6 +125,12 @@ def _moderators(chosen: tuple[ModeratorChoice, ...]) -> str:
 def _lines(before: str, after: str) -> tuple[tuple[str, str], ...]:
     found = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=3, lineterm=""))[2:]
     return tuple(("…", "") if line.startswith("@@") else (line[:1], line[1:]) for line in found)
+
+
+def _duration(seconds: float) -> str:
+    """A number and a unit, such as ``5 minutes``."""
+    number, unit = as_number_and_unit(seconds)
+    return f"{number} {unit.removesuffix('s') if number == '1' else unit}"
 
 
 def _words(value: Any) -> str:

@@ -15,7 +15,7 @@ from review.auth.session_start import START, local_path, start_session
 from review.http.visit import SESSION_COOKIE, Refused, Visit, drop_cookie
 from review.languages import mark
 
-WRONG: Final = mark(mark("Login or password is wrong, or the person may not sign in."))
+WRONG: Final = mark("Login or password is wrong, or the person may not sign in.")
 
 
 async def show_sign_in(visit: Visit) -> Response:

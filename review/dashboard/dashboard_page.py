@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,12 +14,17 @@ from db.costs.report import load_spenders
 from db.figures import dashboard
 from db.figures.answers import OutcomeCount, answer_figures, in_total
 from db.figures.dashboard import DashboardFigures, FigureFilter
+from db.figures.parts import CountMeasure
 from db.figures.rejections import RejectionCount, rejection_counts
+from db.people.records import EVERY_ACCOUNT
 from db.review_store import AsyncConnection
 from review.access import Right
-from review.dashboard import figure_counter, ranges
+from review.dashboard import figure_counter, ranges, rates
+from review.dashboard.contributions import change_view, largest_change
 from review.dashboard.dashboard_view import build_view
 from review.dashboard.drawings import DashboardPlots
+from review.dashboard.lead_figures import load_lead_figures, load_parts
+from review.dashboard.lead_view import LoadedDashboard, assemble
 from review.dashboard.ranges import BadRange, Range
 from review.http.visit import Visit
 from review.queues.queue_loads import load_open_queues
@@ -28,49 +34,108 @@ SPENDERS: Final = 10
 """Accounts in the table of costs: those that spent most this month."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardQuery:
+    """What a URL asks of the dashboard; without a measure, the one that changed most."""
+
+    chosen: Range
+    figures: FigureFilter
+    measure: CountMeasure | None
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """Account and scope as parameters; those that are chosen."""
+        found = {"account": self.figures.account, "scope": self.figures.scope}
+        return {name: value for name, value in found.items() if value}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of the page's URL."""
+        measure = {} if self.measure is None else {"measure": self.measure.value}
+        return self.chosen.query | self.filters | measure
+
+
 async def show_dashboard(visit: Visit) -> Response:
     """The page; an unusable range or scope is reported, and the last 24 hours are shown."""
     problem = ""
     try:
-        chosen, figures = parse_dashboard_query(visit, visit.request.query_params)
+        query = parse_page_query(visit, visit.request.query_params)
     except BadRange as bad:
         problem = str(bad)
-        chosen, figures = parse_dashboard_query(visit, {})
-    found = await load_figures(visit, figures)
-    accounts = suggestions = await visit.store.read_lists(
-        lambda connection: dashboard.busiest_accounts(connection, figures)
-    )
+        query = parse_page_query(visit, {})
+    chosen, figures = query.chosen, query.figures
+    loaded = await load_dashboard(visit, query)
+    suggestions = loaded.accounts
     if figures.account is not None:
         suggestions = await visit.store.read_lists(
             lambda connection: dashboard.busiest_accounts(connection, figure_filter(visit, chosen))
         )
-    rejections, answers = await load_outcomes(visit, figures)
     async with visit.store.reading() as connection:
         queues = await load_open_queues(visit, connection)
-    spenders = await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS)
-    filters = {"account": figures.account or "", "scope": figures.scope or ""}
-    query = chosen.query | {name: value for name, value in filters.items() if value}
-    await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
+    text = urlencode(query.parameters)
+    if not visit.partial or visit.site.followed.due(visit.person.person_id, f"dashboard {text}", visit.now):
+        await visit.log(LoggedAction.FIGURES, user_id=figures.account, detail=range_log_detail(chosen))
     return visit.render(
         "dashboard.html",
         status=400 if problem else 200,
         problem=problem,
         chosen=chosen,
-        filters=filters,
+        filters={"account": "", "scope": ""} | query.filters,
         titles=ranges.TITLES,
         scopes=tuple(Scope),
-        view=build_view(DashboardPlots(found, chosen, filters)),
-        found=found,
-        accounts=accounts,
+        shown=loaded,
+        view=loaded.view,
+        found=loaded.found,
         queues=queues,
+        suggestions=suggestions,
+        page_query=text,
+        may_set=visit.may(Right.LEAD, figures.account or EVERY_ACCOUNT),
+        measures=rates.TITLES,
+        goal_account=figures.account or "",
+        link=lambda tile: tile.link(chosen, query.filters),
+        with_query=lambda **changes: "?" + urlencode(query.parameters | changes),
+        figure_file=lambda key, kind: f"/dashboard/figures/{key}.{kind}?{text}",
+        decisions=lambda **more: ranges.range_link(chosen, **(query.filters | more)),
+    )
+
+
+async def load_dashboard(visit: Visit, query: DashboardQuery) -> LoadedDashboard:
+    """Everything that the page shows and its files contain."""
+    chosen, figures = query.chosen, query.figures
+    found = await load_figures(visit, figures)
+    lead = await load_lead_figures(visit, figures)
+    rejections, answers = await load_outcomes(visit, figures)
+    view = build_view(DashboardPlots(found, chosen, query.filters, lead.events))
+    accounts = await visit.store.read_lists(
+        lambda connection: dashboard.busiest_accounts(connection, figures)
+    )
+    change = None
+    if view.figures.before is not None:
+        measure = query.measure or largest_change(view.figures)
+        parts = await load_parts(visit, figures, measure)
+        change = change_view(parts, view.figures, measure, chosen, query.filters)
+    spenders = await load_spenders(visit.store.pool, _spending(figures), visit.now.date(), limit=SPENDERS)
+    return assemble(
+        view=view,
+        found=found,
+        lead=lead,
+        change=change,
+        accounts=accounts,
         rejections=rejections,
         answers=answers,
         spenders=spenders,
-        suggestions=suggestions,
-        account_link=lambda account: "?" + urlencode(query | {"account": account}),
-        decisions=lambda **more: ranges.range_link(chosen, **(filters | more)),
-        link=lambda tile: tile.link(chosen, filters),
+        plots=DashboardPlots(found, chosen, query.filters, lead.events),
+        now=visit.now,
     )
+
+
+def parse_page_query(visit: Visit, parameters: Mapping[str, str]) -> DashboardQuery:
+    """The query of the page and of its files; raises as ``parse_dashboard_query``."""
+    chosen, figures = parse_dashboard_query(visit, parameters)
+    measure = parameters.get("measure", "").strip() or None
+    if measure is not None and measure not in list(CountMeasure):
+        raise BadRange(f"measure: expected one of {', '.join(CountMeasure)}, got {measure[:40]!r}")
+    return DashboardQuery(chosen=chosen, figures=figures, measure=CountMeasure(measure) if measure else None)
 
 
 def _spending(figures: FigureFilter) -> tuple[str, ...] | None:

@@ -48,7 +48,12 @@ class DashboardView:
     reasons: tuple[ReasonLine, ...]
     times: tuple[tuple[Cell, ...], ...]
     empty: bool
-    compared: bool
+    figures: Compared
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a range before."""
+        return self.figures.before is not None
 
 
 def build_view(plots: DashboardPlots) -> DashboardView:
@@ -77,7 +82,7 @@ def build_view(plots: DashboardPlots) -> DashboardView:
         reasons=_reasons(plots, compared),
         times=_times(found),
         empty=not compared.now.decisions,
-        compared=compared.before is not None,
+        figures=compared,
     )
 
 

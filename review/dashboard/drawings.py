@@ -11,10 +11,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 from db.figures.dashboard import DashboardFigures
 from db.figures.histograms import CONFIDENCE_BINS, SpreadKind, middle_ms
 from review.dashboard import plots
+from review.dashboard.events import NumberedEvent, place_events
 from review.dashboard.plots import Plot, PlotData, Series
 from review.dashboard.ranges import DAY, Range, decisions_link, range_link
 from review.dashboard.scales import duration, span, time_marks
 from review.dashboard.summary import PERCENTILES, mean_confidences
+from review.languages import gettext as _
 from review.wording import DECISION_LABELS, reason_label
 from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
 
@@ -33,6 +35,8 @@ class Cell:
 
     text: str
     href: str | None = None
+    value: float | None = None
+    """The number, for files; the text where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,32 @@ class PlotTable:
     plot: Plot
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    is_line: bool = False
+
+    @property
+    def key(self) -> str:
+        """Unique on the page."""
+        return self.plot.data.key
+
+    @property
+    def sentence(self) -> str:
+        """The figures in words where at most one step has any, as a plot of one bar shows nothing more."""
+        series = self.plot.data.series
+        places = [at for at in range(len(self.rows)) if any(self._has(each.values[at]) for each in series)]
+        if len(places) > 1:
+            return ""
+        if not places:
+            return _("Nothing was counted in this range.")
+        step, *cells = self.rows[places[0]]
+        shown = zip(self.heads[1:], cells, strict=True)
+        figures = ", ".join(f"{name} {cell.text}" for name, cell in shown if cell.text not in ("0", "–"))
+        return _("%(step)s: %(figures)s. Nothing else was counted.") % {
+            "step": step.text, "figures": figures
+        }  # fmt: skip
+
+    def _has(self, value: float | None) -> bool:
+        """Whether a step has a figure: a measured zero of a line is one, a bar of nothing is not."""
+        return value is not None if self.is_line else bool(value)
 
 
 class DashboardPlots:
@@ -51,16 +81,24 @@ class DashboardPlots:
         filters: account and scope, which every link contains.
     """
 
-    def __init__(self, found: DashboardFigures, chosen: Range, filters: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        found: DashboardFigures,
+        chosen: Range,
+        filters: Mapping[str, str],
+        happenings: Sequence[NumberedEvent] = (),
+    ) -> None:
         self.found = found
         self.chosen = chosen
         self.filters = dict(filters)
         self.starts = chosen.steps
+        self.happenings = happenings
+        self.events = place_events(happenings, self.starts, chosen.step)
 
     def decisions(self) -> PlotTable:
         """Bars of decisions by kind."""
         counts = count_by(self.found.counts, lambda row: row["decision"])
-        data = self._data("decisions", "Decisions", f"{counts.total()} decisions, stacked by decision")
+        data = self.step_data("decisions", "Decisions", f"{counts.total()} decisions, stacked by decision")
         return self._bars_per_step(data, counts, DECISION_LABELS, lambda name: {"decision": name})
 
     def failures(self) -> PlotTable:
@@ -70,7 +108,7 @@ class DashboardPlots:
         text = f"{counts.total()} decisions without a reply because of a failure"
         reasons = {family: ",".join(reasons_of(family)) for family in FAILURE_FAMILIES}
         titles: dict[str, str] = {family: FAILURES[family] for family in FAILURE_FAMILIES}
-        data = self._data("failures", "Silent failures", text)
+        data = self.step_data("failures", "Silent failures", text)
         return self._bars_per_step(data, counts, titles, lambda name: {"reason": reasons[ReasonFamily(name)]})
 
     def blocks(self) -> PlotTable:
@@ -86,6 +124,7 @@ class DashboardPlots:
             text=f"{counts.total()} messages and drafts that a rule or moderation flagged",
             steps=tuple(span(start, DAY) for start in days),
             marks=time_marks(days),
+            events=place_events(self.happenings, days, DAY),
             open=until - days[-1] < DAY,
         )
 
@@ -107,13 +146,16 @@ class DashboardPlots:
             )
             for name in PERCENTILES
         )
-        data = self._data(str(kind), title, f"Percentiles {text}, on a logarithmic axis")
+        data = self.step_data(str(kind), title, f"Percentiles {text}, on a logarithmic axis")
         rows = tuple(
-            (Cell(text=step), *(Cell(text="–" if value is None else duration(value)) for value in values))
+            (
+                Cell(text=step),
+                *(Cell(text="–" if value is None else duration(value), value=value) for value in values),
+            )
             for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
         )
         plot = plots.lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=("Time, UTC", *PERCENTILES), rows=rows)
+        return PlotTable(plot=plot, heads=("Time, UTC", *PERCENTILES), rows=rows, is_line=True)
 
     def mean_confidence(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each policy."""
@@ -129,18 +171,21 @@ class DashboardPlots:
     def _means(
         self, means: Mapping[tuple[datetime, str], float], key: str, title: str, what: str
     ) -> PlotTable:
-        names = sorted({name for _, name in means})
+        names = sorted({name for _step, name in means})
         series = tuple(
             Series(name=name, values=tuple(means.get((start, name)) for start in self.starts))
             for name in names
         )
-        data = self._data(key, title, what)
+        data = self.step_data(key, title, what)
         rows = tuple(
-            (Cell(text=step), *(Cell(text="–" if value is None else f"{value:.3f}") for value in values))
+            (
+                Cell(text=step),
+                *(Cell(text="–" if value is None else f"{value:.3f}", value=value) for value in values),
+            )
             for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
         )
         plot = plots.share_lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=("Time, UTC", *names), rows=rows)
+        return PlotTable(plot=plot, heads=("Time, UTC", *names), rows=rows, is_line=True)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""
@@ -167,7 +212,7 @@ class DashboardPlots:
         keys = range(CONFIDENCE_BINS)
         return _bars(data, counts, DECISION_LABELS, keys=keys, head="Confidence", link=link)
 
-    def _data(self, key: str, title: str, text: str) -> PlotData:
+    def step_data(self, key: str, title: str, text: str) -> PlotData:
         """A plot of the range's steps, without series."""
         step = self.chosen.step
         return PlotData(
@@ -176,6 +221,7 @@ class DashboardPlots:
             text=text,
             steps=tuple(span(start, step) for start in self.starts),
             marks=time_marks(self.starts),
+            events=self.events,
             open=self.chosen.until - self.starts[-1] < step,
         )
 

@@ -20,6 +20,7 @@ from review.dashboard.first_steps import load_checklist
 from review.dashboard.tiles import decision_tiles
 from review.http.visit import Visit
 from review.lists.views_page import load_visible_views
+from review.owner.home_page import owned_account
 from review.queues.queue_loads import load_open_queues
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,8 @@ MAX_JOBS: Final = 5
 
 async def show_home(visit: Visit) -> Response:
     """The start page: first steps, waiting items, own jobs and the figures of the last 24 hours."""
+    if (owned := owned_account(visit.person)) is not None:
+        return visit.redirect("owner_home", account=owned)
     chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
     found = await visit.store.read_lists(
         lambda replica: dashboard.load_totals(replica, figure_filter(visit, chosen), now=visit.now)

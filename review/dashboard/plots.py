@@ -17,6 +17,7 @@ from markupsafe import Markup
 from review.dashboard.measures import Share
 from review.dashboard.scales import compact, duration, log_ticks, ticks
 from review.dashboard.svg import decoration, pattern, share, stroke, swatch, tag
+from review.wording import percent
 
 FOOT: Final = 12.0
 """Percent of the height that the names below the area take."""
@@ -43,6 +44,8 @@ class PlotData:
         steps: the full names of the steps.
         marks: places of the steps that are named below, with their short names.
         open: the last step is not over.
+        goal: a value that is drawn as a line across, with its name.
+        events: places of steps with a name and a sentence for each, drawn as lines down.
     """
 
     key: str
@@ -52,6 +55,8 @@ class PlotData:
     marks: tuple[tuple[int, str], ...]
     series: tuple[Series, ...] = ()
     open: bool = False
+    goal: tuple[float, str] | None = None
+    events: tuple[tuple[int, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +69,10 @@ class Plot:
     area: Markup
 
 
-def stacked(data: PlotData) -> Plot:
-    """Stacked bars; each has a title of step, series and number."""
+def stacked(data: PlotData, *, least: float = 1, label: Callable[[float], str] = "{:,.0f}".format) -> Plot:
+    """Stacked bars; each has a title of step, series and number; ``least``: the axis' smallest step."""
     totals = [sum(each.values[place] or 0 for each in data.series) for place in range(len(data.steps))]
-    marks = ticks(max(totals, default=0), least=1)
+    marks = ticks(max(totals, default=0), least=least)
     width = 100 / max(1, len(data.steps))
     bars = []
     for place, step in enumerate(data.steps):
@@ -79,7 +84,7 @@ def stacked(data: PlotData) -> Plot:
             bars.append(
                 tag(
                     "rect",
-                    tag("title", f"{step}: {each.name} {value:,.0f}"),
+                    tag("title", f"{step}: {each.name} {label(value)}"),
                     x=share(width * (place + 0.1)),
                     width=share(width * 0.8),
                     y=share(_up(floor + value, marks)),
@@ -110,11 +115,18 @@ def share_lines(data: PlotData) -> Plot:
     return _lines(data, lambda value: _up(value, (0, 1)), (0.0, 0.25, 0.5, 0.75, 1.0), "{:.2f}".format)
 
 
+def rate_lines(data: PlotData) -> Plot:
+    """Lines of shares from 0 to the highest one or the goal; gaps where nothing was measured."""
+    values = [value for each in data.series for value in each.values if value is not None]
+    marks = ticks(max([*values, data.goal[0] if data.goal else 0.0]))
+    return _lines(data, lambda value: _up(value, marks), marks, percent)
+
+
 def _lines(
     data: PlotData, place: Callable[[float], float], marks: Sequence[float], label: Callable[[float], str]
 ) -> Plot:
     """Lines whose values are placed by ``place``, in percent from the top, and written by ``label``."""
-    drawn = []
+    drawn = [] if data.goal is None else [_goal(data.goal[1], place(data.goal[0]))]
     for number, each in enumerate(data.series):
         points = [
             None if value is None else ((at + 0.5) * 100 / len(data.steps), place(max(value, marks[0])))
@@ -136,6 +148,22 @@ def _lines(
     legend = tuple((stroke(number), each.name) for number, each in enumerate(data.series))
     axis = [(share(place(mark)), label(mark)) for mark in marks]
     return _plot(data, axis, drawn, legend)
+
+
+def _goal(name: str, at: float) -> Markup:
+    """A line across the plot, named above its right end."""
+    line = tag("line", x1="0", x2="100%", y1=share(at), y2=share(at), class_="goal")
+    return Markup("").join((line, tag("text", name, x="100%", y=share(at), dy="-0.35em", class_="goal-name")))
+
+
+def _event(name: str, text: str, at: float) -> Markup:
+    """A line down the plot at a moment, with its number at the top."""
+    return tag(
+        "g",
+        tag("title", text),
+        tag("line", x1=share(at), x2=share(at), y1=share(HEAD), y2=share(100 - FOOT), class_="event"),
+        tag("text", name, x=share(at), y=share(HEAD), dy="-0.15em", class_="mark middle"),
+    )
 
 
 def _line(points: Sequence[tuple[float, float] | None], number: int) -> list[Markup]:
@@ -174,6 +202,7 @@ def _plot(
         tag("defs", *(pattern(data.key, number) for number in numbers)),
         *(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule") for y, _ in axis),
         *inside,
+        *(_event(name, text, (at + 0.5) * width) for at, name, text in data.events),
         *step_names,
         role="img",
         aria_labelledby=f"{data.key}-title {data.key}-text",

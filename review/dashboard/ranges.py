@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -14,12 +14,15 @@ from review.lists.moments import moment
 
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
+WEEK: Final = 7 * DAY
 LONGEST: Final = 366 * DAY
 NAMED: Final = {"24h": (DAY, HOUR), "7d": (7 * DAY, 6 * HOUR), "30d": (30 * DAY, DAY)}
 """Name -> length and step."""
 DEFAULT: Final = "24h"
 STEPS: Final = ((2 * DAY, HOUR), (10 * DAY, 6 * HOUR), (92 * DAY, DAY), (LONGEST, 7 * DAY))
 """Longest range of each step, for ranges that are not named."""
+AGAINST: Final = ("before", "week")
+"""What a range is compared with: the range before it, or the same time a week earlier."""
 TITLES: Final = {
     "24h": mark("24 hours"),
     "7d": mark("7 days"),
@@ -41,7 +44,8 @@ class Range:
         since: a whole step, UTC.
         until: now, or a whole hour in the past.
         step: how long a bar is.
-        back: offset of the range before: whole steps, as long as the range.
+        back: offset of the range it is compared with: whole steps, at least as long as the range.
+        against: one of ``AGAINST``.
     """
 
     name: str
@@ -49,14 +53,16 @@ class Range:
     until: datetime
     step: timedelta
     back: timedelta
+    against: str = "before"
 
     @property
     def query(self) -> dict[str, str]:
         """The URL parameters of the range; a named range moves with the time."""
+        query = {"range": self.name} | ({} if self.against == AGAINST[0] else {"against": self.against})
         if self.name != "custom":
-            return {"range": self.name}
+            return query
         times = {"since": self.since, "until": self.until}
-        return {"range": self.name} | {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in times.items()}
+        return query | {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in times.items()}
 
     @property
     def steps(self) -> tuple[datetime, ...]:
@@ -72,6 +78,15 @@ def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = 
     Raises:
         BadRange: one of them is not usable.
     """
+    against = parameters.get("against") or AGAINST[0]
+    if against not in AGAINST:
+        raise BadRange(f"against: expected one of {', '.join(AGAINST)}, got {against[:40]!r}")
+    chosen = _parse_range(parameters, now, default)
+    is_week = against == "week" and chosen.back <= WEEK
+    return replace(chosen, back=WEEK, against=against) if is_week else chosen
+
+
+def _parse_range(parameters: Mapping[str, str], now: datetime, default: str) -> Range:
     name = parameters.get("range") or ("custom" if parameters.get("since") else default)
     if name == "custom":
         return _custom_range(parameters, now)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from db.answers.held import HeldTexts
-from review.decision.grounds import Grounds, grounds_of, passages_of, passages_of_held
+from review.decision.grounds import ReplyGrounds, grounds_of, passages_of, passages_of_held
 from review.decision.view import DecisionRecord, stopped_draft
 
 
-def decision_grounds(record: DecisionRecord, held: HeldTexts | None) -> Grounds | None:
+def decision_grounds(record: DecisionRecord, held: HeldTexts | None) -> ReplyGrounds | None:
     """The grounds of the newest text of the AI that the page shows; None without passages."""
     language = record.snapshot.language
     if held is not None and held.texts and held.texts[0].passages:

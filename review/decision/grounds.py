@@ -21,7 +21,11 @@ SMALLEST_SHARE: Final = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPassage:
-    """A passage in the order the model was given it; ``text`` is None when it is no longer stored."""
+    """A passage in the order the model was given it; ``text`` is None when it is no longer stored.
+
+    Attributes:
+        sha256: of the text, where a copy was kept with a draft.
+    """
 
     number: int
     passage_id: str
@@ -29,7 +33,7 @@ class ShownPassage:
     text: str | None
     document_id: int | None = None
     source: str = ""
-    found: SnapshotPassage | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class ReplyGrounds:
     """The passages of one draft.
 
     Attributes:
@@ -76,6 +80,7 @@ def passages_of_held(held: HeldText, stored: Mapping[str, StoredPassage]) -> tup
             passage_id=each["id"],
             title=each["title"],
             text=each["text"],
+            sha256=each["sha256"],
             document_id=stored[each["id"]].document_id if each["id"] in stored else None,
             source=stored[each["id"]].source if each["id"] in stored else "",
         )
@@ -85,7 +90,7 @@ def passages_of_held(held: HeldText, stored: Mapping[str, StoredPassage]) -> tup
 
 def grounds_of(
     draft: str, passages: Sequence[ShownPassage], *, language: str | None, verbatim: bool
-) -> Grounds:
+) -> ReplyGrounds:
     """The passages of a draft; in one without citations, those that its sentences repeat count as cited."""
     sentences = [(each, _units(without_citations(each))) for each in _sentences(draft, language)]
     named = {number for each, _ in sentences for number in cited_numbers(each)}
@@ -97,7 +102,7 @@ def grounds_of(
         cited = passage.number in named if numbered else bool(spans)
         html = None if passage.text is None else cited_html(passage.text, spans)
         found.append(Ground(passage=passage, html=html, cited=cited, matched=bool(spans)))
-    return Grounds(
+    return ReplyGrounds(
         cited=tuple(each for each in found if each.cited),
         others=tuple(each for each in found if not each.cited),
         verbatim=verbatim,
@@ -125,7 +130,6 @@ def _stored(number: int, each: SnapshotPassage, stored: Mapping[str, StoredPassa
         text=kept.text if kept else None,
         document_id=kept.document_id if kept else None,
         source=kept.source if kept else "",
-        found=each,
     )
 
 

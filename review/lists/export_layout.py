@@ -94,6 +94,11 @@ def safe_cell(value: object) -> str:
     return harmless(str(value).replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Lines of a CSV file; cells that a spreadsheet would take for a formula are made harmless."""
+    return _csv(map(safe_cell, row) for row in rows)
+
+
 def _csv(rows: Iterable[Iterable[str]]) -> str:
     written = io.StringIO()
     csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from db import access_log
 from db.access_log import LoggedAction
 from db.people import api_tokens, changes, records, second_factors, sign_ins
-from db.people.records import EVERY_ACCOUNT, Person, Role, RoleGrant
+from db.people.records import ADMINISTERING, EVERY_ACCOUNT, Person, Role, RoleGrant
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
@@ -57,7 +57,7 @@ async def revoke_role(visit: Visit) -> Response:
     async with visit.store.writing() as connection:
         await changes.lock_roles(connection)
         person, unwanted = await _person(visit, connection), grant_of_form(visit)
-        if unwanted.user_id == EVERY_ACCOUNT and unwanted.role is Role.ACCOUNT_ADMIN:
+        if unwanted.user_id == EVERY_ACCOUNT and unwanted.role in ADMINISTERING:
             await _not_the_last(connection, person)
         if not await changes.revoke_role(connection, person.person_id, unwanted):
             raise Refused(409, "No such role", "It was taken away already.")

@@ -13,6 +13,7 @@ from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
+from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
@@ -29,6 +30,7 @@ PAGES: Final = (
     *FIGURES,
     *WEBHOOKS,
     *GOVERNANCE,
+    *OWNER,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,

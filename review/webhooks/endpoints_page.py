@@ -24,10 +24,10 @@ PAGE: Final = 50
 ROTATION: Final = timedelta(hours=24)
 """How long the old secret signs too."""
 DONE: Final = {
-    "test": mark(mark("The test event waits for a worker; its delivery is listed below.")),
-    "enabled": mark(mark("Enabled: what waited is sent now.")),
-    "disabled": mark(mark("Disabled: what waits is kept.")),
-    "removed": mark(mark("The endpoint and its deliveries were removed.")),
+    "test": mark("The test event waits for a worker; its delivery is listed below."),
+    "enabled": mark("Enabled: what waited is sent now."),
+    "disabled": mark("Disabled: what waits is kept."),
+    "removed": mark("The endpoint and its deliveries were removed."),
 }
 
 

@@ -57,7 +57,7 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
         "list": (shop, {}, _as_it_is),
         "list-dark": (shop, DARK, _as_it_is),
         "list-phone": (shop, ON_A_PHONE, _as_it_is),
-        "block": (block, {}, lambda page: page.keyboard.press("2")),
+        "block": (block, {}, _overturned),
         "block-phone": (block, ON_A_PHONE, _as_it_is),
         "reply": (reply, {}, _as_it_is),
         "queues": ("/queues", {}, _as_it_is),
@@ -70,6 +70,11 @@ def _pictures(desk: Desk) -> dict[str, tuple[str, dict[str, object], Callable[[P
 
 def _as_it_is(_: Page) -> None:
     pass
+
+
+def _overturned(page: Page) -> None:
+    for key in "2b":
+        page.keyboard.press(key)
 
 
 def _try_a_text(page: Page) -> None:

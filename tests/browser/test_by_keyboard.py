@@ -43,8 +43,9 @@ def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(de
 def _overturn(page: Page, reason: str, note: str) -> None:
     keys = page.keyboard
     keys.press("2")
-    tab_to(page, page.locator("select[name=reason]"))
-    keys.type(reason)
+    tab_to(page, page.locator("input[name=reason]").first)
+    while page.evaluate("document.activeElement.value") != reason:
+        keys.press("ArrowDown")
     restore = page.locator("input[value=restore], input[value=restore_message]").first
     tab_to(page, page.locator("input[name=remedy]:checked"))
     keys.press("ArrowDown")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from review.languages.choice import LANGUAGE_COOKIE
 from review.languages.pseudo_locale import PSEUDO
 from tests.support.browser.desk import PHONE, Desk, picture
 
 BESIDE: Final = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
-SIZES: Final = ({"width": 1440, "height": 900}, {"width": 1200, "height": 800}, PHONE)
+SIZES: Final[tuple[ViewportSize, ...]] = (
+    {"width": 1440, "height": 900},
+    {"width": 1200, "height": 800},
+    {"width": PHONE["width"], "height": PHONE["height"]},
+)
 CUT: Final = """
     () => [...document.querySelectorAll("main :is(button, .button, h1, h2, .badge), .user-menu button")]
         .filter((each) => each.getClientRects().length && getComputedStyle(each).overflowX === "hidden")

@@ -19,7 +19,7 @@ from worker.model import Decision
 
 VARIES: Final = re.compile(
     r'[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\d[^<"]*|\d+ [A-Z][a-z]+[^<"]*\d\d:\d\d|\d\d:\d\d(:\d\d)?'
-    r'|\(\d+ s\)|name="csrf" value="[^"]*"|twin-\w+|(person|event|m)-\d+|\d+-0<',
+    r'|\(\d+ s\)|name="csrf" value="[^"]*"|twin-\w+|\d+ (sec|min|hr) ago|(person|event|m)-\d+|\d+-0<',
     re.IGNORECASE,
 )
 """What differs between any two decisions and any two readers."""

@@ -534,6 +534,20 @@ def _delivery_to(world: World, endpoint_id: UUID) -> int:
 
 
 Sample: TypeAlias = Callable[[World, UUID], object]
+
+
+def figure_note(world: World, _: UUID) -> int:
+    """A note of a lead on the plots of the account."""
+    made: int = world.add(
+        "figure_notes",
+        user_id=world.account,
+        at=datetime.now(UTC),
+        text=world.text("figure note")[:200],
+        created_by=world.text("noted by"),
+    )
+    return made
+
+
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
     "conversation": conversation,
@@ -541,6 +555,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "endpoint_id": endpoint,
     "erasure_id": erasure,
     "hold_id": hold,
+    "note": figure_note,
     "decision_id": lambda world, _: world.decision.decision_id,
     "document": document,
     "invitation_id": invitation,
@@ -556,7 +571,7 @@ OWN: Final[dict[str, Sample]] = {
     "token": invitation_link,
 }
 """Path parameters that name something of one person."""
-SHARED: Final[dict[str, Sample]] = {"queue_id": queue}
+SHARED: Final[dict[str, Sample]] = {"queue_id": queue, "figure": lambda _world, _person: "decisions"}
 """Path parameters that name something of everybody."""
 SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
 QUERIES: Final = {"compare": "?from=1&to=1", "go": "?q=hostile"}

@@ -18,6 +18,7 @@ from tests.support.browser.world import CHANNEL, SHOP
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
     "account": lambda _desk, _who: SHOP,
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
+    "figure": lambda _desk, _who: "decisions",
     "delivery": lambda desk, _: _first(
         desk, "SELECT id FROM webhook_deliveries WHERE endpoint_id = %s", _endpoint(desk)
     ),

@@ -108,6 +108,7 @@ def _people(url: str) -> dict[str, Person]:
     named = {
         "everything": add_person(url, *Role, login="ada"),
         "covered": add_person(url, *Role, login="carl"),
+        "shop owner": add_person(url, Role.OWNER, account=SHOP, login="olga"),
         "second reviewer": add_person(url, Role.REVIEWER, login="rolf"),
     }
     return named | {role.value: add_person(url, role, login=f"{role.value}-of-all") for role in Role}

@@ -13,6 +13,7 @@ from icu4py.breakers import SentenceBreaker
 
 from tests.unit.assessment.samples import evidence
 from worker.assessment import assess_without_judge, default_policy, early_refusal, texts_read_once
+from worker.assessment.relevance import signals
 from worker.assessment.text import language, words
 from worker.assessment.text.once import once
 from worker.assessment.text.wordlists import folded_text
@@ -83,6 +84,15 @@ def test_text_in_ascii_is_read_as_any_other(text: str) -> None:
     assert words.text_units(text) == [
         unit for token in words._SPACED_TOKEN.findall(long_way) for unit in words._units_of(token)
     ]
+
+
+@given(text=st.text(alphabet="aA zB\u00c9\u00e9\uff21\uff41\u01c5."))
+def test_text_without_inner_capitals_has_no_names_to_divide(text: str) -> None:
+    """Titlecase and wide letters are capitals too."""
+    plain = unicodedata.normalize("NFKC", text)
+
+    assert words.may_have_camel_case(plain) or not signals._CAMEL.findall(plain)
+    assert words.normalised_text(text) == words._CAMEL.sub(r"\1 ", plain)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from worker.assessment.text.words import (
     DISCOURSE,
     STOP,
     encodable_text,
+    may_have_camel_case,
     normalised_text,
     split_sentences,
     text_units,
@@ -86,16 +87,14 @@ def passage_text(passages: Sequence[Passage]) -> PassageText:
 @once
 def _sentence_units(text: str) -> tuple[frozenset[str], ...]:
     """The units of each sentence of a passage."""
-    plain = unicodedata.normalize("NFKC", encodable_text(text))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", encodable_text(text))
     return tuple(frozenset(_units(sentence)) for sentence in split_sentences(plain))
 
 
 def _units(text: str) -> list[str]:
     """The units of a text; a CamelCase name both as written and divided."""
-    return [
-        *text_units(normalised_text(text)),
-        *(unit for name in _CAMEL.findall(text) for unit in text_units(name)),
-    ]
+    names = _CAMEL.findall(text) if may_have_camel_case(text) else ()
+    return [*text_units(normalised_text(text)), *(unit for name in names for unit in text_units(name))]
 
 
 def relevance_signals(asked: Asked, passages: PassageText, draft: str) -> Mapping[str, float]:

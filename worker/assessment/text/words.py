@@ -72,7 +72,13 @@ DISCOURSE: frozenset[str] = list_words("discourse") | frozenset(
 
 def normalised_text(text: str) -> str:
     """The text in NFKC with CamelCase names split (``GoodForGroups``), in its own case."""
-    return _CAMEL.sub(r"\1 ", text if text.isascii() else unicodedata.normalize("NFKC", text))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return _CAMEL.sub(r"\1 ", plain) if may_have_camel_case(plain) else plain
+
+
+def may_have_camel_case(text: str) -> bool:
+    """Whether a capital can stand after a small letter; False for most sentences, at the cost of one look."""
+    return not text[1:].islower()
 
 
 def word_tokens(text: str) -> list[str]:

@@ -1,0 +1,125 @@
+"""What the change of a figure is made of: counts by account, rule, model and language, now and before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.figures.dashboard import FigureFilter, load_reach
+from db.rows import Row, all_rows
+from worker.model import DecisionKind
+from worker.reasons import BLOCKED, FAILED
+
+
+class Dimension(StrEnum):
+    """What a change is divided by."""
+
+    ACCOUNT = "account"
+    RULE = "rule"
+    REASON = "reason"
+    MODEL = "model"
+    LANGUAGE = "language"
+
+
+class CountMeasure(StrEnum):
+    """A count of decisions whose change is divided into parts; also the name in a summary of figures."""
+
+    DECISIONS = "decisions"
+    REPLIES = "replies"
+    ESCALATED = "escalated"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+
+
+DECISIONS: Final = {
+    CountMeasure.REPLIES: DecisionKind.RESPOND,
+    CountMeasure.ESCALATED: DecisionKind.ESCALATE,
+}
+REASONS: Final = {CountMeasure.BLOCKED: sorted(BLOCKED), CountMeasure.FAILED: sorted(FAILED)}
+PARTS_SHOWN: Final = 6
+"""Largest contributions of a dimension, up or down."""
+
+_SUMS: Final = """
+    coalesce(sum(events) FILTER (
+        WHERE grain = 'hour' AND start = ANY (:hours) OR grain = 'day' AND start = ANY (:days)), 0
+    )::bigint AS now,
+    coalesce(sum(events) FILTER (
+        WHERE grain = 'hour' AND start = ANY (:hours_before)
+            OR grain = 'day' AND start = ANY (:days_before)), 0
+    )::bigint AS before
+"""
+_COUNTED: Final = """
+    (CAST(:scope AS text) IS NULL OR scope = :scope)
+    AND (CAST(:decision AS text) IS NULL OR decision = :decision)
+    AND (CAST(:reasons AS text[]) IS NULL OR reason_code = ANY (:reasons))
+    AND (grain = 'hour' AND start = ANY (CAST(:all_hours AS timestamptz[]))
+         OR grain = 'day' AND start = ANY (CAST(:all_days AS timestamptz[])))
+"""
+_PARTS: Final = sa.text(f"""
+    WITH sums AS (
+        SELECT 'account' AS dimension, user_id AS value, {_SUMS} FROM figure_counts
+        WHERE user_id <> '' AND (CAST(:chosen AS text[]) IS NULL OR user_id = ANY (:chosen)) AND {_COUNTED}
+        GROUP BY user_id
+        UNION ALL
+        SELECT 'reason', reason_code, {_SUMS} FROM figure_counts
+        WHERE user_id = ANY (:users) AND {_COUNTED} GROUP BY reason_code
+        UNION ALL
+        SELECT dimension, value, {_SUMS} FROM figure_parts
+        WHERE user_id = ANY (:users) AND {_COUNTED} GROUP BY dimension, value
+    )
+    SELECT dimension, value, now, before FROM (
+        SELECT *, row_number() OVER (
+            PARTITION BY dimension ORDER BY abs(now - before) DESC, now DESC, value) AS place
+        FROM sums WHERE now <> before
+    ) AS ranked WHERE place <= :most ORDER BY dimension, place
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartCount:
+    """One value of a dimension: its decisions in the whole hours of the range and of the range before."""
+
+    dimension: Dimension
+    value: str
+    now: int
+    before: int
+
+    @property
+    def change(self) -> int:
+        """How many decisions more, or fewer."""
+        return self.now - self.before
+
+
+async def largest_parts(
+    connection: AsyncConnection,
+    filters: FigureFilter,
+    measure: CountMeasure,
+    *,
+    now: datetime,
+    most: int = PARTS_SHOWN,
+) -> tuple[PartCount, ...]:
+    """The values with the largest changes, of every dimension; the open hour is left out, as it is before."""
+    reach = await load_reach(connection, filters, now)
+    open_hour = now.replace(minute=0, second=0, microsecond=0)
+    hours = [each for each in reach.whole.hours if each < open_hour]
+    values: Row = {
+        "users": filters.users,
+        "chosen": None if filters.users == [""] else filters.users,
+        "scope": filters.scope,
+        "decision": DECISIONS.get(measure),
+        "reasons": REASONS.get(measure),
+        "hours": hours,
+        "days": reach.whole.days,
+        "hours_before": reach.before.hours,
+        "days_before": reach.before.days,
+        "all_hours": hours + reach.before.hours,
+        "all_days": reach.whole.days + reach.before.days,
+        "most": most,
+    }
+    rows = await all_rows(connection, _PARTS, values)
+    return tuple(PartCount(**row | {"dimension": Dimension(row["dimension"])}) for row in rows)

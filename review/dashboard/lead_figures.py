@@ -1,0 +1,86 @@
+"""Loads what a lead reads beside the counts: goals, parts of a change, reviews, escalations, notes, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from db.costs.report import CostFilter, CostKey, CostSum, load_costs
+from db.figures.dashboard import FigureFilter, FigureRow
+from db.figures.goals import FigureGoal, GoalMeasure, load_goals
+from db.figures.notes import load_happenings
+from db.figures.parts import CountMeasure, PartCount, largest_parts
+from db.figures.people_figures import WaitingEscalations, count_answered, count_overturned, load_waiting
+from db.review_store import AsyncConnection
+from db.reviews import queue_items
+from review.dashboard.events import NumberedEvent, number_events
+from review.http.visit import Visit
+
+DEFAULT_WITHIN: Final = timedelta(hours=1)
+"""When an answer to an escalation is late, where no goal says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadFigures:
+    """What people did, what is wanted, and what happened.
+
+    Attributes:
+        overturned: step, hits, total.
+        answered: step, hits, total.
+        within: when an answer to an escalation is late.
+        costs: by day and model, of the range and of the range before; None where a scope is chosen.
+    """
+
+    goals: Mapping[GoalMeasure, FigureGoal]
+    overturned: tuple[FigureRow, ...]
+    answered: tuple[FigureRow, ...]
+    within: timedelta
+    waiting: WaitingEscalations
+    events: tuple[NumberedEvent, ...]
+    costs: tuple[CostSum, ...] | None
+
+
+async def load_lead_figures(visit: Visit, figures: FigureFilter) -> LeadFigures:
+    """Everything but the parts of the change."""
+    async with visit.store.reading() as connection:
+        hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+        goals = await load_goals(connection, figures.account)
+        events = number_events(await load_happenings(connection, figures))
+        waiting = await load_waiting(connection, figures)
+    target = goals.get(GoalMeasure.ANSWERED_IN_TIME)
+    within = timedelta(minutes=target.within_min or 0) if target else DEFAULT_WITHIN
+
+    async def read(replica: AsyncConnection) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
+        return (
+            await count_overturned(replica, figures, hidden=hidden),
+            await count_answered(replica, figures, within=within, now=visit.now),
+        )
+
+    overturned, answered = await visit.store.read_lists(read)
+    return LeadFigures(
+        goals=goals,
+        overturned=overturned,
+        answered=answered,
+        within=within,
+        waiting=waiting,
+        events=events,
+        costs=await _load_costs(visit, figures),
+    )
+
+
+async def load_parts(visit: Visit, figures: FigureFilter, measure: CountMeasure) -> tuple[PartCount, ...]:
+    """The largest parts of the change of a measure."""
+    return await visit.store.read_lists(
+        lambda replica: largest_parts(replica, figures, measure, now=visit.now)
+    )
+
+
+async def _load_costs(visit: Visit, figures: FigureFilter) -> tuple[CostSum, ...] | None:
+    """Costs are counted by whole days, without scopes."""
+    if figures.scope is not None:
+        return None
+    users = None if figures.users == [""] else tuple(figures.users)
+    days = CostFilter(accounts=users, since=(figures.since - figures.back).date(), until=figures.until.date())
+    return await load_costs(visit.store.pool, days, (CostKey.DAY, CostKey.MODEL))

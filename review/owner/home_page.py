@@ -1,0 +1,184 @@
+"""The home of a shop owner: what was answered, what was held, what waits, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from db import accounts
+from db.access_log import LoggedAction
+from db.answers import waiting
+from db.answers.sending import AnswerConflict, MessageGone
+from db.answers.waiting import WaitingItem
+from db.audit import decision_context
+from db.audit.decision_context import DecisionRow
+from db.audit.sent_replies import newest_replies
+from db.costs.report import Spender, load_spenders
+from db.figures import dashboard
+from db.figures.dashboard import FigureFilter, FigureRow
+from db.people.records import EVERY_ACCOUNT, Person, Role
+from db.review_store import AsyncConnection
+from db.reviews import queue_items
+from review.access import Right
+from review.accounts.stored_versions import account_of_path
+from review.accounts.suggestions_page import load_visible_suggestions, parse_suggestion_range
+from review.answers.answerable import AnswerRejected, DraftTooOld
+from review.answers.checks import ModerationAway
+from review.answers.pages import parse_answer_form
+from review.answers.panel import AnswerPanel, load_answer_panel
+from review.answers.sending import send_answer
+from review.content_covers import cover_reason
+from review.decision import page
+from review.http.visit import Visit
+from review.languages import gettext as _
+from review.owner.held_reasons import held_groups, replies_counted
+from worker.snapshot import Snapshot
+
+DAY: Final = timedelta(days=1)
+DAYS: Final = 7
+SHOWN_REPLIES: Final = 5
+SHOWN_WAITING: Final = 6
+MOST_WAITING: Final = 100
+"""Items that wait are counted up to this number."""
+SHOWN_TOPICS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingCard:
+    """A message that waits, with the AI's text to approve.
+
+    Attributes:
+        covered: categories that the person chose to have covered; then no text is shown.
+        problem: why the answer that the person just gave was not sent.
+    """
+
+    item: WaitingItem
+    row: DecisionRow
+    panel: AnswerPanel
+    covered: tuple[str, ...]
+    problem: str = ""
+
+
+def owned_account(person: Person) -> str | None:
+    """The account of a person whose only role is to own one."""
+    grants = person.grants
+    only = grants[0] if len(grants) == 1 else None
+    if only is None or only.role is not Role.OWNER or only.user_id == EVERY_ACCOUNT:
+        return None
+    return only.user_id
+
+
+async def show_owner_home(visit: Visit) -> Response:
+    """The page."""
+    return await _page(visit, account_of_path(visit))
+
+
+async def answer_from_home(visit: Visit) -> Response:
+    """Approve, edit, write or dismiss, then show the home again."""
+    user_id, row = account_of_path(visit), await page.load_row(visit)
+    if row["user_id"] != user_id:
+        raise page.NOT_FOUND
+    visit.require(Right.REVIEW, user_id)
+    problem, status = "", 200
+    try:
+        await send_answer(visit, row, parse_answer_form(visit))
+    except AnswerConflict:
+        problem, status = _("Another person answered meanwhile. Nothing was sent."), 409
+    except MessageGone as gone:
+        problem, status = str(gone), 410
+    except DraftTooOld as old:
+        problem, status = str(old), 409
+    except ModerationAway as away:
+        problem, status = str(away), 503
+    except AnswerRejected as rejected:
+        problem, status = str(rejected), 400
+    if not problem:
+        return visit.redirect("owner_home", "answered=1#waiting", account=user_id)
+    return await _page(visit, user_id, problem=problem, problem_of=row["id"], status=status)
+
+
+async def _page(visit: Visit, user_id: str, *, status: int = 200, **problem: Any) -> Response:
+    since = visit.now - timedelta(days=DAYS)
+    counts, today = await _figures(visit, user_id)
+    topics = await load_visible_suggestions(visit, user_id, parse_suggestion_range(visit, {}))
+    async with visit.store.reading() as connection:
+        replies = await newest_replies(connection, user_id, since, SHOWN_REPLIES)
+        cards, waits = await _waiting(visit, connection, user_id)
+    cards = [_with_problem(visit, each, **problem) for each in cards]
+    shown = [str(row["id"]) for row in (*replies, *(each.row for each in cards))]
+    drafts = sum(len(each.panel.held.texts) for each in cards)
+    detail = {"page": "home", "decisions": shown, "drafts": drafts}
+    await visit.log(LoggedAction.READ, user_id=user_id, detail=detail)
+    return visit.render(
+        "owner/home.html",
+        status=status,
+        account=user_id,
+        tab="owner_home",
+        settings=await accounts.current_account(visit.store.pool, user_id),
+        today=replies_counted(today),
+        week=replies_counted(counts),
+        decided=sum(row["events"] for row in counts),
+        groups=held_groups(counts),
+        replies=[(row, cover_reason(visit.person.covered, row)) for row in replies],
+        cards=cards,
+        waits=waits,
+        most_waiting=MOST_WAITING,
+        topics=[each for each in topics.topics if each.unanswered][:SHOWN_TOPICS],
+        cost=await _cost(visit, user_id),
+        since=since,
+        answered=visit.request.query_params.get("answered") == "1",
+        **{"problem": "", "problem_of": None} | problem,
+    )
+
+
+async def _figures(visit: Visit, user_id: str) -> tuple[tuple[FigureRow, ...], tuple[FigureRow, ...]]:
+    """Counted decisions of seven days, UTC, and those of today among them."""
+    midnight = visit.now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    filters = FigureFilter(
+        accounts=visit.accounts(Right.VIEW),
+        account=user_id,
+        scope=None,
+        since=midnight - (DAYS - 1) * DAY,
+        until=visit.now,
+        step=DAY,
+        back=DAYS * DAY,
+    )
+    found = await visit.store.read_lists(
+        lambda replica: dashboard.load_totals(replica, filters, now=visit.now)
+    )
+    today = filters.newest(visit.now)
+    return found.counts, tuple(row for row in found.counts if row["step"] == today)
+
+
+async def _waiting(visit: Visit, connection: AsyncConnection, user_id: str) -> tuple[list[WaitingCard], int]:
+    """The oldest messages that wait, and the number of all; none for people who may not answer."""
+    if not visit.may(Right.REVIEW, user_id):
+        return [], 0
+    found = await waiting.list_waiting(visit.store.pool, (user_id,), now=visit.now, limit=MOST_WAITING)
+    hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    cards = []
+    for each in [each for each in found if each.decision_id not in hidden][:SHOWN_WAITING]:
+        if (row := await decision_context.get_decision(connection, each.decision_id)) is None:
+            continue
+        covered = cover_reason(visit.person.covered, row, Snapshot.from_json(row["snapshot_json"]))
+        panel = await load_answer_panel(visit, row, covered=bool(covered))
+        cards.append(WaitingCard(item=each, row=row, panel=panel, covered=covered))
+    return cards, len(found)
+
+
+def _with_problem(visit: Visit, card: WaitingCard, **problem: Any) -> WaitingCard:
+    """The card whose answer was not sent, with the reason and the typed text."""
+    if not problem or card.row["id"] != problem["problem_of"]:
+        return card
+    typed = replace(card.panel, typed=visit.field("text"))
+    return replace(card, problem=problem["problem"], panel=typed)
+
+
+async def _cost(visit: Visit, user_id: str) -> Spender | None:
+    """What the account spent; None when it spent nothing this month."""
+    day = visit.now.astimezone(UTC).date()
+    found = await load_spenders(visit.store.pool, (user_id,), day, limit=1)
+    return found[0] if found else None

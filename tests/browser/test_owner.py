@@ -1,0 +1,84 @@
+"""A shop owner: a rule, a limit and a document, without JSON on any page."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_every_page import BESIDE
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import PHONE, WIDE, Desk, sign_in
+from tests.support.browser.world import SHOP
+
+JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
+SHOWN: Final = """
+    () => [document.querySelector("main").innerText,
+           ...[...document.querySelectorAll("main input, main textarea")].map((each) => each.value),
+          ].join("\\n")
+"""
+LAPTOP: Final = {"width": 1185, "height": 800}
+
+
+def without_json(page: Page) -> None:
+    """Nothing that a person sees or edits here is JSON."""
+    shown = page.evaluate(SHOWN)
+
+    assert JSON.search(shown) is None, shown
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk, scripts: bool) -> None:
+    """From the home, with and without scripts; each change is shown before it is stored."""
+    word = "zzlampoon" if scripts else "zzpontoon"
+    page = desk.stranger(java_script_enabled=scripts)
+    sign_in(page, desk.world.people["shop owner"])
+    expect(page.get_by_role("heading", name="Answered in your name")).to_be_visible()
+    if scripts:
+        without_json(page)
+
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Rules").click()
+    page.get_by_label("Stop messages with this word or phrase").fill(word)
+    page.get_by_role("button", name="See what it would have stopped").click()
+    expect(page.locator("main")).to_contain_text("It would have stopped 0 of the last")
+    if scripts:
+        without_json(page)
+    page.get_by_role("button", name="Stop these messages from now on").click()
+    expect(page.locator("main")).to_contain_text("Saved as version")
+
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Settings").click()
+    limit = "71" if scripts else "72"
+    page.get_by_label("Never send an answer when the AI is sure by less than", exact=True).fill(limit)
+    if scripts:
+        expect(page.locator("#effects")).to_contain_text(f"Lowest confidence, {limit} %")
+        without_json(page)
+    page.get_by_role("button", name="Review the changes").click()
+    if scripts:
+        without_json(page)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("main")).to_contain_text("Saved as version")
+
+    page.get_by_role("navigation", name="Account").get_by_role("link", name="Documents").click()
+    if scripts:
+        without_json(page)
+    page.get_by_label("Title").fill(f"About {word}")
+    page.get_by_label("Or paste a text").fill(f"We sell a {word} on weekdays.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("main")).to_contain_text(f"About {word}")
+
+
+@pytest.mark.parametrize("path", ["home", "sentences", "rules/one?word=shop"])
+@pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}], ids=["light", "dark"])
+def test_an_owner_page_fits_and_can_be_read(desk: Desk, path: str, options: dict[str, object]) -> None:
+    """axe-core finds nothing serious, and no page is wider than a phone, a laptop or a wide screen."""
+    page = desk.sit("owner", **options)
+    beside = []
+    for size in (WIDE, LAPTOP, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.goto(f"/accounts/{SHOP}/{path}")
+        beside.append(page.evaluate(BESIDE))
+
+    assert faults(page) == []
+    assert beside == [0, 0, 0]

@@ -1,0 +1,250 @@
+"""The pages of a shop owner: home, settings as sentences, presets, and one rule."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from db.accounts import current_account
+from db.people.records import Role
+from db.pool import create_pool
+from review.owner import sentences
+from tests.support.review_world import World
+from tests.support.reviewing import Visitor, add_person, site
+from worker.model import Account, FailurePolicy, ReplyMode
+
+SHOP = "owned-shop"
+FIELDS = {
+    "answer": re.compile(r'name="answer" value="([0-9a-f-]{36})"'),
+    "draft": re.compile(r'name="draft" value="([0-9]+)"'),
+}
+
+
+@pytest.fixture(scope="module")
+def visitor(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """A running site without a moderator."""
+    with site(database_url, OPENAI_MODERATION_ENABLED="false") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def world(database_url: str) -> Iterator[World]:
+    """An account with decisions, held drafts and a suggestion."""
+    with World(database_url, SHOP) as made:
+        made.add("ai_rules", user_id=SHOP, version=1, flagged_keywords=["casino"])
+        made.suggested()
+        made.answered()
+        yield made
+
+
+@pytest.fixture
+def owner(database_url: str, visitor: Callable[[], Visitor], world: World) -> Visitor:
+    """The owner of the shop."""
+    person = visitor()
+    person.sign_in(add_person(database_url, Role.OWNER, account=world.account))
+    return person
+
+
+def in_force(url: str) -> Account:
+    """The shop's settings."""
+
+    async def read() -> Account:
+        async with create_pool(url, size=1, application="test", role=None) as pool:
+            return await current_account(pool, SHOP)
+
+    return asyncio.run(read())
+
+
+def form(account: Account, **changes: str) -> dict[str, str]:
+    """The form of an account with these fields changed."""
+    fields = sentences.form_of_account(account).fields
+    return fields | {"version": str(account.version)} | changes
+
+
+def test_an_owner_starts_at_the_home_of_the_account(owner: Visitor) -> None:
+    """The start page leads there, and the home shows what people asked for in vain."""
+    first = owner.get("/")
+    page = owner.get(first.headers["location"])
+
+    assert (first.status_code, first.headers["location"]) == (303, f"/accounts/{SHOP}/home")
+    assert page.status_code == 200
+    assert "some topic" in page.text
+    assert "Stopped by your rules or by moderation" in page.text
+    assert "FLAGGED_RULE</a>" not in page.text
+
+
+def test_people_with_more_roles_start_at_the_start_page(
+    database_url: str, visitor: Callable[[], Visitor]
+) -> None:
+    """Only a person who owns one account and nothing else is sent to its home."""
+    person = visitor()
+    person.sign_in(add_person(database_url, Role.OWNER, Role.VIEWER, account=SHOP))
+
+    assert person.get("/").status_code == 200
+
+
+def test_an_owner_sees_no_other_account(owner: Visitor) -> None:
+    """The home of another account is as if it did not exist."""
+    assert owner.get("/accounts/another/home").status_code == 404
+
+
+def test_a_wrong_duration_names_its_field(database_url: str, owner: Visitor) -> None:
+    """Nothing is stored, and the typed text stays."""
+    before = in_force(database_url)
+    path = f"/accounts/{SHOP}/sentences"
+    owner.get(path)
+    page = owner.post(path, **form(before, reply_max_age_s="soon", hours_mon="9-5", threshold_hate="150"))
+
+    assert page.status_code == 422
+    assert 'id="wrong-reply_max_age_s"' in page.text
+    assert 'value="soon"' in page.text
+    assert in_force(database_url) == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("hours_mon", "9-5"), ("threshold_hate", "150"), ("time_zone", "Mars")]
+)
+def test_a_value_that_the_account_cannot_have_names_its_field(
+    database_url: str, owner: Visitor, field: str, value: str
+) -> None:
+    """The checks of the settings point to the field of the sentence."""
+    path = f"/accounts/{SHOP}/sentences"
+    owner.get(path)
+    page = owner.post(path, **form(in_force(database_url), **{field: value}))
+
+    assert page.status_code == 422
+    assert f'id="wrong-{field}"' in page.text
+
+
+def test_durations_are_reviewed_in_words_and_stored_in_seconds(database_url: str, owner: Visitor) -> None:
+    """Five minutes become 300 seconds after the review."""
+    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    owner.get(path)
+    fields = form(before, reply_max_age_s="5", reply_max_age_s_unit="minutes", threshold_hate="60")
+    shown = owner.post(path, **fields)
+    done = owner.post(path, **fields, action="store")
+    after = in_force(database_url)
+
+    assert (shown.status_code, done.status_code) == (200, 303)
+    assert "5 minutes" in shown.text
+    assert "86400" not in shown.text
+    assert done.headers["location"].startswith(path)
+    assert after.reply_max_age_s == 300
+    assert after.moderation_thresholds["hate"] == 0.6
+    assert after.version > before.version
+
+
+def test_an_unchanged_form_stores_no_version(database_url: str, owner: Visitor) -> None:
+    """Opening and saving changes nothing, whatever is stored."""
+    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    owner.get(path)
+    done = owner.post(path, **form(before))
+
+    assert done.headers["location"] == f"{path}?same=1"
+    assert in_force(database_url) == before
+
+
+def test_a_preset_shows_its_changes_before_it_is_stored(database_url: str, owner: Visitor) -> None:
+    """The careful preset lets a person approve every answer."""
+    path = f"/accounts/{SHOP}/sentences"
+    owner.get(path)
+    base = {"version": str(in_force(database_url).version), "preset": "careful"}
+    shown = owner.post(path, **base)
+    before = in_force(database_url)
+    owner.post(path, **base, action="store")
+    after = in_force(database_url)
+
+    assert "Preset Careful: what it changes" in shown.text
+    assert before.reply_mode is ReplyMode.AUTO
+    assert (after.reply_mode, after.moderation_failure) == (ReplyMode.SUGGEST, FailurePolicy.BLOCK)
+    assert "in force" in owner.get(path).text
+
+
+def test_a_form_from_an_older_version_is_not_stored(database_url: str, owner: Visitor) -> None:
+    """What another person saved meanwhile is shown above the typed values."""
+    path, before = f"/accounts/{SHOP}/sentences", in_force(database_url)
+    owner.get(path)
+    page = owner.post(path, **form(before, version="0", budget_month_usd="12"), action="store")
+
+    assert page.status_code == 409
+    assert "Another person saved meanwhile" in page.text
+    assert 'value="12"' in page.text
+    assert in_force(database_url) == before
+
+
+def test_one_word_becomes_a_rule_after_its_effect_was_shown(database_url: str, owner: Visitor) -> None:
+    """The page counts the recent messages that the word would have stopped."""
+    path = f"/accounts/{SHOP}/rules/one"
+    shown = owner.get(f"{path}?word=question")
+    done = owner.post(path, word="question")
+    owner.post(path, word="two  words")
+    after = in_force(database_url)
+
+    assert "It would have stopped 1 of the last 2 messages." in shown.text
+    assert done.status_code == 303
+    assert "question" in after.flagged_keywords
+    assert "two words" in after.flagged_phrases
+
+
+@pytest.mark.parametrize("word", ["", "/(unclosed/", "x" * 1001])
+def test_a_word_that_is_no_rule_is_refused_beside_its_field(owner: Visitor, word: str) -> None:
+    """The problem is shown and nothing is stored."""
+    path = f"/accounts/{SHOP}/rules/one"
+    owner.get(path)
+    page = owner.post(path, word=word)
+
+    assert page.status_code == 422
+    assert 'id="wrong-word"' in page.text
+
+
+def test_a_held_text_is_approved_from_the_home(owner: Visitor, world: World) -> None:
+    """The owner sends the AI's text, and the home no longer lists the message."""
+    decision = wait_for_owner(world)
+    home = f"/accounts/{SHOP}/home"
+    shown = owner.get(home).text
+    card = shown[shown.index(f'id="waits-{decision}"') :]
+    fields = {name: found[1] for name, pattern in FIELDS.items() if (found := pattern.search(card))}
+    sent = owner.post(f"{home}/{decision}", action="approve", **fields)
+    after = owner.get(home).text
+
+    assert "a held text to approve" in card
+    assert (sent.status_code, sent.headers["location"]) == (303, f"{home}?answered=1#waiting")
+    assert f'id="waits-{decision}"' not in after
+    assert world.one("SELECT outcome FROM answers WHERE decision_id = %s", decision) == "unchanged"
+
+
+def test_an_answer_that_cannot_be_sent_is_refused_on_the_home(owner: Visitor, world: World) -> None:
+    """The page says why, and a decision of another account is unknown."""
+    home = f"/accounts/{SHOP}/home"
+    owner.get(home)
+    wrong = owner.post(f"{home}/{world.decision.decision_id}", action="approve")
+
+    assert wrong.status_code == 400
+    assert "Not sent." in wrong.text
+
+
+def wait_for_owner(world: World) -> UUID:
+    """A decision that waits, with a text of the AI."""
+    made, now = world.suggested(), datetime.now(UTC)
+    of_message = {
+        "user_id": SHOP,
+        "conversation_id": f"waits-{made.decision_id}",
+        "message_id": made.event.message_id,
+        "decision_id": made.decision_id,
+        "reason_code": made.reason_code,
+    }
+    world.add(
+        "escalations", **of_message, event_id=made.event.event_id, author_id="a", scope="chat", queue="",
+        opened_at=now - timedelta(days=1),
+    )  # fmt: skip
+    until = now + timedelta(days=1)
+    world.add(
+        "held_drafts", **of_message, kind="reply", text="a held text to approve", draft="a held text",
+        created_at=now, send_before=until, expires_at=until,
+    )  # fmt: skip
+    return made.decision_id

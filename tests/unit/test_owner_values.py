@@ -1,0 +1,126 @@
+"""Durations, presets, reasons and what-if figures of the owner's pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from db.people.records import ADMINISTERING, Role
+from review.access import RIGHTS, Right
+from review.owner import what_if
+from review.owner.durations import TimeUnit, as_number_and_unit, duration_s
+from review.owner.held_reasons import FAMILIES, held_groups
+from review.owner.home_page import owned_account
+from review.owner.presets import PRESETS, PresetName, preset_changes, preset_of
+from review.owner.sentences_page import WEEKDAYS
+from worker.account_settings import changed
+from worker.model import Account, Weekday
+from worker.reasons import ReasonFamily
+
+SHOP = Account(user_id="shop", version=1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number", "unit"),
+    [
+        (86_400, "1", TimeUnit.DAYS),
+        (300, "5", TimeUnit.MINUTES),
+        (5_400, "90", TimeUnit.MINUTES),
+        (0, "0", TimeUnit.MINUTES),
+        (1.5, "1.5", TimeUnit.SECONDS),
+    ],
+)
+def test_a_duration_has_the_longest_unit_without_a_fraction(
+    seconds: float, number: str, unit: TimeUnit
+) -> None:
+    """A number and a unit mean the same seconds again."""
+    assert as_number_and_unit(seconds) == (number, unit)
+    assert duration_s(number, unit) == seconds
+
+
+@pytest.mark.parametrize(("number", "unit"), [("soon", "minutes"), ("5", "weeks"), ("", "days")])
+def test_a_duration_without_number_or_unit_is_refused(number: str, unit: str) -> None:
+    """The message says what was expected."""
+    with pytest.raises(ValueError, match="expected"):
+        duration_s(number, unit)
+
+
+@pytest.mark.parametrize("name", PresetName)
+def test_a_preset_can_be_stored_and_is_recognised(name: PresetName) -> None:
+    """Its settings pass the checks of accounts, and any of them that differs ends the preset."""
+    after = changed(SHOP, preset_changes(name, SHOP))
+
+    assert preset_of(after) is name
+    assert preset_of(replace(after, injection_check=False)) is None
+
+
+def test_every_preset_sets_the_same_settings() -> None:
+    """No preset leaves a rest of another one."""
+    first, *others = PRESETS.values()
+
+    assert all(each.settings.keys() == first.settings.keys() for each in others)
+    assert all(each.policy.keys() == first.policy.keys() for each in others)
+
+
+def test_a_preset_leaves_another_design_of_confidence_alone() -> None:
+    """Only the policy calibrated has the fields of a preset."""
+    account = replace(SHOP, assessment_policy={"name": "guardrail"})
+
+    assert preset_changes(PresetName.OPEN, account)["assessment_policy"] == {"name": "guardrail"}
+
+
+def test_families_and_weekdays_are_total() -> None:
+    """Every reason has a heading for owners, and every day a name."""
+    assert set(FAMILIES) == set(ReasonFamily)
+    assert set(WEEKDAYS) == set(Weekday)
+    assert set(PRESETS) == set(PresetName)
+
+
+def test_messages_without_reply_are_grouped_by_family() -> None:
+    """Replies and codes of another release are left out; the most frequent reason comes first."""
+    counts = [("FLAGGED_RULE", 1), ("MODERATION_FLAGGED", 3), ("REPLIED", 5), ("LATER", 2), ("TOO_LATE", 1)]
+    found = held_groups([{"reason_code": code, "events": events} for code, events in counts])
+
+    assert [(each.title, each.events) for each in found] == [
+        (FAMILIES[ReasonFamily.BLOCKED], 4),
+        (FAMILIES[ReasonFamily.TOO_LATE], 1),
+    ]
+    assert found[0].reasons == (("MODERATION_FLAGGED", 3), ("FLAGGED_RULE", 1))
+
+
+def test_a_higher_confidence_stops_replies_below_it() -> None:
+    """A reply that was not measured is unknown."""
+    rows = [{"confidence": each, "measured": True} for each in (0.7, 0.8, 0.9)]
+    found = what_if.with_confidence([*rows, {"confidence": 1.0, "measured": False}], 0.8)
+
+    assert (found.replies, found.stopped, found.unknown) == (4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "threshold", "result"),
+    [
+        ({"hate": {"score": 0.6}}, 0.6, (1, 0)),
+        ({"hate": {"score": 0.6}}, 0.7, (0, 0)),
+        ({"violence": {"score": 0.2}}, 0.5, (0, 0)),
+        ({"violence": {"score": 0.2}}, 0.3, (0, 1)),
+        ({"a": {"score": 0.2}, "b": {"score": 0.1}, "c": {"score": 0.05}}, 0.06, (0, 0)),
+        ({"a": {"score": 0.2}, "b": {"score": 0.1}, "c": {"score": 0.05}}, 0.05, (0, 1)),
+        ({"x:a": {"score": 0.2}, "x:b": {"score": 0.1}, "x:c": {"score": 0.0}}, 0.3, (0, 1)),
+        (None, 0.9, (0, 1)),
+    ],
+)
+def test_a_category_that_was_not_stored_is_known_only_above_the_stored_ones(
+    scores: object, threshold: float, result: tuple[int, int]
+) -> None:
+    """Stored are scores from 0.5 on and the three highest, so another score lies below them."""
+    found = what_if.with_category([{"scores": scores}], "hate", threshold)
+
+    assert (found.stopped, found.unknown) == result
+
+
+def test_roles_that_administer_are_those_with_the_right() -> None:
+    """The last of them on every account is protected, and their invitations can be accepted."""
+    assert set(ADMINISTERING) == {role for role, rights in RIGHTS.items() if Right.ADMIN in rights}
+    assert Right.AUDIT not in RIGHTS[Role.OWNER]
+    assert callable(owned_account)
