@@ -37,12 +37,6 @@
     localStorage.setItem(KEPT, on() ? "off" : "on");
     set(!on());
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (document.body.dataset.keys !== "on" || event.target.closest?.("input, textarea, select, dialog")) return;
-    event.preventDefault();
-    button.click();
-  });
   new MutationObserver((changes) => {
     for (const { target } of changes) if (target.matches("[data-row][aria-current=true]")) show(target);
   }).observe(document.getElementById("list").parentElement, { subtree: true, attributeFilter: ["aria-current"] });

@@ -160,7 +160,7 @@ def test_a_sign_in_on_an_unknown_browser_is_told(database_url: str, visitor: Vis
     """In the other sessions, until the person says that it was theirs; a known browser is not told of."""
     person, owner, stranger = add_person(database_url, Role.VIEWER), visitor(), visitor()
     owner.sign_in(person)
-    told = "on a browser that was new"
+    told = "in a browser that was not known"
 
     assert told not in owner.get("/profile").text
     stranger.sign_in(person)
