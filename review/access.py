@@ -83,6 +83,7 @@ ROLE_NAMES: Final[dict[Role, str]] = {
     Role.RULE_EDITOR: mark("rule editor"),
     Role.ACCOUNT_ADMIN: mark("account administrator"),
     Role.AUDITOR: mark("auditor"),
+    Role.OWNER: mark("owner"),
 }
 """Total; addresses, forms and the command line keep the codes."""
 

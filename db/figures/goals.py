@@ -33,7 +33,7 @@ class GoalMeasure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class FigureGoal:
     """A goal.
 
     Attributes:
@@ -53,7 +53,7 @@ class Goal:
         return share < self.share if self.measure.is_floor else share > self.share
 
 
-async def load_goals(connection: AsyncConnection, account: str | None) -> Mapping[GoalMeasure, Goal]:
+async def load_goals(connection: AsyncConnection, account: str | None) -> Mapping[GoalMeasure, FigureGoal]:
     """The goals of an account, or where it has none, of all accounts together."""
     kept = figure_goals.c
     query = (
@@ -62,11 +62,11 @@ async def load_goals(connection: AsyncConnection, account: str | None) -> Mappin
         .order_by(kept.user_id)
     )
     rows = await all_rows(connection, query)
-    found = (Goal(**row | {"measure": GoalMeasure(row["measure"])}) for row in rows)
+    found = (FigureGoal(**row | {"measure": GoalMeasure(row["measure"])}) for row in rows)
     return {goal.measure: goal for goal in found}
 
 
-async def set_goal(connection: AsyncConnection, goal: Goal) -> None:
+async def set_goal(connection: AsyncConnection, goal: FigureGoal) -> None:
     """Set a goal in place of an earlier one."""
     query = sa.text("""
         INSERT INTO figure_goals (user_id, measure, share, within_min, set_by)

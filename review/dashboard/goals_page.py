@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from db.access_log import LoggedAction
 from db.figures import goals, notes
-from db.figures.goals import Goal, GoalMeasure
+from db.figures.goals import FigureGoal, GoalMeasure
 from db.people.records import EVERY_ACCOUNT
 from review.access import Right
 from review.http.visit import Refused, Visit
@@ -75,13 +75,13 @@ def _account(visit: Visit) -> str:
     return account
 
 
-def _goal(visit: Visit, account: str, measure: GoalMeasure, percent: str) -> Goal:
+def _goal(visit: Visit, account: str, measure: GoalMeasure, percent: str) -> FigureGoal:
     within = visit.field("within_min").strip() if measure is GoalMeasure.ANSWERED_IN_TIME else ""
     if measure is GoalMeasure.ANSWERED_IN_TIME and not _is_whole(within):
         raise _unusable(
             _("Write the minutes until an answer is late: 1 to %(most)s.") % {"most": LONGEST_MIN}
         )
-    return Goal(
+    return FigureGoal(
         user_id=account,
         measure=measure,
         share=_share(percent),

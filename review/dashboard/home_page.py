@@ -16,6 +16,7 @@ from review.auth.notices import load_notices
 from review.dashboard import ranges
 from review.dashboard.dashboard_page import figure_filter, range_log_detail
 from review.dashboard.dashboard_view import compare_figures
+from review.dashboard.first_steps import load_checklist
 from review.dashboard.tiles import decision_tiles
 from review.http.visit import Visit
 from review.lists.views_page import load_visible_views
@@ -30,7 +31,7 @@ MAX_JOBS: Final = 5
 
 
 async def show_home(visit: Visit) -> Response:
-    """The start page: waiting items, own jobs and the figures of the last 24 hours."""
+    """The start page: first steps, waiting items, own jobs and the figures of the last 24 hours."""
     if (owned := owned_account(visit.person)) is not None:
         return visit.redirect("owner_home", account=owned)
     chosen, person_id = ranges.parse_range({}, visit.now), visit.person.person_id
@@ -42,6 +43,7 @@ async def show_home(visit: Visit) -> Response:
             "jobs": await jobs.list_jobs(connection, person_id, limit=MAX_JOBS),
             "views": await load_visible_views(visit, connection),
             "notices": await load_notices(visit, connection),
+            "steps": await load_checklist(visit, connection),
         }
         if visit.may(Right.REVIEW):
             accounts, now = visit.accounts(Right.REVIEW), visit.now

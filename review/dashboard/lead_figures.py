@@ -9,7 +9,7 @@ from typing import Final
 
 from db.costs.report import CostFilter, CostKey, CostSum, load_costs
 from db.figures.dashboard import FigureFilter, FigureRow
-from db.figures.goals import Goal, GoalMeasure, load_goals
+from db.figures.goals import FigureGoal, GoalMeasure, load_goals
 from db.figures.notes import load_happenings
 from db.figures.parts import CountMeasure, PartCount, largest_parts
 from db.figures.people_figures import WaitingEscalations, count_answered, count_overturned, load_waiting
@@ -33,7 +33,7 @@ class LeadFigures:
         costs: by day and model, of the range and of the range before; None where a scope is chosen.
     """
 
-    goals: Mapping[GoalMeasure, Goal]
+    goals: Mapping[GoalMeasure, FigureGoal]
     overturned: tuple[FigureRow, ...]
     answered: tuple[FigureRow, ...]
     within: timedelta

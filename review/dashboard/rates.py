@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from db.figures.dashboard import FigureRow
-from db.figures.goals import Goal, GoalMeasure
+from db.figures.goals import FigureGoal, GoalMeasure
 from review.dashboard import plots
 from review.dashboard.drawings import Cell, DashboardPlots, PlotTable, count_by
 from review.dashboard.plots import Series
@@ -79,7 +79,7 @@ class Rate:
     title: str
     whole: StepCount
     basis: str
-    goal: Goal | None
+    goal: FigureGoal | None
     goal_text: str
     missed: bool
     drawn: PlotTable
@@ -116,14 +116,17 @@ HITS: Final[Mapping[GoalMeasure, Callable[[FigureRow], bool]]] = {
 def draw_rates(
     plots_of: DashboardPlots,
     counts: Mapping[GoalMeasure, Mapping[datetime, StepCount]],
-    goals: Mapping[GoalMeasure, Goal],
+    goals: Mapping[GoalMeasure, FigureGoal],
 ) -> tuple[Rate, ...]:
     """The shares in the order of their measures."""
     return tuple(_rate(plots_of, measure, counts[measure], goals.get(measure)) for measure in GoalMeasure)
 
 
 def _rate(
-    plots_of: DashboardPlots, measure: GoalMeasure, steps: Mapping[datetime, StepCount], goal: Goal | None
+    plots_of: DashboardPlots,
+    measure: GoalMeasure,
+    steps: Mapping[datetime, StepCount],
+    goal: FigureGoal | None,
 ) -> Rate:
     whole = StepCount(
         hits=sum(each.hits for each in steps.values()), total=sum(each.total for each in steps.values())
@@ -144,7 +147,7 @@ def _rate(
     )
 
 
-def _goal_text(goal: Goal | None, steps: Mapping[datetime, StepCount], step: timedelta) -> str:
+def _goal_text(goal: FigureGoal | None, steps: Mapping[datetime, StepCount], step: timedelta) -> str:
     """How many of the steps with figures miss the goal."""
     shares = [each.share for each in steps.values() if each.share is not None]
     if goal is None or not shares:
@@ -160,7 +163,7 @@ def _draw(
     measure: GoalMeasure,
     title: str,
     steps: Mapping[datetime, StepCount],
-    goal: Goal | None,
+    goal: FigureGoal | None,
 ) -> PlotTable:
     chosen, filters = plots_of.chosen, FILTERS.get(measure)
     starts = plots_of.starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from review.http.visit import Visit
 from review.languages.choice import LANGUAGE_COOKIE, ZONE_COOKIE, choose_language, choose_zone
-from review.languages.reader import NO_READER, Reader, answer_in
+from review.languages.reader import NO_READER, PageReader, answer_in
 
 
 def answer_in_language(visit: Visit, *, english: bool = False) -> None:
@@ -16,4 +16,4 @@ def answer_in_language(visit: Visit, *, english: bool = False) -> None:
     accepted = headers.get("Accept-Language", "")
     language = choose_language(person.language if person else None, cookies.get(LANGUAGE_COOKIE), accepted)
     zone = choose_zone(person.time_zone if person else None, cookies.get(ZONE_COOKIE))
-    answer_in(Reader(language=language, zone=zone, now=visit.now))
+    answer_in(PageReader(language=language, zone=zone, now=visit.now))

@@ -14,7 +14,7 @@ from review.languages.choice import UTC_ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class PageReader:
     """How the reader of a page sees texts and times.
 
     Attributes:
@@ -37,8 +37,8 @@ class Reader:
         return round(offset.total_seconds() / 60) if offset else 0
 
 
-NO_READER: Final = Reader()
-reader: Final[ContextVar[Reader]] = ContextVar("reader", default=NO_READER)
+NO_READER: Final = PageReader()
+reader: Final[ContextVar[PageReader]] = ContextVar("reader", default=NO_READER)
 
 
 def load_languages() -> None:
@@ -47,7 +47,7 @@ def load_languages() -> None:
         translations_of(language)
 
 
-def answer_in(found: Reader) -> None:
+def answer_in(found: PageReader) -> None:
     """Answer the rest of this request in the reader's language and time zone."""
     reader.set(found)
     catalogue.set(translations_of(found.language))

@@ -11,7 +11,7 @@ from babel.dates import format_datetime, format_timedelta
 from markupsafe import Markup
 
 from review.languages import gettext as _
-from review.languages.reader import Reader, reader
+from review.languages.reader import PageReader, reader
 
 DAY: Final = timedelta(days=1)
 NOW: Final = timedelta(seconds=45)
@@ -64,7 +64,7 @@ def _element(moment: datetime, *, relative: bool) -> Markup:
     return Markup(found)  # noqa: S704  # digits, and words of Babel and of the catalogue; a list has fifty
 
 
-def _relative(at: datetime, seen_by: Reader) -> str:
+def _relative(at: datetime, seen_by: PageReader) -> str:
     """The distance from now within a day; empty beyond, and where no request has a present time."""
     if seen_by.now is None:
         return ""
@@ -84,14 +84,14 @@ def _distance(minutes: int, locale: str) -> str:
     )
 
 
-def _short(moment: datetime, seen_by: Reader) -> str:
+def _short(moment: datetime, seen_by: PageReader) -> str:
     local = moment.astimezone(seen_by.zone)
     same_year = seen_by.now is not None and local.year == seen_by.now.astimezone(seen_by.zone).year
     cut = local.replace(second=0, microsecond=0, tzinfo=None)
     return _formatted(cut, "short" if same_year else "year", seen_by.locale)
 
 
-def _exact(moment: datetime, seen_by: Reader) -> str:
+def _exact(moment: datetime, seen_by: PageReader) -> str:
     local = moment.astimezone(seen_by.zone)
     return _formatted(local.replace(microsecond=0, tzinfo=None), "exact", seen_by.locale)
 
@@ -101,7 +101,7 @@ def _formatted(local: datetime, name: str, locale: str) -> str:
     return format_datetime(local, PATTERNS[locale][name], locale=locale)
 
 
-def _zone_name(moment: datetime, seen_by: Reader) -> str:
+def _zone_name(moment: datetime, seen_by: PageReader) -> str:
     offset = moment.astimezone(seen_by.zone).utcoffset() or timedelta()
     return _offset_name(offset)
 

@@ -45,7 +45,7 @@ WEEKDAYS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class SettingEffect:
     """What a typed threshold would have done; ``found`` is None where the replies were not read in time."""
 
     title: str
@@ -115,7 +115,7 @@ async def _conflict(visit: Visit, stored: AccountVersion, typed: SentenceForm) -
     return await _page(visit, stored, typed, other=difference(before, stored.account), status=409)
 
 
-async def _effects(visit: Visit, account: Account, typed: SentenceForm) -> tuple[Effect, ...]:
+async def _effects(visit: Visit, account: Account, typed: SentenceForm) -> tuple[SettingEffect, ...]:
     """The effect of every threshold in the form, on the newest replies of the last days."""
     since = visit.now - timedelta(days=DAYS)
     rows = await visit.store.read_lists(
@@ -124,16 +124,16 @@ async def _effects(visit: Visit, account: Account, typed: SentenceForm) -> tuple
     return tuple(_each_effect(typed, rows))
 
 
-def _each_effect(typed: SentenceForm, rows: tuple[Row, ...] | None) -> Iterator[Effect]:
+def _each_effect(typed: SentenceForm, rows: tuple[Row, ...] | None) -> Iterator[SettingEffect]:
     titles = {"auto_from_confidence": _("Sent without approval"), "send_at": _("Lowest confidence")}
     for name, title in titles.items():
         if (share := sentences.typed_share(typed, name)) is not None:
             found = None if rows is None else what_if.with_confidence(rows, share)
-            yield Effect(title=title, percent=typed.fields[name], found=found)
+            yield SettingEffect(title=title, percent=typed.fields[name], found=found)
     for name, category in THRESHOLDS.items():
         if (share := sentences.typed_share(typed, name)) is not None:
             found = None if rows is None else what_if.with_category(rows, category, share)
-            yield Effect(title=category_wording(category), percent=typed.fields[name], found=found)
+            yield SettingEffect(title=category_wording(category), percent=typed.fields[name], found=found)
 
 
 async def _page(

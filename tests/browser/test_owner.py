@@ -16,7 +16,8 @@ from tests.support.browser.world import SHOP
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
 SHOWN: Final = """
     () => [document.querySelector("main").innerText,
-           ...[...document.querySelectorAll("main input, main textarea")].map((it) => it.value)].join("\\n")
+           ...[...document.querySelectorAll("main input, main textarea")].map((each) => each.value),
+          ].join("\\n")
 """
 LAPTOP: Final = {"width": 1185, "height": 800}
 
@@ -62,6 +63,10 @@ def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk,
     page.get_by_role("navigation", name="Account").get_by_role("link", name="Documents").click()
     if scripts:
         without_json(page)
+    page.get_by_label("Title").fill(f"About {word}")
+    page.get_by_label("Or paste a text").fill(f"We sell a {word} on weekdays.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("main")).to_contain_text(f"About {word}")
 
 
 @pytest.mark.parametrize("path", ["home", "sentences", "rules/one?word=shop"])

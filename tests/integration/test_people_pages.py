@@ -10,7 +10,7 @@ import pytest
 
 from db.people import records
 from db.people.records import EVERY_ACCOUNT, Person, Role
-from review.access import ACTIONS, Right, missing_right_message
+from review.access import ACTIONS, ROLE_NAMES, Right, missing_right_message
 from tests.support.audited import record, replied
 from tests.support.review_world import World
 from tests.support.reviewing import Visitor, add_person, site, stored
@@ -218,7 +218,8 @@ def test_a_refusal_names_the_right_the_account_and_the_roles(database_url: str, 
 
 
 def test_every_right_has_words() -> None:
-    """The action it allows and the roles that hold it."""
+    """The action it allows and the roles that hold it; every role has a name."""
+    assert set(ROLE_NAMES) == set(Role)
     for right in Right:
         if right is not Right.SIGNED_IN:
             assert ACTIONS[right] in missing_right_message(right)

@@ -13,7 +13,7 @@ from review.languages import gettext, ngettext
 from review.languages.catalogues import LANGUAGES, LOCALES, fits, read_catalogue, usable_part
 from review.languages.choice import choose_language, choose_zone
 from review.languages.pseudo_locale import PSEUDO, pseudo_text
-from review.languages.reader import NO_READER, Reader, answer_in
+from review.languages.reader import NO_READER, PageReader, answer_in
 from review.languages.times import PATTERNS, exact_time_element, time_element
 from tools import catalogues
 
@@ -129,7 +129,7 @@ def test_the_time_zone_is_the_persons_or_the_browsers(
 )
 def test_times_are_relative_within_a_day_and_local_beyond(language: str, age_s: int, expected: str) -> None:
     """The title has the exact time with its zone, the attribute the time in UTC."""
-    answer_in(Reader(language=language, zone=ZoneInfo("Asia/Ho_Chi_Minh"), now=NOW))
+    answer_in(PageReader(language=language, zone=ZoneInfo("Asia/Ho_Chi_Minh"), now=NOW))
     at = NOW - timedelta(seconds=age_s)
     shown = time_element(at)
 
@@ -140,7 +140,7 @@ def test_times_are_relative_within_a_day_and_local_beyond(language: str, age_s: 
 
 def test_logs_show_utc_to_the_second() -> None:
     """Whatever the reader's zone is."""
-    answer_in(Reader(language="vi", zone=ZoneInfo("Asia/Ho_Chi_Minh"), now=NOW))
+    answer_in(PageReader(language="vi", zone=ZoneInfo("Asia/Ho_Chi_Minh"), now=NOW))
 
     assert ">2026-11-23 12:00:00</time>" in exact_time_element(NOW)
 
@@ -149,7 +149,7 @@ def test_texts_and_numbers_follow_the_reader() -> None:
     """Words, plural forms and the signs of numbers; English without a request."""
     seen = []
     for language in ("en", "vi", PSEUDO):
-        answer_in(Reader(language=language, now=NOW))
+        answer_in(PageReader(language=language, now=NOW))
         count = ngettext("%(num)s day", "%(num)s days", 2) % {"num": 2}
         seen.append((gettext("Sign in"), count, wording.amount(12_345), wording.percent(0.055)))
 

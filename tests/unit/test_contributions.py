@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.figures.dashboard import DashboardFigures
-from db.figures.goals import Goal, GoalMeasure
+from db.figures.goals import FigureGoal, GoalMeasure
 from db.figures.notes import Happening
 from db.figures.parts import CountMeasure, Dimension, PartCount
 from review.dashboard.contributions import change_view, largest_change
@@ -102,7 +102,7 @@ def test_the_change_furthest_beyond_chance_is_shown_first() -> None:
 def rate_of(measure: GoalMeasure, goal: float | None, *shares: tuple[int, int], chosen: Range = WEEK) -> Rate:
     """The share of a range of these hits and totals by step."""
     steps = {chosen.steps[at]: StepCount(hits=a, total=b) for at, (a, b) in enumerate(shares)}
-    goals = {} if goal is None else {measure: Goal(user_id="", measure=measure, share=goal)}
+    goals = {} if goal is None else {measure: FigureGoal(user_id="", measure=measure, share=goal)}
     counts: dict[GoalMeasure, dict[datetime, StepCount]] = {each: {} for each in GoalMeasure} | {
         measure: steps
     }
@@ -202,7 +202,7 @@ def test_a_plot_as_a_file_needs_no_style_sheet() -> None:
     event = number_events([Happening(at=WEEK.steps[3], user_id="", text=HOSTILE)])
     rows = [counted(number + 1, step=step) for number, step in enumerate(WEEK.steps)]
     plots = DashboardPlots(found(rows), WEEK, {}, event)
-    goals = {GoalMeasure.BLOCKED: Goal(user_id="", measure=GoalMeasure.BLOCKED, share=0.1)}
+    goals = {GoalMeasure.BLOCKED: FigureGoal(user_id="", measure=GoalMeasure.BLOCKED, share=0.1)}
     rates = draw_rates(plots, rate_counts(rows, [], []), goals)
 
     for drawn in (plots.decisions(), plots.blocks(), *(rate.drawn for rate in rates)):

@@ -1,0 +1,93 @@
+"""The checklist of a new installation on the start page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+
+from db.people.first_steps import FirstSteps, load_first_steps
+from db.review_store import AsyncConnection
+from review.access import Right
+from review.http.visit import Visit, set_cookie
+from review.languages import mark
+
+COOKIE: Final = "hushgate_first_steps"
+HIDDEN: Final = "hidden"
+KEPT_S: Final = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One line of the checklist; ``link`` is None while there is no account to open."""
+
+    title: str
+    help: str
+    link: str | None
+    done: bool
+
+
+TEXTS: Final = (
+    (mark("Add an account"), mark("An account is one inbox, such as that of a shop.")),
+    (
+        mark("Add a document"),
+        mark("Questions are answered from your documents only."),
+    ),
+    (
+        mark("Write a rule"),
+        mark("A message with a word of your rules gets no AI reply."),
+    ),
+    (
+        mark("Send a message"),
+        mark("Publish an event; its decision appears in the list."),
+    ),
+    (
+        mark("Invite a person"),
+        mark("A second person can review decisions too."),
+    ),
+    (
+        mark("Connect a channel"),
+        mark("Add a webhook, or an API token that may publish."),
+    ),
+)
+"""Title and help of the steps, in the order of ``_progress``."""
+
+
+async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[Step, ...]:
+    """The steps for administrators; empty when all are done, hidden, or the installation is not new."""
+    if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN):
+        return ()
+    found = await load_first_steps(connection)
+    if found is None or not visit.may(Right.ADMIN, found.account):
+        return ()
+    progress = _progress(visit, found)
+    if all(done for _, done in progress):
+        return ()
+    return tuple(
+        Step(title=title, help=text, link=link, done=done)
+        for (title, text), (link, done) in zip(TEXTS, progress, strict=True)
+    )
+
+
+def _progress(visit: Visit, found: FirstSteps) -> tuple[tuple[str | None, bool], ...]:
+    """Link and state of each step."""
+
+    def page(name: str) -> str | None:
+        return None if found.account is None else visit.url(name, account=found.account)
+
+    return (
+        (visit.url("accounts"), found.account is not None),
+        (page("documents"), found.document),
+        (page("rules"), found.rule),
+        (visit.url("decisions"), found.message),
+        (visit.url("people"), found.person),
+        (page("webhooks"), found.channel),
+    )
+
+
+async def hide_checklist(visit: Visit) -> Response:
+    """Hide the checklist in this browser."""
+    response = visit.redirect("home")
+    set_cookie(response, COOKIE, HIDDEN, max_age=KEPT_S)
+    return response

@@ -1,0 +1,163 @@
+"""The checklist of a new installation: judged by the data, hidden when done or dismissed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+from uuid_utils.compat import uuid7
+
+from db.people.records import Role
+from tests.support.reviewing import Visitor, add_person, site
+
+HEADING = "First steps"
+DONE = re.compile(r'<li class="done">\s*<span>([^<]+)</span>')
+
+
+@pytest.fixture(scope="module")
+def visitors(database_url: str) -> Iterator[Callable[[], Visitor]]:
+    """Visitors of one running site."""
+    with site(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def owner(database_url: str) -> Iterator[psycopg.Connection]:
+    """The database of one new installation, emptied afterwards."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+        connection.execute("SET hushgate.erasing = on")
+        for table in ("api_tokens", "person_roles", "documents", "event_keys", "ai_rules"):
+            connection.execute(f"DELETE FROM {table}")
+
+
+def signed_in(visitors: Callable[[], Visitor], url: str, role: Role, account: str = "*") -> Visitor:
+    """A visitor with one role."""
+    visitor = visitors()
+    visitor.sign_in(add_person(url, role, account=account))
+    return visitor
+
+
+def add_account(owner: psycopg.Connection, name: str, *keywords: str) -> None:
+    """A further version of an account's settings."""
+    owner.execute(
+        "INSERT INTO ai_rules (user_id, version, flagged_keywords, changed_by)"
+        " SELECT %s, coalesce(max(version), 0) + 1, %s, 'test' FROM ai_rules WHERE user_id = %s",
+        (name, list(keywords), name),
+    )
+
+
+def add_document(owner: psycopg.Connection, account: str) -> None:
+    """A document without parts."""
+    owner.execute(
+        "INSERT INTO documents (user_id, title, content_hash) VALUES (%s, 'Hours', 'x')", (account,)
+    )
+
+
+def add_message(owner: psycopg.Connection, account: str) -> None:
+    """The key of a decided event."""
+    owner.execute(
+        "INSERT INTO event_keys (user_id, event_id, entry_id, decision_id, created_at)"
+        " VALUES (%s, 'e1', '1-0', %s, now())",
+        (account, uuid7()),
+    )
+
+
+def add_token(owner: psycopg.Connection, scope: str, expires_at: datetime) -> None:
+    """An API token of the only person with a role."""
+    owner.execute(
+        "INSERT INTO api_tokens (id, person_id, name, token_hash, prefix, scopes, expires_at)"
+        " SELECT %s, person_id, 'shop', %s, 'hg', %s, %s FROM person_roles LIMIT 1",
+        (uuid7(), uuid7().bytes, [scope], expires_at),
+    )
+
+
+def test_each_step_is_done_once_its_data_exists(
+    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+) -> None:
+    """Steps are marked one after the other; the list disappears with the last one."""
+    admin, soon = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN), datetime.now(UTC) + timedelta(days=1)
+    seen = [DONE.findall(admin.get("/").text)]
+    for step in (
+        lambda: add_account(owner, "shop"),
+        lambda: add_document(owner, "shop"),
+        lambda: add_account(owner, "shop", "spam"),
+        lambda: add_message(owner, "shop"),
+        lambda: add_person(database_url, Role.REVIEWER, account="shop"),
+    ):
+        step()
+        seen.append(DONE.findall(admin.get("/").text))
+    add_token(owner, "read", soon)
+    add_token(owner, "publish", soon - timedelta(days=2))
+    without_use = admin.get("/").text
+    add_token(owner, "publish", soon)
+    steps = ["Add an account", "Add a document", "Write a rule", "Send a message", "Invite a person"]
+
+    assert seen == [steps[:number] for number in range(6)]
+    assert HEADING in without_use
+    assert HEADING not in admin.get("/").text
+
+
+def test_a_rule_that_was_removed_opens_its_step_again(
+    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+) -> None:
+    """Only the version in force counts."""
+    admin = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
+    add_account(owner, "shop", "spam")
+    before = DONE.findall(admin.get("/").text)
+    add_account(owner, "shop")
+
+    assert "Write a rule" in before
+    assert "Write a rule" not in DONE.findall(admin.get("/").text)
+
+
+def test_the_steps_are_hidden_on_request(
+    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+) -> None:
+    """The button hides them in this browser only."""
+    admin = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
+    before = admin.get("/").text
+    answer = admin.post("/first-steps/hide")
+    other = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN)
+
+    assert HEADING in before
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert HEADING not in admin.get("/").text
+    assert HEADING in other.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("accounts", "grant"),
+    [
+        (("shop",), (Role.REVIEWER, "*")),
+        (("shop",), (Role.ACCOUNT_ADMIN, "another")),
+        (("shop", "another"), (Role.ACCOUNT_ADMIN, "*")),
+    ],
+)
+def test_other_people_do_not_see_the_steps(
+    visitors: Callable[[], Visitor],
+    database_url: str,
+    owner: psycopg.Connection,
+    accounts: tuple[str, ...],
+    grant: tuple[Role, str],
+) -> None:
+    """Reviewers, other accounts' administrators and installations with several accounts have no checklist."""
+    for name in accounts:
+        add_account(owner, name)
+    visitor = signed_in(visitors, database_url, *grant)
+
+    assert HEADING not in visitor.get("/").text
+
+
+def test_an_account_name_is_shown_as_text_only(
+    visitors: Callable[[], Visitor], database_url: str, owner: psycopg.Connection
+) -> None:
+    """Links quote the name of the account."""
+    add_account(owner, '"><script>alert(1)</script>')
+    page = signed_in(visitors, database_url, Role.ACCOUNT_ADMIN).get("/").text
+
+    assert "<script>alert" not in page
+    assert "/accounts/%22%3E%3Cscript%3E" in page
