@@ -83,7 +83,7 @@ class Hostile:
     def __call__(self, field: str) -> str:
         """The next text, for this field."""
         number = next(self._numbers)
-        short = field in {"matched_rule", "finding rule", "keyword", "phrase", "allowed"}
+        short = field in {"matched_rule", "finding rule", "keyword", "phrase", "allowed", "figure note"}
         text = CORPUS[number % len(CORPUS)][: 80 if short else None]
         marked = f"{MARK}{field}{text}"
         self.given.setdefault(field, set()).add(marked)

@@ -542,7 +542,7 @@ def figure_note(world: World, _: UUID) -> int:
         "figure_notes",
         user_id=world.account,
         at=datetime.now(UTC),
-        text=world.text("figure note")[:200],
+        text=world.text("figure note"),
         created_by=world.text("noted by"),
     )
     return made
