@@ -211,7 +211,7 @@ def test_a_refusal_names_the_right_the_account_and_the_roles(database_url: str, 
     assert (here.status_code, anywhere.status_code) == (403, 403)
     assert (
         "You may not review decisions on account shop-8. Its administrators can give you a role that may:"
-        " reviewer, lead." in here.text
+        " reviewer, lead, owner." in here.text
     )
     assert "You may not change settings or people on any account." in anywhere.text
     assert all(f"{right.value!r}" not in each.text for each in (here, anywhere) for right in Right)
