@@ -19,7 +19,7 @@ KEPT_S: Final = 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class FirstStep:
     """One line of the checklist; ``link`` is None while there is no account to open."""
 
     title: str
@@ -54,7 +54,7 @@ TEXTS: Final = (
 """Title and help of the steps, in the order of ``_progress``."""
 
 
-async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[Step, ...]:
+async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[FirstStep, ...]:
     """The steps for administrators; empty when all are done, hidden, or the installation is not new."""
     if visit.request.cookies.get(COOKIE) == HIDDEN or not visit.may(Right.ADMIN):
         return ()
@@ -65,7 +65,7 @@ async def load_checklist(visit: Visit, connection: AsyncConnection) -> tuple[Ste
     if all(done for _, done in progress):
         return ()
     return tuple(
-        Step(title=title, help=text, link=link, done=done)
+        FirstStep(title=title, help=text, link=link, done=done)
         for (title, text), (link, done) in zip(TEXTS, progress, strict=True)
     )
 
