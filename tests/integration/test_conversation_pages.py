@@ -161,5 +161,5 @@ def test_a_blind_reader_does_not_learn_what_colleagues_did_with_the_conversation
 def owner_card(visitor: Visitor, address: str) -> str:
     """The part of a decision's page about the owner."""
     page = visitor.get(address).text
-    start = page.index('aria-labelledby="owner"')
-    return str(page[start : page.index("</section>", start)])
+    start = page.index('id="owner"')
+    return str(page[start : page.index("</details>", start)])

@@ -115,7 +115,7 @@ def test_the_document_says_which_parameters_take_several_values(
 def test_the_document_names_the_default_range(
     face: tuple[World, TestClient, str], path: str, days: int
 ) -> None:
-    """Each path documents the range that it takes without parameters."""
+    """Each path documents the range that it takes without parameters; ranges begin with a whole step."""
     _, client, key = face
     parameters = read(client, "/api/v1/openapi.json", key).json()["paths"][path]["get"]["parameters"]
     (text,) = (each["description"] for each in parameters if each["name"] == "range")
@@ -126,7 +126,7 @@ def test_the_document_names_the_default_range(
     ]
 
     assert default == {1: "24h", 30: "30d"}[days]
-    assert [round(length / timedelta(days=1)) for length in lengths] == [days, days]
+    assert [-(-length // timedelta(days=1)) for length in lengths] == [days, days]
 
 
 @pytest.mark.parametrize(
