@@ -12,15 +12,14 @@ from tests.support.browser.desk import Desk, sign_in
 
 JSON: Final = re.compile(r"[{\[]\s*(\"|[}\]])")
 SHOWN: Final = """
-    () => [document.querySelector("main").innerText,
-           ...[...document.querySelectorAll("main input, main textarea")].map((each) => each.value),
-          ].join("\\n")
+    (main) => [main.innerText,
+               ...[...main.querySelectorAll("input, textarea")].map((each) => each.value)].join("\\n")
 """
 
 
 def without_json(page: Page) -> None:
     """Nothing that a person sees or edits here is JSON."""
-    shown = page.evaluate(SHOWN)
+    shown = page.locator("main").evaluate(SHOWN)
 
     assert JSON.search(shown) is None, shown
 
@@ -57,6 +56,7 @@ def test_an_owner_changes_a_rule_a_limit_and_a_document_without_json(desk: Desk,
     expect(page.locator("main")).to_contain_text("Saved as version")
 
     page.get_by_role("navigation", name="Account").get_by_role("link", name="Documents").click()
+    expect(page.get_by_label("Or paste a text")).to_be_visible()
     if scripts:
         without_json(page)
     page.get_by_label("Title").fill(f"About {word}")
