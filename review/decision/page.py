@@ -22,6 +22,7 @@ from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
+from review.care.breaks import break_reminder, keep_reading
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import decision_grounds
 from review.decision.measure_bars import measure_bars
@@ -69,7 +70,8 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
             raise
         return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
-    return visit.render("decision/_content.html" if content_only else "decision/page.html", **values)
+    template = "decision/_content.html" if content_only else "decision/page.html"
+    return keep_reading(visit, visit.render(template, break_due=break_reminder(visit), **values))
 
 
 async def reveal_texts(visit: Visit) -> Response:
