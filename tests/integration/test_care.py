@@ -53,7 +53,7 @@ def test_after_some_items_of_a_category_another_comes_first(
     for minute in range(len(decisions)):
         claim = dealt(database_url, of, by, rotate_after)
         found = next(each for each in decisions if each.decision_id == claim.decision_id)
-        order.append("f" if found.matched_rule.startswith("flagged") else "v")
+        order.append("f" if (found.matched_rule or "").startswith("flagged") else "v")
         answer(database_url, claim.decision_id, by, at=NOW + timedelta(minutes=minute))
 
     assert "".join(order) == expected
