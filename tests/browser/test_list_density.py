@@ -23,8 +23,10 @@ def opened(desk: Desk, width: int, height: int, scheme: str = "light") -> Page:
     return page
 
 
-@pytest.mark.parametrize(("width", "height", "least"), [(1440, 900, 18), (1200, 800, 12), (390, 844, 5)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "height", "least", "scheme"),
+    [(1440, 900, 18, "light"), (1200, 800, 12, "dark"), (390, 844, 5, "dark")],
+)
 def test_many_rows_are_seen_without_scrolling(
     desk: Desk, width: int, height: int, least: int, scheme: str
 ) -> None:

@@ -93,8 +93,7 @@ def test_message_reply_cited_sentence_and_form_are_seen_together(desk: Desk) -> 
     assert {part: inside(page, part) for part in parts} == dict.fromkeys(parts, True)
 
 
-@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["laptop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [(LAPTOP, "light"), (SMALL, "dark")], ids=["laptop", "phone"])
 def test_the_page_has_no_faults_at_other_sizes(desk: Desk, size: dict[str, int], scheme: str) -> None:
     """Nothing is wider than the window; open folds and the chosen overturn are accessible too."""
     page = desk.sit("everything", viewport=size, color_scheme=scheme)

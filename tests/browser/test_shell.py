@@ -17,7 +17,11 @@ SIZES: Final[dict[str, dict[str, int]]] = {
     "tablet": {"width": 900, "height": 800},
     "phone": {"width": 390, "height": 844},
 }
-SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+SCHEMES: Final[dict[str, tuple[Literal["light", "dark"], ...]]] = {
+    "wide": ("light", "dark"),
+    "tablet": ("light",),
+    "phone": ("dark",),
+}
 ABOVE: Final = {"wide": 56, "tablet": 56, "phone": 48}
 """Most pixels above the content of a page."""
 TOP: Final = "document.querySelector('main h1').getBoundingClientRect().top"
@@ -31,27 +35,27 @@ def test_every_state_of_the_frame_can_be_read(desk: Desk, size: str) -> None:
     above = page.evaluate(TOP)
     page.locator(".user-button").click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-    found = _read(page, f"user-menu-{size}")
+    found = _read(page, "user-menu", size)
     page.keyboard.press("Escape")
     if size != "wide":
         page.get_by_role("button", name="More").click()
         expect(page.get_by_role("link", name="Access log")).to_be_visible()
-        found += _read(page, f"more-{size}")
+        found += _read(page, "more", size)
         page.keyboard.press("Escape")
     _palette(page, "shop")
-    found += _read(page, f"palette-{size}")
+    found += _read(page, "palette", size)
 
     assert found == []
     assert above <= ABOVE[size]
     assert page.evaluate(BESIDE) <= 0
 
 
-def _read(page: Page, name: str) -> list[str]:
+def _read(page: Page, name: str, size: str) -> list[str]:
     found = []
-    for scheme in SCHEMES:
+    for scheme in SCHEMES[size]:
         page.emulate_media(color_scheme=scheme)
-        picture(page, f"{name}-{scheme}")
-        found += [f"{name} {scheme}: {fault}" for fault in faults(page)]
+        picture(page, f"{name}-{size}-{scheme}")
+        found += [f"{name} {size} {scheme}: {fault}" for fault in faults(page)]
     return found
 
 
