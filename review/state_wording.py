@@ -7,7 +7,7 @@ from typing import Final
 
 from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
-from worker.model import EventType
+from worker.model import EventType, Scope
 
 SUBJECT_KINDS: Final[Mapping[str, str]] = {
     "account": mark("account"),
@@ -73,6 +73,8 @@ HELD_KINDS: Final[Mapping[str, str]] = {
     "draft": mark("Draft of the AI, not sent"),
     "recheck": mark("The other draft of the recheck"),
 }
+SCOPES: Final[Mapping[str, str]] = {Scope.CHAT: mark("chat"), Scope.COMMENT: mark("comment")}
+"""Total over ``Scope``."""
 JOB_KINDS: Final[Mapping[JobKind, str]] = {
     JobKind.EXPORT: mark("Export"),
     JobKind.BULK_REVIEW: mark("Bulk review"),
@@ -141,6 +143,11 @@ def answer_outcome(outcome: str) -> str:
 def held_kind(kind: str) -> str:
     """What a text that was not sent is, as stored."""
     return gettext(HELD_KINDS.get(kind, kind))
+
+
+def scope_name(scope: str) -> str:
+    """Where a message was written."""
+    return gettext(SCOPES.get(scope, scope))
 
 
 def job_kind(kind: JobKind) -> str:

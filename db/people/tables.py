@@ -29,7 +29,9 @@ people: Final = table(
     sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
     sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),
     sa.Column(
-        "list_columns", sa.ARRAY(sa.Text), comment="optional columns of the list of decisions; null: all"
+        "list_columns",
+        sa.ARRAY(sa.Text),
+        comment="optional columns of the list of decisions; null: the usual ones",
     ),
     required(
         "list_order",

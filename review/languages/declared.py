@@ -30,7 +30,13 @@ def texts() -> Iterator[tuple[str, str]]:
         yield section.value, "worker/setting.py"
     for ruling_reason in RulingReason:
         yield ruling_reason.label, "db/reviews/rulings.py"
-    for field in FIELDS:
-        yield field.title, "review/lists/filter_fields.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
+    yield from _of_filters()
+
+
+def _of_filters() -> Iterator[tuple[str, str]]:
+    for field in FIELDS:
+        for text in (field.title, field.example):
+            if text:
+                yield text, "review/lists/filter_fields.py"

@@ -34,7 +34,6 @@ UNFINISHED = frozenset(
         "decision_answer_form",
         "decision_review_form",
         "decision_similar",
-        "decisions",
         "escalations",
         "home",
         "profile",

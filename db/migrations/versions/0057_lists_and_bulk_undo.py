@@ -22,7 +22,9 @@ def upgrade() -> None:
     op.add_column(
         "people",
         sa.Column(
-            "list_columns", sa.ARRAY(sa.Text), comment="optional columns of the list of decisions; null: all"
+            "list_columns",
+            sa.ARRAY(sa.Text),
+            comment="optional columns of the list of decisions; null: the usual ones",
         ),
     )
     op.add_column(
