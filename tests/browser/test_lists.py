@@ -41,14 +41,14 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     """Its filters come back in another browser."""
     page = desk.sit("lead")
     page.goto(f"/decisions?account={SHOP}&decision=escalate")
-    page.locator("summary", has_text="Views").click()
+    page.locator("summary", has_text="Save view").click()
     page.get_by_label("Save these filters as").fill("Shop, escalated")
     page.get_by_role("button", name="Save", exact=True).click()
     elsewhere = desk.sit("lead")
     elsewhere.goto("/decisions")
-    elsewhere.locator("summary", has_text="Views").click()
     elsewhere.get_by_role("link", name="Shop, escalated").click()
 
+    expect(elsewhere.locator(".views [aria-current]")).to_have_text("Shop, escalated")
     expect(elsewhere.get_by_label("Filters in use")).to_contain_text(f"Account: {SHOP}")
     expect(elsewhere.get_by_label("Filters in use")).to_contain_text("Decision: Handed to a person")
 
