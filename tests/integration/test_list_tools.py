@@ -1,4 +1,4 @@
-"""The list of decisions as a person arranges it: columns, order, suggested filters, the next after a review."""
+"""The list of decisions as a person arranges it: columns, order, suggestions, the next after a review."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ ROWS = 60
 """More than a page."""
 HOSTILE = "<script>alert(1)</script>\" onclick='x' {{7*7}} \u202e"
 OPENED = re.compile(r'data-open id="o([0-9a-f-]{36})"')
-SUGGESTED = re.compile(r'<li><a href="/decisions\?([^"]*)"[^>]*><span class="muted">(\w+)</span> <bdi>(.*?)</bdi>')
+SUGGESTED = re.compile(
+    r'<li><a href="/decisions\?([^"]*)"[^>]*><span class="muted">(\w+)</span> <bdi>(.*?)</bdi>'
+)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,9 @@ def test_the_oldest_come_first_for_who_chose_that(
     assert shown(signed_in(visitor, person), here) == first
 
 
-def test_columns_are_kept_and_nothing_else_is_taken(database_url: str, visitor: Callable[[], Visitor]) -> None:
+def test_columns_are_kept_and_nothing_else_is_taken(
+    database_url: str, visitor: Callable[[], Visitor]
+) -> None:
     """The order stays when columns are saved; unknown names are refused."""
     session = signed_in(visitor, add_person(database_url, Role.LEAD))
     usual = session.get("/decisions?account=arranged").text
