@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
@@ -81,6 +82,7 @@ class Person:
         second_factor: True when a password alone does not sign the person in.
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
+        list_layout: columns and order of the list of decisions.
     """
 
     person_id: UUID
@@ -99,6 +101,7 @@ class Person:
     second_factor: bool = False
     language: str | None = None
     time_zone: str | None = None
+    list_layout: ListLayout = field(default_factory=ListLayout)
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -201,6 +204,7 @@ def person_from_row(row: Row) -> Person:
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
         second_factor=row["second_factor"],
+        list_layout=layout_from_row(row),
         **same,
     )
 
