@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.collaboration.tables import comment_mentions
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
@@ -25,7 +26,23 @@ _GRANTS: Final = (
 _HAS_FACTOR: Final = sa.exists().where(
     second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
 )
-WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"))
+_UNREAD: Final = (
+    sa.select(sa.func.count())
+    .where(
+        comment_mentions.c.person_id == people.c.id,
+        comment_mentions.c.seen_at.is_(None),
+        sa.exists().where(
+            person_roles.c.person_id == people.c.id,
+            person_roles.c.user_id.in_((comment_mentions.c.user_id, EVERY_ACCOUNT)),
+        ),
+    )
+    .correlate(people)
+    .scalar_subquery()
+)
+"""Every role may see decisions, so that each role on the account counts."""
+WITH_GRANTS: Final = sa.select(
+    people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _UNREAD.label("unread")
+)
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 
 
@@ -69,6 +86,7 @@ class Person:
         second_factor: True when a password alone does not sign the person in.
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
+        unread: mentions that the person has not read.
     """
 
     person_id: UUID
@@ -85,6 +103,7 @@ class Person:
     second_factor: bool = False
     language: str | None = None
     time_zone: str | None = None
+    unread: int = 0
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -186,6 +205,7 @@ def person_from_row(row: Row) -> Person:
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
         second_factor=row["second_factor"],
+        unread=row["unread"],
         **same,
     )
 

@@ -60,6 +60,7 @@ class _Page:
 
 
 OTHER_PAGES: Final = (
+    _Page(title=mark("Inbox"), path="/inbox", icon="bell", right=Right.VIEW),
     _Page(title=mark("Saved views"), path="/views", icon="star", right=Right.VIEW),
     _Page(title=mark("Jobs and exports"), path="/jobs", icon="download", right=Right.VIEW),
     _Page(title=mark("Profile"), path="/profile", icon="user"),
