@@ -15,6 +15,7 @@ from db.people import invitations, sessions, sign_ins
 from db.rights import session_login
 from review import job_runner
 from review.dashboard import figure_counter
+from review.digests.run import run_digests
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
@@ -61,6 +62,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     sweep_expired_access,
     check_login_rights,
     queue_filler.run,
+    run_digests,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
+from worker.settings.mail import MailSettings
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
@@ -36,7 +37,9 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
+class ReviewSettings(
+    SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MailSettings, MetricsSettings
+):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(
