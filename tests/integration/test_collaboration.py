@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from tests.support.reviewing import Visitor, site, stored
 from tests.support.samples import event
 from worker.model import Decision
 
+NUMBERS = count(1)
 CHANGE = re.compile(r'name="change" value="([0-9a-f-]{36})"')
 
 
@@ -47,7 +49,8 @@ def signed_in(visitors: Any, url: str, role: Role, *, account: str) -> tuple[Vis
 
 def decided(url: str, account: str, make: Any = replied, **of_event: str) -> tuple[Decision, str]:
     """A stored decision of an account, and the address of its page."""
-    made = make(event=event(user_id=account, **of_event)) if of_event else make(event=event(user_id=account))
+    number = f"e{next(NUMBERS)}"
+    made = make(event=event(user_id=account, event_id=number, message_id=number, **of_event))
     record(url, made)
     return made, f"/decisions/{made.decision_id}"
 
