@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -30,6 +31,12 @@ KNOWN: Final = """
         OR EXISTS (SELECT FROM subject_notes
                    WHERE user_id = :user_id AND kind = :kind AND subject = :subject)
 """
+AUTHOR_ACCOUNTS: Final = sa.text("""
+    SELECT DISTINCT user_id FROM (
+        SELECT user_id FROM ai_decisions WHERE author_id = :author
+        ORDER BY author_id, created_at DESC, id DESC LIMIT :most) AS newest
+    WHERE :every OR user_id = ANY(:accounts) ORDER BY user_id
+""")
 ESCALATIONS: Final = sa.text("""
     SELECT decision_id, reason_code, queue, opened_at, closed_at, closed_by, cause FROM escalations
     WHERE user_id = :user_id AND conversation_id = :subject ORDER BY opened_at DESC LIMIT :most
@@ -91,6 +98,19 @@ async def is_known_subject(connection: AsyncConnection, subject: Subject) -> boo
     """Whether anything of it is stored."""
     query = sa.text(KNOWN.format(column=COLUMN[subject.kind]))
     return bool((await connection.execute(query, subject.values())).scalar_one())
+
+
+async def accounts_of_author(
+    connection: AsyncConnection, author_id: str, accounts: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Accounts, of those that the reader may see, in which this author wrote lately."""
+    values = {
+        "author": author_id,
+        "every": accounts is None,
+        "accounts": list(accounts or ()),
+        "most": MOST_LISTED,
+    }
+    return tuple((await connection.execute(AUTHOR_ACCOUNTS, values)).scalars())
 
 
 async def count_outcomes(connection: AsyncConnection, subject: Subject) -> SubjectCounts | None:

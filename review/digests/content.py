@@ -73,9 +73,7 @@ def _lines(counts: DigestCounts) -> Iterator[tuple[str, str]]:
         text = ngettext("%(num)s unread mention", "%(num)s unread mentions", number)
         yield text % {"num": number}, "/inbox"
     if number := counts.assigned:
-        text = ngettext(
-            "%(num)s decision is assigned to you", "%(num)s decisions are assigned to you", number
-        )
+        text = ngettext("%(num)s decision assigned to you", "%(num)s decisions assigned to you", number)
         yield text % {"num": number}, "/inbox"
     if number := counts.escalations:
         text = ngettext("%(num)s message waits for an answer", "%(num)s messages wait for an answer", number)
