@@ -13,6 +13,7 @@ from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
+from worker.settings.mail import MailSettings
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
@@ -37,7 +38,9 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
+class ReviewSettings(
+    SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MailSettings, MetricsSettings
+):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(
