@@ -53,6 +53,7 @@ class LoggedAction(StrEnum):
     ANSWER = "answer"
     HOLD = "hold"
     ERASURE = "erasure"
+    APPEAL = "appeal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

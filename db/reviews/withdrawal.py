@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_at
-from db.reviews import exchanges, queue_items, remedies, rulings
+from db.reviews import appealed, exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.remedies import UndoTooLate
@@ -45,6 +45,7 @@ async def withdraw_review(
     assert review is not None  # reviews are never deleted
     _check_may_undo(review, reviewer, now)
     await _check_same_exchange(connection, subject, review)
+    await appealed.reopen_appeal(connection, review.id)
     effect = await remedies.undo_remedy(connection, subject, review, now)
     row = review_columns(subject, reviewer, mine, now)
     change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}

@@ -39,6 +39,7 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.ANSWER: mark("Answered a message"),
     LoggedAction.HOLD: mark("Placed or released a legal hold"),
     LoggedAction.ERASURE: mark("Requested, confirmed or cancelled an erasure"),
+    LoggedAction.APPEAL: mark("Took or decided an appeal, or made a link for one"),
 }
 """Total: an action without words fails a test."""
 

@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": state_wording.closing_wording,
+        "appeal_outcome": appeal_wording.outcome_label,
     }
     return environment
 

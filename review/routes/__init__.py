@@ -8,6 +8,7 @@ from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
+from review.routes.appeals import APPEALS, APPEALS_API
 from review.routes.auth import SIGNING_IN
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
@@ -31,6 +32,7 @@ PAGES: Final = (
     *WEBHOOKS,
     *GOVERNANCE,
     *OWNER,
+    *APPEALS,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,
@@ -38,4 +40,5 @@ PAGES: Final = (
     *ANSWERS_API,
     *API_CHANGES,
     *GOVERNANCE_API,
+    *APPEALS_API,
 )
