@@ -30,7 +30,38 @@ CAUTION: Final = (
 )
 """For command, page and documents."""
 COUNTRIES: Final = frozenset(
-    "at be bg cy cz de dk ee es fi fr gr hr hu ie is it li lt lu lv mt nl no pl pt ro se si sk".split()
+    [
+        "at",
+        "be",
+        "bg",
+        "cy",
+        "cz",
+        "de",
+        "dk",
+        "ee",
+        "es",
+        "fi",
+        "fr",
+        "gr",
+        "hr",
+        "hu",
+        "ie",
+        "is",
+        "it",
+        "li",
+        "lt",
+        "lu",
+        "lv",
+        "mt",
+        "nl",
+        "no",
+        "pl",
+        "pt",
+        "ro",
+        "se",
+        "si",
+        "sk",
+    ]
 )
 """The countries that ``territorial_scope`` may name: EU and EEA, in lower case."""
 
@@ -130,7 +161,8 @@ def parse_ground(text: str) -> StatementGround:
             raise ValueError(f"expected one of {', '.join(known)}")
     if not (0 < len(reference) <= REFERENCE_CHARS and 0 < len(explanation) <= EXPLANATION_CHARS):
         raise ValueError(
-            f"expected 1 to {REFERENCE_CHARS} characters of reference and 1 to {EXPLANATION_CHARS} of explanation"
+            f"expected 1 to {REFERENCE_CHARS} characters of reference, and 1 to {EXPLANATION_CHARS} of"
+            " explanation"
         )
     return StatementGround(
         visibility=DecisionVisibility(visibility),
@@ -145,7 +177,9 @@ def checked_grounds(grounds: dict[str, str]) -> dict[str, str]:
     """The grounds; raises ``ValueError`` for a key that is no reason of a silent ending, or a wrong value."""
     for key, text in grounds.items():
         if key not in Reason.__members__ or Reason(key).spec.decision is not DecisionKind.IGNORE:
-            raise ValueError("expected reason codes of endings without a reply, as docs/reasons.md lists them")
+            raise ValueError(
+                "expected reason codes of endings without a reply, as docs/reasons.md lists them"
+            )
         parse_ground(text)
     return grounds
 
@@ -162,7 +196,9 @@ def parse_grounds(grounds: Mapping[str, str]) -> dict[Reason, StatementGround]:
     return {Reason(key): parse_ground(text) for key, text in grounds.items() if key in Reason.__members__}
 
 
-def statement(message: RestrictedMessage, ground: StatementGround, countries: tuple[str, ...]) -> dict[str, Any]:
+def statement(
+    message: RestrictedMessage, ground: StatementGround, countries: tuple[str, ...]
+) -> dict[str, Any]:
     """One statement, without personal data: the facts are those of the reason, not of the message."""
     illegal = ground.ground is DecisionGround.ILLEGAL
     language = message.language.upper() if len(message.language) == 2 else None

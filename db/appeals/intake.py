@@ -26,10 +26,10 @@ SUBJECT: Final = sa.text(f"""
     WHERE d.created_at BETWEEN :since AND :until AND d.id = :decision AND {NOT_ERASED}
 """)
 INSERT: Final = sa.text(f"""
-    INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id, message_id, author_id,
-        scope, source, text, entered_by, created_at, due_at)
-    SELECT :id, d.id, d.created_at, d.user_id, d.event_id, d.conversation_id, d.message_id, d.author_id, d.scope,
-        :source, :text, :entered_by, :now, :due_at
+    INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id, message_id,
+        author_id, scope, source, text, entered_by, created_at, due_at)
+    SELECT :id, d.id, d.created_at, d.user_id, d.event_id, d.conversation_id, d.message_id,
+        d.author_id, d.scope, :source, :text, :entered_by, :now, :due_at
     FROM ai_decisions d
     WHERE d.created_at BETWEEN :since AND :until AND d.id = :decision AND {NOT_ERASED}
     ON CONFLICT (decision_id) DO NOTHING
@@ -134,7 +134,9 @@ async def take_appeal(connection: AsyncConnection, new: NewAppeal, now: datetime
     inserted = (await connection.execute(INSERT, values)).rowcount
     stored = await records.appeal_of_decision(connection, new.decision_id)
     if stored is None:
-        raise AppealRefused(RefusalCode.UNKNOWN_DECISION, "decision: expected a stored one, got an erased one")
+        raise AppealRefused(
+            RefusalCode.UNKNOWN_DECISION, "decision: expected a stored one, got an erased one"
+        )
     return TakenAppeal(appeal=stored, new=True) if inserted else _same(stored, text)
 
 

@@ -17,13 +17,22 @@ from db.identifiers import uuid_at
 from db.reviews import corrections, exchanges, rulings
 from db.reviews.appended_reviews import lock_review_state
 from db.reviews.exchanges import ReviewSubject
-from db.reviews.rulings import Effect, Remedy, Review, Reviewer, ReviewRejected, ReviewSource, Ruling, RulingReason
+from db.reviews.rulings import (
+    Effect,
+    Remedy,
+    Review,
+    Reviewer,
+    ReviewRejected,
+    ReviewSource,
+    Ruling,
+    RulingReason,
+)
 from db.reviews.submission import Submission, submit_review
 
 LOCK: Final = sa.text("SELECT id FROM appeals WHERE id = :id FOR UPDATE")
 DECIDE: Final = sa.text("""
-    UPDATE appeals SET outcome = :outcome, statement = :statement, decided_by = :decided_by, decided_at = :now,
-        review_id = :review_id, effect = :effect
+    UPDATE appeals SET outcome = :outcome, statement = :statement, decided_by = :decided_by,
+        decided_at = :now, review_id = :review_id, effect = :effect
     WHERE id = :id AND outcome IS NULL
 """)
 
@@ -50,7 +59,9 @@ def ruled_before(reviews: Iterable[Review], reviewer: Reviewer) -> bool:
     What the person decided on the appeal itself does not count: an outcome that was undone may be given anew.
     """
     return any(
-        each.is_by(reviewer) and each.ruling is not Ruling.WITHDRAWN and each.source is not ReviewSource.APPEAL
+        each.is_by(reviewer)
+        and each.ruling is not Ruling.WITHDRAWN
+        and each.source is not ReviewSource.APPEAL
         for each in reviews
     )
 
@@ -68,7 +79,9 @@ async def decide_appeal(connection: AsyncConnection, new: NewOutcome, now: datet
     if appeal is None:
         raise ReviewRejected(f"appeal: expected the id of a stored one, got {new.appeal_id}")
     if appeal.outcome is not None:
-        message = f"appeal: expected one that is open, got one that {appeal.decided_by} decided: {appeal.outcome}"
+        message = (
+            f"appeal: expected one that is open, got one that {appeal.decided_by} decided: {appeal.outcome}"
+        )
         raise AppealRefused(RefusalCode.ALREADY_DECIDED, message)
     review = await _store_review(connection, appeal, new, statement, now)
     values = {

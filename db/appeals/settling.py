@@ -1,4 +1,4 @@
-"""The end of an appeal: after the undo window its outcome is reported, once, in the statement that settles it."""
+"""The end of an appeal: after the undo window, one statement settles and reports its outcome."""
 
 from __future__ import annotations
 

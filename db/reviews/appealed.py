@@ -14,8 +14,8 @@ SETTLED: Final = sa.text("""
     SELECT settled_at IS NOT NULL FROM appeals WHERE review_id = :review FOR UPDATE
 """)
 REOPEN: Final = sa.text("""
-    UPDATE appeals SET outcome = NULL, statement = NULL, decided_by = NULL, decided_at = NULL, review_id = NULL,
-        effect = NULL
+    UPDATE appeals SET outcome = NULL, statement = NULL, decided_by = NULL, decided_at = NULL,
+        review_id = NULL, effect = NULL
     WHERE review_id = :review
 """)
 

@@ -1,4 +1,4 @@
-"""Appeals as JSON: intake, links for authors, lists and outcomes, with the rights and log lines of the pages."""
+"""Appeals as JSON: intake, links for authors, lists and outcomes, by the functions of the pages."""
 
 from __future__ import annotations
 
@@ -111,14 +111,19 @@ async def make_link(visit: Visit) -> Response:
     if link is None:
         raise Refused(409, "Links are off", "Set HUSHGATE_APPEAL_SECRET on the review server.")
     detail = {"link": True, "api": True}
-    await visit.log(LoggedAction.APPEAL, user_id=decision.user_id, decision_id=decision.decision_id, detail=detail)
+    await visit.log(
+        LoggedAction.APPEAL, user_id=decision.user_id, decision_id=decision.decision_id, detail=detail
+    )
     return answer({"url": link.url, "expires_at": link.expires_at}, status=201)
 
 
 async def list_appeals(visit: Visit) -> Response:
     """``{"appeals": [...], "next": cursor}``; parameters are account, state, cursor and limit."""
     parameters, accounts = visit.request.query_params, visit.accounts(Right.REVIEW)
-    limit, state = parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))), parameters.get("state", AppealState.OPEN)
+    limit, state = (
+        parse_limit(parameters.get("limit", str(DEFAULT_LIMIT))),
+        parameters.get("state", AppealState.OPEN),
+    )
     if account := parameters.get("account"):
         visit.require(Right.REVIEW, account)
         accounts = (account,)

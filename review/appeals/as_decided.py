@@ -1,4 +1,4 @@
-"""A decision as it was made, for the person who decides the appeal: settings, findings and sealed text of then."""
+"""A decision as it was made, for who decides the appeal: settings, findings and sealed text of then."""
 
 from __future__ import annotations
 

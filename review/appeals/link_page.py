@@ -86,9 +86,7 @@ def _linked(visit: Visit) -> UUID:
     return decision_id
 
 
-async def _load(
-    connection: AsyncConnection, decision_id: UUID
-) -> tuple[AppealableDecision, Appeal | None]:
+async def _load(connection: AsyncConnection, decision_id: UUID) -> tuple[AppealableDecision, Appeal | None]:
     try:
         decision = await intake.appealable_decision(connection, decision_id)
     except AppealRefused as refused:

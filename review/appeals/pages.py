@@ -91,7 +91,9 @@ async def decide(visit: Visit) -> Response:
     """Store the outcome."""
     appeal = await load_visible(visit, Right.REVIEW)
     try:
-        await store_outcome(visit, appeal, visit.field("outcome"), visit.field("statement"), visit.field("reason"))
+        await store_outcome(
+            visit, appeal, visit.field("outcome"), visit.field("statement"), visit.field("reason")
+        )
     except AppealRefused as refused:
         return await _show(visit, status=409, problem=refusal_text(refused.code), revealed=True)
     except (StaleReview, RemedyImpossible) as changed:
@@ -136,7 +138,9 @@ async def store_outcome(
         ReviewRejected: a field has an unknown value, or the decision changed meanwhile.
     """
     if outcome not in frozenset(AppealOutcome):
-        raise ReviewRejected(f"outcome: expected {' or '.join(AppealOutcome)}, got {outcome[:40] or 'nothing'}")
+        raise ReviewRejected(
+            f"outcome: expected {' or '.join(AppealOutcome)}, got {outcome[:40] or 'nothing'}"
+        )
     if reason and reason not in frozenset(RulingReason):
         raise ReviewRejected(f"reason: expected one of {', '.join(RulingReason)}, got {reason[:40]}")
     new = NewOutcome(

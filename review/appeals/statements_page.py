@@ -30,7 +30,7 @@ MEDIA: Final = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x
 
 
 async def show_statements(visit: Visit) -> Response:
-    """The grounds in force and the form; with a period, how many decisions get a statement and how many not."""
+    """The grounds and the form; with a period, how many decisions get a statement and how many do not."""
     account = (await version_in_force(visit)).account
     query, problem, numbers = visit.request.query_params, "", None
     since, until = query.get("since", _month(visit.now)), query.get("until", f"{visit.now:%Y-%m-%d}")

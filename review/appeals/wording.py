@@ -44,6 +44,11 @@ def outcome_label(outcome: AppealOutcome) -> str:
     return gettext(OUTCOMES[outcome])
 
 
+def source_label(source: AppealSource) -> str:
+    """How an appeal came in."""
+    return gettext(SOURCES[source])
+
+
 def refusal_text(code: RefusalCode) -> str:
     """Why an appeal or an outcome is refused."""
     return gettext(REFUSALS[code])

@@ -69,7 +69,9 @@ class AppealDecidedEntry(Body):
         description="`upheld`: the decision stands; `restored`: it was wrong, undo what followed from it."
     )
     statement: str = Field(description="The reasons, written for the author.")
-    effect: Effect = Field(description="`restored` where the message came back into the history, else `none`.")
+    effect: Effect = Field(
+        description="`restored` where the message came back into the history, else `none`."
+    )
     received_at: Time = Field(description="When the appeal came in.")
     decided_at: Time = Field(description="When it was decided.")
 

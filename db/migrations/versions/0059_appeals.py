@@ -88,7 +88,11 @@ def _allow_sources(more: str) -> None:
         f"ALTER TABLE decision_reviews ADD CONSTRAINT ck_decision_reviews_source_known CHECK ({check}) NOT VALID"
     )
     op.execute("ALTER TABLE decision_reviews VALIDATE CONSTRAINT ck_decision_reviews_source_known")
-    words = "page, queue, blind, golden, bulk, cli or appeal" if more else "page, queue, blind, golden, bulk or cli"
+    words = (
+        "page, queue, blind, golden, bulk, cli or appeal"
+        if more
+        else "page, queue, blind, golden, bulk or cli"
+    )
     op.execute(f"COMMENT ON COLUMN decision_reviews.source IS '{words}'")
 
 
