@@ -7,6 +7,7 @@ which of its reasons are restrictions at all, and on which ground: nothing is gu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -192,8 +193,12 @@ def checked_country(code: str) -> str:
 
 
 def parse_grounds(grounds: Mapping[str, str]) -> dict[Reason, StatementGround]:
-    """The grounds of a stored setting; those of a reason that this release does not know are left out."""
-    return {Reason(key): parse_ground(text) for key, text in grounds.items() if key in Reason.__members__}
+    """The grounds of a stored setting, without those that this release cannot read: none is guessed."""
+    found: dict[Reason, StatementGround] = {}
+    for key, text in grounds.items():
+        with suppress(ValueError):
+            found[Reason(key)] = parse_ground(text)
+    return found
 
 
 def statement(

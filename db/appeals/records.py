@@ -20,8 +20,8 @@ TEXT_CHARS: Final = 4000
 SOON: Final = timedelta(days=3)
 """An open appeal is due soon when its due date is nearer than this."""
 COLUMNS: Final = """id, decision_id, decision_at, user_id, event_id, conversation_id, message_id,
-    author_id, scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by, decided_at,
-    review_id, effect, settled_at"""
+    author_id, scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by,
+    decided_at, review_id, effect, settled_at"""
 ONE: Final = sa.text(f"SELECT {COLUMNS} FROM appeals WHERE id = :id")
 OF_DECISION: Final = sa.text(f"SELECT {COLUMNS} FROM appeals WHERE decision_id = :decision")
 OF_ACCOUNTS: Final = "(CAST(:accounts AS text[]) IS NULL OR user_id = ANY(CAST(:accounts AS text[])))"

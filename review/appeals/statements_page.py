@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
+from urllib.parse import urlencode
 from uuid import UUID
 
 from starlette.responses import Response, StreamingResponse
@@ -12,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from db.access_log import LoggedAction
 from db.appeals import restrictions
 from db.appeals.restrictions import RestrictedPage
-from review.accounts.stored_versions import account_of_path, version_in_force
+from review.accounts.stored_versions import version_in_force
 from review.appeals.statement_files import (
     StatementFile,
     StatementsRefused,
@@ -20,7 +21,7 @@ from review.appeals.statement_files import (
     statement_file,
     without_ground,
 )
-from review.http.visit import Refused, Visit
+from review.http.visit import Visit
 from review.languages import gettext as _
 from review.lists.export_layout import Form
 from worker.model import Account
@@ -46,7 +47,6 @@ async def show_statements(visit: Visit) -> Response:
     grounds = parse_grounds(account.statement_grounds)
     return visit.render(
         "appeals/statements.html",
-        status=422 if problem else 200,
         account=account.user_id,
         settings=account,
         grounds=grounds,
@@ -62,20 +62,19 @@ async def show_statements(visit: Visit) -> Response:
 
 
 async def download_statements(visit: Visit) -> Response:
-    """The file, as a stream."""
+    """The file, as a stream; the page with the problem where there is none."""
     account, query = (await version_in_force(visit)).account, visit.request.query_params
-    form = query.get("format", "")
-    if form not in frozenset(Form):
-        raise Refused(400, _("Choose a format"), "format: expected csv or ndjson.")
+    form = Form.NDJSON if query.get("format") == Form.NDJSON else Form.CSV
     try:
-        file = _file(account, query.get("since", ""), query.get("until", ""), Form(form))
-    except StatementsRefused as refused:
-        raise Refused(409, _("No statements"), f"{refused}.") from refused
+        file = _file(account, query.get("since", ""), query.get("until", ""), form)
+    except StatementsRefused:
+        dates = {name: query.get(name, "") for name in ("since", "until")}
+        return visit.redirect("statements", urlencode(dates), account=account.user_id)
     detail = {"statements": form, "since": query.get("since", ""), "until": query.get("until", "")}
-    await visit.log(LoggedAction.EXPORT, user_id=account_of_path(visit), detail=detail)
+    await visit.log(LoggedAction.EXPORT, user_id=account.user_id, detail=detail)
     name = f"statements-{file.period.since:%Y-%m-%d}-{file.period.until:%Y-%m-%d}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(_pieces(visit, file), headers=headers, media_type=MEDIA[Form(form)])
+    return StreamingResponse(_pieces(visit, file), headers=headers, media_type=MEDIA[form])
 
 
 async def _pieces(visit: Visit, file: StatementFile) -> AsyncIterator[bytes]:

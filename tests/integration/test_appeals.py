@@ -25,10 +25,10 @@ from db.reviews.rulings import UNDO_WINDOW
 from review.appeals.links import signed_token
 from review.http.visit import SESSION_COOKIE
 from tasks.webhooks.bodies import webhook_schema
-from tests.support.review_world import World
+from tests.support.review_world import APPEAL_SECRET, World
 from tests.support.reviewing import Visitor, add_person, site
 
-SECRET = "a secret of thirty-two characters"
+SECRET = APPEAL_SECRET
 WORDS = "I asked for a ladle, not for a fight."
 REASONS = "The word is harmless in a kitchen."
 
