@@ -11,6 +11,7 @@ from worker.account_settings import SETTINGS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import Section
+from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -28,3 +29,4 @@ def texts() -> Iterator[tuple[str, str]]:
         yield section.value, "worker/setting.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
+    yield CAUTION, "worker/statements.py"
