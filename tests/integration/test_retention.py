@@ -59,7 +59,8 @@ OF_DECISION: Final = {
     " %(id)s::text), %(at)s,"
     " %(at)s)",
     "appeals": "(id, decision_id, decision_at, user_id, event_id, conversation_id, message_id, author_id,"
-    " scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by, decided_at, effect)"
+    " scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by, decided_at,"
+    " effect)"
     " VALUES (%(id)s, %(id)s, %(at)s, 'shop', %(id)s::text, %(conversation)s, 'm', %(author)s, 'chat', 'api',"
     " 'x', 'kim', %(at)s, %(at)s, 'upheld', 'x', 'kim', %(at)s, 'none')",
     "escalations": "(decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,"

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.support.review_world import World
 from tests.support.reviewing import Visitor, site
 from worker.statements import CAUTION, EXAMPLE, FIELDS
 
+NUMBERS = count(1)
 ON = {
     "statements_enabled": True,
     "statement_grounds": Jsonb({"FLAGGED_RULE": EXAMPLE}),
@@ -31,7 +33,7 @@ DAYS = {"since": f"{TODAY - timedelta(days=1):%Y-%m-%d}", "until": f"{TODAY:%Y-%
 @pytest.fixture
 def world(database_url: str) -> Iterator[World]:
     """An account with one mapped decision, and one whose reason has no ground."""
-    with World(database_url, "acme") as made:
+    with World(database_url, f"shop-{next(NUMBERS)}") as made:
         made.suggested()
         yield made
 
@@ -39,7 +41,7 @@ def world(database_url: str) -> Iterator[World]:
 @pytest.fixture
 def person(database_url: str, world: World) -> Iterator[Visitor]:
     """A person who may export."""
-    token = world.session(world.person(("acme", "auditor")))
+    token = world.session(world.person((world.account, "auditor")))
     with site(database_url) as visitor:
         made = visitor()
         made.client.cookies.set(SESSION_COOKIE, token, domain="127.0.0.1")
@@ -48,17 +50,19 @@ def person(database_url: str, world: World) -> Iterator[Visitor]:
 
 def test_page_and_files_have_the_mapped_decisions_only(world: World, person: Visitor) -> None:
     """Off, the page says so and gives no file; on, the others are counted and left out."""
-    world.add("ai_rules", user_id="acme", version=1)
-    off = person.get("/accounts/acme/statements").text
-    no_file = person.client.get("/accounts/acme/statements/file", params=DAYS, follow_redirects=False)
-    world.add("ai_rules", user_id="acme", version=2, **ON)
-    page = person.client.get("/accounts/acme/statements", params=DAYS).text
-    as_csv = person.client.get("/accounts/acme/statements/file", params=DAYS | {"format": "csv"})
-    as_json = person.client.get("/accounts/acme/statements/file", params=DAYS | {"format": "ndjson"})
-    head, row = csv.reader(io.StringIO(as_csv.text))
-    logged = (
-        "SELECT array_agg(detail ->> 'statements' ORDER BY id) FROM access_log WHERE detail ? 'statements'"
+    world.add("ai_rules", user_id=world.account, version=1)
+    off = person.get(f"/accounts/{world.account}/statements").text
+    no_file = person.client.get(
+        f"/accounts/{world.account}/statements/file", params=DAYS, follow_redirects=False
     )
+    world.add("ai_rules", user_id=world.account, version=2, **ON)
+    page = person.client.get(f"/accounts/{world.account}/statements", params=DAYS).text
+    as_csv = person.client.get(f"/accounts/{world.account}/statements/file", params=DAYS | {"format": "csv"})
+    as_json = person.client.get(
+        f"/accounts/{world.account}/statements/file", params=DAYS | {"format": "ndjson"}
+    )
+    head, row = csv.reader(io.StringIO(as_csv.text))
+    logged = "SELECT array_agg(detail ->> 'statements' ORDER BY id) FROM access_log WHERE user_id = %s"
 
     assert CAUTION in off
     assert "Statements of reasons are off" in off
@@ -70,7 +74,7 @@ def test_page_and_files_have_the_mapped_decisions_only(world: World, person: Vis
     (line,) = as_json.text.splitlines()
     assert json.loads(line)["puid"] == str(world.decision.decision_id)
     assert world.decision.event.text not in as_json.text + as_csv.text
-    assert world.one(logged) == ["counted", "csv", "ndjson"]
+    assert world.one(logged, world.account) == ["counted", "csv", "ndjson"]
 
 
 def test_the_command_writes_the_same_and_counts_what_it_leaves_out(
@@ -79,11 +83,11 @@ def test_the_command_writes_the_same_and_counts_what_it_leaves_out(
     """With the caution on standard error; an account with statements off gets no file."""
     monkeypatch.setenv("DATABASE_URL", world.url)
     target = tmp_path / "november.ndjson"
-    call = ["statements", "acme", "--since", "1d", "--output", str(target)]
+    call = ["statements", world.account, "--since", "1d", "--output", str(target)]
     runner, line = CliRunner(), command_line(["statements", "config"])
-    world.add("ai_rules", user_id="acme", version=1)
+    world.add("ai_rules", user_id=world.account, version=1)
     off = runner.invoke(line, call)
-    world.add("ai_rules", user_id="acme", version=2, **ON)
+    world.add("ai_rules", user_id=world.account, version=2, **ON)
     on = runner.invoke(line, call)
 
     assert off.exit_code != 0
