@@ -12,6 +12,7 @@ from uuid import UUID
 import typer
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, read_audit, time_of
 from cli.output import fail, print_message
 from cli.output_file import Force, output_file
@@ -57,7 +58,7 @@ def statements(
     try:
         file = statement_file(asyncio.run(_account(account)), start, end, chosen)
     except StatementsRefused as refused:
-        raise fail(str(refused)) from None
+        raise fail(str(refused), code=ExitCode.REJECTED) from None
     print_message(CAUTION)
     with output_file(output, force) as target:
         written, found = read_audit(lambda connection: _write(connection, file, target))
