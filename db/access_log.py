@@ -56,6 +56,7 @@ class LoggedAction(StrEnum):
     NOTE = "note"
     COMMENT = "comment"
     ASSIGN = "assign"
+    APPEAL = "appeal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,6 +91,13 @@ class ReviewSettings(
         description="False: people sign in by OpenID Connect or by a link from the command line.",
     )
 
+    appeal_secret: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_APPEAL_SECRET",
+        min_length=32,
+        description="Secret that signs links for appeals, at least 32 characters, the same on every review"
+        " server; without it there are no links. Another secret ends all links.",
+    )
     second_factor: SecondFactorDemand = Field(
         default=SecondFactorDemand.CHOICE,
         alias="HUSHGATE_REVIEW_SECOND_FACTOR",
