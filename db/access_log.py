@@ -53,6 +53,8 @@ class LoggedAction(StrEnum):
     ANSWER = "answer"
     HOLD = "hold"
     ERASURE = "erasure"
+    DEAD_LETTER = "dead_letter"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,8 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.ANSWER: mark("Answered a message"),
     LoggedAction.HOLD: mark("Placed or released a legal hold"),
     LoggedAction.ERASURE: mark("Requested, confirmed or cancelled an erasure"),
+    LoggedAction.DEAD_LETTER: mark("Read, published again or dropped a dead letter"),
+    LoggedAction.REPAIR: mark("Repaired stored data at the command line"),
 }
 """Total: an action without words fails a test."""
 
