@@ -34,8 +34,8 @@ from db.pool import Pool
 Value = TypeVar("Value")
 app = typer.Typer(
     no_args_is_help=True,
-    help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them. `replay` is"
-    " the former name of `retry`.",
+    help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them."
+    " `replay` is the former name of `retry`.",
 )
 COLUMNS: Final = (
     "created_at", "entry_id", "account", "reason_code", "field", "expected", "got", "size_bytes",

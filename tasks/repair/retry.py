@@ -54,6 +54,13 @@ async def publish_again(redis: Redis, stream: str, *, entry_id: str, payload: by
     return f"{made.decode()}{shard.mark}"
 
 
+async def forget(redis: Redis, stream: str, entry_id: str) -> None:
+    """Remove the marks of a dead letter, so that it can be published again."""
+    layout = await load_layout(redis, stream)
+    for place in layout.streams():
+        await redis.delete(_mark(place.shard, entry_id))
+
+
 def _places(layout: ShardLayout, payload: bytes) -> tuple[Shard, ...]:
     """The shards that had the payload's conversation before each doubling."""
     ages = range(1, len(layout.epochs))
