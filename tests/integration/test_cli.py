@@ -873,7 +873,6 @@ def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> N
         "redis AOF",
         "redis eviction",
         "redis memory",
-        "redis fsync",
         "postgres version",
         "migrations",
         "audit partition",
