@@ -873,6 +873,8 @@ def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> N
         "redis AOF",
         "redis eviction",
         "redis memory",
+        "power failure",
+        "failover",
         "postgres version",
         "migrations",
         "audit partition",

@@ -62,8 +62,8 @@ def test_the_loss_by_a_power_failure_is_named(
             {"replicas": 1, "most_lag_s": 10},
             {"standbys": 1},
             "warn",
-            "Redis loses what its replica does not have yet, at most 10 s of it; Postgres loses what its standby"
-            " does not have yet",
+            "Redis loses what its replica does not have yet, at most 10 s of it; Postgres loses what its"
+            " standby does not have yet",
         ),
         (
             {},
