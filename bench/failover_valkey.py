@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,6 @@ Wait = Sequence[str | int]
 
 def stored_by(client: Redis, wait: Wait) -> Callable[[int], str | None]:
     """A call that publishes and then waits as ``wait`` says; None when that was not acknowledged."""
-
     asked: Any = client
 
     def store(number: int) -> str | None:
@@ -62,6 +62,36 @@ def answering(port: int, look: Callable[[Redis], object]) -> None:
     raise AssertionError(f"waited {PATIENCE_S:.0f} s for port {port}")
 
 
+class SlowLink:
+    """Forwards connections to a port; once it holds, what the server sends is not forwarded any more."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._held = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def hold(self) -> None:
+        """Forward nothing to the replica from now on."""
+        self._held.set()
+
+    def _accept(self) -> None:
+        while True:
+            replica, _ = self._listener.accept()
+            primary = socket.create_connection(("127.0.0.1", self._target))
+            for source, sink, drops in ((replica, primary, False), (primary, replica, True)):
+                threading.Thread(target=self._forward, args=(source, sink, drops), daemon=True).start()
+
+    def _forward(self, source: socket.socket, sink: socket.socket, drops: bool) -> None:
+        try:
+            while part := source.recv(65_536):
+                if not (drops and self._held.is_set()):
+                    sink.sendall(part)
+        except OSError:
+            return
+
+
 class Pair:
     """Two servers, the second of which follows the first; ``options`` are of both."""
 
@@ -69,11 +99,12 @@ class Pair:
         self._options = [word for name, value in options.items() for word in (f"--{name}", value)]
         self._folder = Path(tempfile.mkdtemp(prefix="hushgate-pair-"))
         self._ports = [_free_port(), _free_port()]
+        self._link = SlowLink(self._ports[0])
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         for number, port in enumerate(self._ports):
-            words = ["--replicaof", "127.0.0.1", str(self._ports[0])] if number else []
+            words = ["--replicaof", "127.0.0.1", str(self._link.port)] if number else []
             self._processes.append(self._start(port, words))
         answering(self._ports[1], lambda client: client.info("replication")["master_link_status"] == "up")
         return self
@@ -96,9 +127,9 @@ class Pair:
         """A connection that publishes on the primary."""
         return stored_by(Redis(port=self._ports[0], decode_responses=True, socket_timeout=5), wait)
 
-    def pause_replica(self) -> None:
-        """The replica takes nothing over any more."""
-        self._processes[1].send_signal(signal.SIGSTOP)
+    def part(self) -> None:
+        """What the primary sends is on its way from now on, and does not reach the replica."""
+        self._link.hold()
 
     def kill_primary(self) -> None:
         """SIGKILL."""
@@ -106,8 +137,7 @@ class Pair:
         self._processes[0].wait()
 
     def promote(self, acknowledged: Sequence[str]) -> int:
-        """Make the replica the primary, without what the dead one had not sent; how many entries it lacks."""
-        self._processes[1].send_signal(signal.SIGCONT)
+        """Make the replica the primary; how many entries it lacks."""
         with Redis(port=self._ports[1], decode_responses=True) as client:
             client.replicaof("NO", "ONE")
             return missing(client, acknowledged)
@@ -128,9 +158,11 @@ class ClusterShard:
         """A connection that publishes on the shard's primary."""
         return stored_by(self._cluster.node(self._primary), wait)
 
-    def pause_replica(self) -> None:
-        """The replica takes nothing over any more."""
+    def part(self) -> None:
+        """The replica is cut off from its primary, which notices that."""
         kill(self._replica_pid, signal.SIGSTOP)
+        with self._cluster.node(self._primary) as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "replica")
 
     def kill_primary(self) -> None:
         """SIGKILL."""
