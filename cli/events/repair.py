@@ -14,7 +14,7 @@ from cli.exit_codes import ExitCode
 from cli.options import database_url, own_connections, settings_of, stream_settings, time_of
 from cli.output import emit, fail, print_message
 from db.repair.model import Breach, Finding
-from tasks.repair.kinds import BY_NAME, KINDS, Kind, find_all
+from tasks.repair.kinds import BY_NAME, KINDS, SUMS, Kind, find_all
 from tasks.repair.kinds import repair as put_right
 from tasks.repair.scene import Scene
 from tasks.shards.clients import close, connect
@@ -75,7 +75,7 @@ async def _run(
 ) -> list[dict[str, Any]]:
     settings = stream_settings()
     redis = connect(settings.redis_url.get_secret_value())
-    kinds = KINDS if fix is None else (BY_NAME[fix],)
+    kinds = KINDS if fix is None or fix in SUMS else (BY_NAME[fix],)
     try:
         async with own_connections(database_url()) as source:
             scene = Scene(
@@ -84,7 +84,8 @@ async def _run(
             )  # fmt: skip
             found = await _twice(scene, kinds)
             chosen = [each for each in found if not subjects or each.subject in subjects]
-            done = await put_right(scene, kinds[0], chosen) if fix and yes else frozenset()
+            mine = [each for each in chosen if each.breach is fix]
+            done = await put_right(scene, BY_NAME[fix], mine) if fix and yes else frozenset()
     finally:
         await close(redis)
     return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen]

@@ -7,7 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from db.pool import Pool, fetch_dicts
+from db.pool import Pool, fetch_dicts, fetch_value
 from db.repair.model import Breach, Finding
 
 QUERIES: Final = MappingProxyType(
@@ -84,6 +84,11 @@ RETRIED: Final = """
             WHERE k.created_at >= l.retried_at - interval '1 hour' AND k.entry_id = l.retried_as)
     ORDER BY l.entry_id LIMIT %(limit)s
 """
+ENDED: Final = """
+    SELECT (SELECT count(decision_id) FROM event_keys) + (SELECT count(*) FROM duplicates)
+        + (SELECT count(*) FROM dead_letters)
+        + (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name <> 'ai_decisions')
+"""
 WAITING: Final = """
     SELECT decision_id::text AS decision_id, user_id FROM outbox
     WHERE delivered_at IS NULL AND NOT cancel_settled AND created_at >= %(since)s AND created_at < %(until)s
@@ -112,6 +117,11 @@ async def find(source: Pool, breach: Breach, window: Window) -> list[Finding]:
     """What is found of one kind of ``QUERIES``."""
     rows = await fetch_dicts(source, QUERIES[breach], window.values())
     return [Finding(breach=breach, **row) for row in rows]
+
+
+async def count_ended(source: Pool) -> int:
+    """Entries that have an ending, or had one before retention deleted it."""
+    return int(await fetch_value(source, ENDED))
 
 
 async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:

@@ -12,6 +12,10 @@ from db.pool import Pool, checkout
 from db.repair.model import Breach, Finding
 
 DECISION: Final = "d.id = %(subject)s::uuid AND d.created_at >= %(since)s AND d.created_at <= %(now)s"
+COUNT_LOST: Final = """
+    INSERT INTO purged AS p (table_name, rows) VALUES ('lost', %s)
+    ON CONFLICT ON CONSTRAINT pk_purged DO UPDATE SET rows = p.rows + excluded.rows
+"""
 FIXES: Final = MappingProxyType(
     {
         Breach.ENTRY_ENDED_TWICE: """
@@ -98,6 +102,14 @@ async def fix(
         if rows:
             await append_entry_psycopg(connection, log_entry(finding, person))
     return bool(rows)
+
+
+async def count_lost(source: Pool, finding: Finding, lost: int, *, person: str) -> bool:
+    """Count entries as gone without an ending."""
+    async with checkout(source) as connection, connection.transaction():
+        await connection.execute(COUNT_LOST, (lost,))
+        await append_entry_psycopg(connection, log_entry(finding, person))
+    return True
 
 
 async def log_repair(source: Pool, finding: Finding, person: str) -> None:

@@ -24,6 +24,8 @@ class Breach(StrEnum):
     UNSENT_REPLY_IN_HISTORY = "unsent-reply-in-history"
     ORPHANED_HOLD = "orphaned-hold"
     RETRY_LOST = "retry-lost"
+    ENTRIES_UNCOUNTED = "entries-uncounted"
+    ENDINGS_MISSING = "endings-missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

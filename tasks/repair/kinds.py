@@ -10,7 +10,7 @@ import structlog
 
 from db.repair import finding, fixing
 from db.repair.model import Breach, Finding
-from tasks.repair import lanes, sends
+from tasks.repair import counts, lanes, sends
 from tasks.repair.scene import Scene
 
 log = structlog.get_logger(__name__)
@@ -118,14 +118,29 @@ KINDS: Final = (
     _stored(Breach.UNSENT_REPLY_IN_HISTORY, "remove it from the history"),
     _stored(Breach.ORPHANED_HOLD, "delete the held draft, which no page can show"),
     _between(Breach.RETRY_LOST, sends.lost_retries, _each(sends.allow_retry), "let it be published again"),
+    _between(
+        Breach.ENTRIES_UNCOUNTED,
+        counts.entries_uncounted,
+        _each(counts.count_entries),
+        "add them to the stream's count",
+    ),
+    _between(
+        Breach.ENDINGS_MISSING,
+        counts.endings_missing,
+        _each(counts.count_lost),
+        "publish the events again from their source, then count these entries as lost",
+    ),
 )
 """In the order in which they are repaired best: first what workers still have to decide."""
+SUMS: Final = frozenset({Breach.ENTRIES_UNCOUNTED, Breach.ENDINGS_MISSING})
+"""Kinds that name no entry; most other breaches change these sums too."""
 BY_NAME: Final = {kind.breach: kind for kind in KINDS}
 
 
 async def find_all(scene: Scene, kinds: Sequence[Kind] = KINDS) -> list[Finding]:
-    """Every breach of these kinds."""
-    return [each for kind in kinds for each in await kind.find(scene)]
+    """Every breach of these kinds; the sums are looked at when nothing else explains them."""
+    found = [each for kind in kinds if kind.breach not in SUMS for each in await kind.find(scene)]
+    return found or [each for kind in kinds if kind.breach in SUMS for each in await kind.find(scene)]
 
 
 async def repair(scene: Scene, kind: Kind, found: Sequence[Finding]) -> frozenset[str]:
