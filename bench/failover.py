@@ -41,6 +41,7 @@ VALKEY: Final = (
     ("everysec, WAIT 1", {"appendfsync": "everysec"}, ("WAIT", 1, 100)),
     ("everysec, WAITAOF 1 1", {"appendfsync": "everysec"}, ("WAITAOF", 1, 1, 2000)),
     ("always, WAIT 1", {"appendfsync": "always"}, ("WAIT", 1, 100)),
+    ("always, WAITAOF 1 1", {"appendfsync": "always"}, ("WAITAOF", 1, 1, 2000)),
 )
 
 

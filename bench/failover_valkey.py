@@ -80,6 +80,8 @@ class SlowLink:
         while True:
             replica, _ = self._listener.accept()
             primary = socket.create_connection(("127.0.0.1", self._target))
+            for each in (replica, primary):
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for source, sink, drops in ((replica, primary, False), (primary, replica, True)):
                 threading.Thread(target=self._forward, args=(source, sink, drops), daemon=True).start()
 

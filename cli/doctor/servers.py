@@ -94,8 +94,8 @@ def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
         yield failed(
             "conservation",
             f"{shown}; {found.missing} missing, {found.audited} audited",
-            "run hushgate repair; find out who trimmed the stream, changed tables by hand, or restored only one"
-            " server",
+            "run hushgate repair; find out who trimmed the stream, changed tables by hand, or restored only"
+            " one server",
         )
 
 

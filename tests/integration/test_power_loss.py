@@ -224,10 +224,11 @@ def test_a_damaged_log_loses_what_comes_after_it_and_doctor_says_so(servers: Sta
     found = erase_log(servers, file, start, 64)
     keys = {"OPENAI_API_KEY": "k", "OPENROUTER_API_KEY": "k", "HOME": str(tmp_path)}
     environment = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url, **keys}
-    rows = Shell(environment=environment, folder=tmp_path).run("doctor", "--offline").rows
-    lines = {row["check"]: row for row in rows}
+    shell = Shell(environment=environment, folder=tmp_path)
+    lines = {row["check"]: row for row in shell.run("doctor", "--offline").rows}
+    breaches = [row["breach"] for row in shell.run("repair").rows]
 
-    assert found == (5, 5)
+    assert (found, breaches) == ((5, 5), ["endings-missing"])
     assert lines["conservation"]["state"] == "fail"
     assert "5 missing" in lines["conservation"]["found"]
     assert lines["power failure"] == {
