@@ -299,13 +299,13 @@ def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, t
     env = {"DATABASE_URL": service_url(owned, Service.REVIEW)}
     with psycopg.connect(owned, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes, raw)"
-            " VALUES ('1-0', now(), 'poison', '', '', '', 2, '{}')"
+            "INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes,"
+            " raw) VALUES ('1-0', now(), 'poison', '', '', '', 2, '{}')"
         )
         connection.execute(
-            "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind, text,"
-            " created_at, expires_at) VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'text', now(),"
-            " now() + interval '1 day')"
+            "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind,"
+            " text, created_at, expires_at) VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'text',"
+            " now(), now() + interval '1 day')"
         )
     report = shell.run("repair", "--older-than", "0", env=env)
     fixed = shell.run("repair", "--older-than", "0", "--fix", "orphaned-hold", "--yes", env=env)
