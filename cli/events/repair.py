@@ -27,9 +27,11 @@ SECOND_LOOK_S: Final = 1.0
 
 def repair(
     fix: Annotated[
-        Breach | None, typer.Option("--fix", help="Repair this kind; asks for --yes.", show_default=False)
+        Breach | None, typer.Option("--fix", help="Repair this kind; needs --yes.", show_default=False)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Repair without asking further.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Repair; without it, only print what would be repaired.")
+    ] = False,
     subject: Annotated[
         list[str] | None, typer.Option("--subject", help="Only these, as the report names them; repeatable.")
     ] = None,

@@ -304,8 +304,8 @@ def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, t
         )
         connection.execute(
             "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind,"
-            " text, created_at, expires_at) VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'text',"
-            " now(), now() + interval '1 day')"
+            " text, created_at, expires_at)"
+            " VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'x', now(), now() + '1 day')"
         )
     report = shell.run("repair", "--older-than", "0", env=env)
     fixed = shell.run("repair", "--older-than", "0", "--fix", "orphaned-hold", "--yes", env=env)
