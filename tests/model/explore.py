@@ -71,16 +71,16 @@ def explore(workers: int, model: Model) -> Exploration:
     """Visit every state, nearest first."""
     first = canonical(start(workers))
     numbers: dict[State, int] = {first: 0}
-    states, came_from = [first], [(0, Step(Kind.PUBLISH))]
+    states, came_from = [first], [0]
     healthy: list[list[int]] = [[]]
     counts: Counter[Kind] = Counter()
 
     def trace(number: int) -> tuple[Step, ...]:
-        found = []
+        way: list[State] = []
         while number:
-            number, step = came_from[number]
-            found.append(step)
-        return tuple(reversed(found))
+            way.append(states[number])
+            number = came_from[number]
+        return replayed(workers, model, reversed(way))
 
     for at, state in enumerate(states):  # grows while it is read
         for step, reached in model.steps(state):
@@ -91,7 +91,7 @@ def explore(workers: int, model: Model) -> Exploration:
             number = numbers.setdefault(after, len(states))
             if number == len(states):
                 states.append(after)
-                came_from.append((at, step))
+                came_from.append(at)
                 healthy.append([])
                 if broken := next((name for name, holds in INVARIANTS.items() if not holds(after)), ""):
                     return Exploration(states=len(states), steps=counts, broken=broken, trace=trace(number))
@@ -100,6 +100,15 @@ def explore(workers: int, model: Model) -> Exploration:
     stuck = _stuck((number for number, state in enumerate(states) if ended(state)), healthy)
     broken = ENDS if stuck is not None else ""
     return Exploration(states=len(states), steps=counts, broken=broken, trace=trace(stuck or 0))
+
+
+def replayed(workers: int, model: Model, way: Iterable[State]) -> tuple[Step, ...]:
+    """The steps along representatives of states, with names that stay the same."""
+    state, found = start(workers), []
+    for target in way:
+        step, state = next(each for each in model.steps(state) if canonical(each[1]) == target)
+        found.append(step)
+    return tuple(found)
 
 
 def _is_healthy(step: Step, state: State) -> bool:
