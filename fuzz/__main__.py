@@ -112,6 +112,8 @@ async def _merge(target: Target, found: Path) -> None:
     shutil.rmtree(merged, ignore_errors=True)
     merged.mkdir()
     await _child(target, "-merge=1", str(merged), str(target.corpus), str(found))
+    if not any(merged.iterdir()):  # the merge was ended
+        return
     for old in target.corpus.iterdir():
         old.unlink()
     left = CORPUS_BYTES

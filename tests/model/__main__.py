@@ -1,4 +1,4 @@
-"""``python -m tests.model``: every state of 3 workers, 2 conversations and 4 entries, then the planted mistakes."""
+"""``python -m tests.model [ENTRIES]``: every state of a small fleet, then the planted mistakes."""
 
 from __future__ import annotations
 

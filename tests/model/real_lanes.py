@@ -21,7 +21,7 @@ ACCOUNTS = (("shop", "shop"), ("shop", "other"))
 
 
 class Seen(NamedTuple):
-    """What Redis holds: for each lane stream, entries, heads in the queue and owner; unread; signs of life."""
+    """What Redis holds: of each lane stream, entries, queued heads and owner; unread entries; heartbeats."""
 
     lanes: tuple[tuple[int, int, int, int | None], ...]
     unread: tuple[int, ...]
