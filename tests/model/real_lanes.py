@@ -115,7 +115,7 @@ class RealLanes:
     async def _publish(self, at: int) -> None:
         body = {"user_id": self._accounts[at], "conversation_id": f"c{at}"}
         entry = await self._redis.xadd(STREAM, {"data": json.dumps(body)})
-        self._entries[at].append(entry.decode())
+        self._entries[at].append(entry.decode() if isinstance(entry, bytes) else entry)
 
     def _grant(self, number: int, grant: EntryGrant) -> None:
         at = self._names.index(grant.lane)
