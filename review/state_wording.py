@@ -72,6 +72,20 @@ HELD_KINDS: Final[Mapping[str, str]] = {
     "draft": mark("Draft of the AI, not sent"),
     "recheck": mark("The other draft of the recheck"),
 }
+REVIEW_STATES: Final[Mapping[str, str]] = {
+    "open": mark("open"),
+    "reviewed": mark("reviewed"),
+    "agree": mark("agreed"),
+    "overturn": mark("overturned"),
+    "unsure": mark("unsure"),
+    "disputed": mark("disputed"),
+}
+"""What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
+TO_APPROVE: Final = mark("Replies to approve")
+FIRST_QUEUES: Final = frozenset(
+    {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
+)
+"""Names that Hushgate gives to queues; people give all others."""
 
 
 def subject_kind(kind: str) -> str:
@@ -117,3 +131,13 @@ def answer_outcome(outcome: str) -> str:
 def held_kind(kind: str) -> str:
     """What a text that was not sent is, as stored."""
     return gettext(HELD_KINDS.get(kind, kind))
+
+
+def review_state(state: str) -> str:
+    """What reviewers said of a decision."""
+    return gettext(REVIEW_STATES.get(state, state))
+
+
+def queue_name(name: str) -> str:
+    """A queue's name: as stored, unless Hushgate gave it."""
+    return gettext(name) if name in FIRST_QUEUES else name

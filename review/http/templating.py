@@ -74,8 +74,11 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "review_state": state_wording.review_state,
+        "queue_name": state_wording.queue_name,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
+        "ruling_effect": ruling_labels.ruling_effect,
         "closing_cause": state_wording.closing_wording,
     }
     return environment

@@ -1,4 +1,4 @@
-"""English texts that are declared below the pages, where nothing can mark them: reasons and settings.
+"""English texts that are declared below the pages, where nothing can mark them: reasons, settings and others.
 
 Pages translate them where they show them, by ``gettext`` or the filter ``translated``.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from db.reviews.rulings import RulingReason
 from worker.account_settings import SETTINGS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
@@ -26,5 +27,7 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield text, "worker/account_settings.py"
     for section in Section:
         yield section.value, "worker/setting.py"
+    for ruling_reason in RulingReason:
+        yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"

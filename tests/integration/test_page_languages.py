@@ -27,22 +27,16 @@ NOT_FOR_READERS = frozenset({"health", "design"})
 """Pages of programs and of developers."""
 UNFINISHED = frozenset(
     {
-        "accounts",
-        "agreement",
         "bulk",
         "dashboard",
         "decision",
         "decision_answer_form",
         "decision_review_form",
-        "decision_similar",
         "decisions",
-        "escalations",
         "home",
         "job",
         "jobs",
         "profile",
-        "queue_close_form",
-        "queues",
         "rules",
         "rules_file",
         "settings",
