@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import access, content_covers, ruling_labels, state_wording, wording
+from review.decision import trace_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
@@ -46,6 +47,7 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
+    environment.globals["problems"] = wording.DRAFT_PROBLEMS
     environment.filters |= {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
@@ -74,6 +76,13 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "stage_name": trace_wording.stage_name,
+        "stage_outcome": trace_wording.stage_outcome,
+        "severity_name": trace_wording.severity_name,
+        "scope_name": trace_wording.scope_name,
+        "review_source": trace_wording.review_source,
+        "measured_subject": trace_wording.measured_subject,
+        "setting_title": trace_wording.setting_title,
         "review_state": state_wording.review_state,
         "queue_name": state_wording.queue_name,
         "ruling_label": ruling_labels.ruling_label,
