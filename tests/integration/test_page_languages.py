@@ -28,7 +28,6 @@ NOT_FOR_READERS = frozenset({"health", "design"})
 UNFINISHED = frozenset(
     {
         "bulk",
-        "dashboard",
         "decisions",
         "home",
         "job",
