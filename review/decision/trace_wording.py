@@ -9,7 +9,7 @@ from db.reviews.rulings import ReviewSource
 from review.languages import gettext, mark
 from review.wording import attempt_wording
 from worker.account_settings import SETTINGS
-from worker.model import Scope, Severity, Stage, StageOutcome
+from worker.model import Severity, Stage, StageOutcome
 
 STAGES: Final[Mapping[str, str]] = {
     Stage.SCOPE: mark("scope"),
@@ -38,8 +38,6 @@ SEVERITIES: Final[Mapping[str, str]] = {
     Severity.WARN: mark("warning"),
     Severity.BLOCK: mark("blocks"),
 }
-"""Total."""
-SCOPES: Final[Mapping[str, str]] = {Scope.CHAT: mark("chat"), Scope.COMMENT: mark("comment")}
 """Total."""
 SOURCES: Final[Mapping[ReviewSource, str]] = {
     ReviewSource.PAGE: mark("on the decision's page"),
@@ -77,11 +75,6 @@ def stage_outcome(outcome: str) -> str:
 def severity_name(severity: str) -> str:
     """The weight of a finding."""
     return gettext(SEVERITIES.get(severity, severity))
-
-
-def scope_name(scope: str) -> str:
-    """Where a message was written."""
-    return gettext(SCOPES.get(scope, scope))
 
 
 def review_source(source: ReviewSource) -> str:

@@ -17,6 +17,7 @@ from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.lists.choice_wording import choice_label
 from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -79,12 +80,15 @@ def _environment() -> Environment:
         "stage_name": trace_wording.stage_name,
         "stage_outcome": trace_wording.stage_outcome,
         "severity_name": trace_wording.severity_name,
-        "scope_name": trace_wording.scope_name,
         "review_source": trace_wording.review_source,
         "measured_subject": trace_wording.measured_subject,
         "setting_title": trace_wording.setting_title,
-        "review_state": state_wording.review_state,
         "queue_name": state_wording.queue_name,
+        "scope_name": state_wording.scope_name,
+        "choice_label": choice_label,
+        "job_kind": state_wording.job_kind,
+        "job_state": state_wording.job_state,
+        "review_state": state_wording.review_state,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
         "ruling_effect": ruling_labels.ruling_effect,

@@ -27,13 +27,8 @@ NOT_FOR_READERS = frozenset({"health", "design"})
 """Pages of programs and of developers."""
 UNFINISHED = frozenset(
     {
-        "bulk",
-        "decisions",
         "home",
-        "job",
-        "jobs",
         "profile",
-        "views",
     }
 )
 """Pages that still have texts without a mark; a page that passes leaves this list."""
