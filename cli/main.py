@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "retention": "cli.governance.retention:app",
     "holds": "cli.governance.holds:app",
     "erasure": "cli.governance.erasure:app",
+    "statements": "cli.governance.statements:statements",
     "metrics": "cli.deployment.metrics:metrics",
     "alerts": "cli.alerts.commands:app",
     "audit-log": "cli.audit_log.commands:app",

@@ -53,6 +53,10 @@ class LoggedAction(StrEnum):
     ANSWER = "answer"
     HOLD = "hold"
     ERASURE = "erasure"
+    NOTE = "note"
+    COMMENT = "comment"
+    ASSIGN = "assign"
+    APPEAL = "appeal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ decision_reviews: Final = table(
     required("note", sa.Text, server_default=""),
     required("effect", sa.Text, server_default="none", comment="none, restored or removed"),
     sa.Column("sealed_until", Timestamp, comment="expiry of what was restored, for an undo"),
-    required("source", sa.Text, comment="page, queue, blind, golden, bulk or cli"),
+    required("source", sa.Text, comment="page, queue, blind, golden, bulk, cli or appeal"),
     sa.Column("item_id", sa.BigInteger, comment="the queue item it answers"),
     sa.Column("job_id", sa.Uuid, comment="the bulk job it belongs to"),
     sa.Column("withdraws", sa.Uuid, comment="the review that this one takes back"),
@@ -32,7 +32,9 @@ decision_reviews: Final = table(
     sa.CheckConstraint("ruling IN ('agree', 'overturn', 'unsure', 'withdrawn')", name="ruling_known"),
     sa.CheckConstraint("corrected_decision IN ('ignore', 'respond', 'escalate')", name="corrected_known"),
     sa.CheckConstraint("effect IN ('none', 'restored', 'removed')", name="effect_known"),
-    sa.CheckConstraint("source IN ('page', 'queue', 'blind', 'golden', 'bulk', 'cli')", name="source_known"),
+    sa.CheckConstraint(
+        "source IN ('page', 'queue', 'blind', 'golden', 'bulk', 'cli', 'appeal')", name="source_known"
+    ),
     sa.CheckConstraint("(ruling = 'withdrawn') = (withdraws IS NOT NULL)", name="withdraws_one"),
     index("ix_decision_reviews_decision", "decision_id", "created_at"),
     index("ix_decision_reviews_person", "person_id", "created_at"),

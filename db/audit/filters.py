@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
+from db.collaboration.tables import decision_assignments as assigned
 from db.figures import statements
 from db.figures.statements import RunEvent
 from db.identifiers import uuid_time_bounds
@@ -54,7 +55,7 @@ class Filters:
         rules_version: of the account's settings; each account counts its own.
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
-        assignee: login of the person it is assigned to in a queue, or whose claim has not expired.
+        assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
         text: part of the message, in any case.
         chosen: only these decisions; empty: any.
         hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
@@ -240,8 +241,12 @@ def _people(filters: Filters) -> Iterator[Condition]:
             sa.and_(queue_items.c.claimed_by == person_id, queue_items.c.claimed_until > sa.func.now()),
         )
         yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
-            sa.select(queue_items.c.decision_at, queue_items.c.decision_id).where(
-                queue_items.c.done_at.is_(None), is_assigned
+            sa.select(queue_items.c.decision_at, queue_items.c.decision_id)
+            .where(queue_items.c.done_at.is_(None), is_assigned)
+            .union_all(
+                sa.select(assigned.c.decision_at, assigned.c.decision_id).where(
+                    assigned.c.person_id == person_id, assigned.c.done_at.is_(None)
+                )
             )
         )
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.collaboration.tables import comment_mentions
 from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
@@ -34,7 +35,23 @@ _GRANTS: Final = (
 _HAS_FACTOR: Final = sa.exists().where(
     second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
 )
-WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"))
+_UNREAD: Final = (
+    sa.select(sa.func.count())
+    .where(
+        comment_mentions.c.person_id == people.c.id,
+        comment_mentions.c.seen_at.is_(None),
+        sa.exists().where(
+            person_roles.c.person_id == people.c.id,
+            person_roles.c.user_id.in_((comment_mentions.c.user_id, EVERY_ACCOUNT)),
+        ),
+    )
+    .correlate(people)
+    .scalar_subquery()
+)
+"""Every role may see decisions, so that each role on the account counts."""
+WITH_GRANTS: Final = sa.select(
+    people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _UNREAD.label("unread")
+)
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 
 
@@ -83,6 +100,7 @@ class Person:
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
         list_layout: columns and order of the list of decisions.
+        unread: mentions that the person has not read.
     """
 
     person_id: UUID
@@ -102,6 +120,7 @@ class Person:
     language: str | None = None
     time_zone: str | None = None
     list_layout: ListLayout = field(default_factory=ListLayout)
+    unread: int = 0
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -205,6 +224,7 @@ def person_from_row(row: Row) -> Person:
         elsewhere=row["oidc_subject"] is not None,
         second_factor=row["second_factor"],
         list_layout=layout_from_row(row),
+        unread=row["unread"],
         **same,
     )
 

@@ -90,6 +90,7 @@ class ReviewSource(StrEnum):
     GOLDEN = "golden"
     BULK = "bulk"
     CLI = "cli"
+    APPEAL = "appeal"
 
 
 class ReviewRejected(RejectedError):

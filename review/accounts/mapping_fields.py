@@ -9,6 +9,7 @@ from typing import Final
 from starlette.datastructures import FormData
 
 from review.languages import gettext as _
+from worker.statements import EXAMPLE
 
 ROWS: Final[Mapping[str, str]] = {
     "fallback_texts": "fallback",
@@ -21,6 +22,7 @@ LINES: Final[Mapping[str, str]] = {
     "escalation_actions": "NO_ANSWER = escalate",
     "escalation_queues": "label:language=de = german",
     "business_hours": "mon = 09:00-12:00, 13:00-17:00",
+    "statement_grounds": f"FLAGGED_RULE = {EXAMPLE}",
 }
 """Settings with one line for each pair -> an example; the form field has the setting's name."""
 EMPTY_ROWS: Final = 2

@@ -21,6 +21,7 @@ from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
 from review.care.breaks import break_reminder, keep_reading
+from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import decision_grounds
 from review.decision.list_position import load_position
@@ -103,6 +104,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         row = await _load_row(visit, connection)
         subject = await exchanges.with_answer(connection, exchanges.subject_from_row(row))
         panel = await load_review_panel(visit, connection, subject)
+        beside = await load_collaboration(visit, connection, row["id"], row["user_id"], hidden=panel.hidden)
         record = await _load_record(visit, connection, row, panel)
         position = await load_position(visit, connection, row)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
@@ -120,6 +122,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
     return {
         "record": record,
         "panel": panel,
+        "collaboration": beside,
         "view": view,
         "position": position,
         "conversation_trust": trust,

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import access, content_covers, ruling_labels, state_wording, wording
+from review.appeals import wording as appeal_wording
 from review.decision import trace_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
@@ -93,6 +94,8 @@ def _environment() -> Environment:
         "ruling_reason": ruling_labels.ruling_reason,
         "ruling_effect": ruling_labels.ruling_effect,
         "closing_cause": state_wording.closing_wording,
+        "appeal_outcome": appeal_wording.outcome_label,
+        "appeal_source": appeal_wording.source_label,
     }
     return environment
 

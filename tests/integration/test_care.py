@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,10 +15,12 @@ from db.reviews.claims import Claim
 from db.reviews.queues import Queue
 from db.reviews.rulings import Reviewer
 from review.care.breaks import READING_COOKIE
-from tests.integration.test_queues import NOW, answer, queue, reader
+from tests.integration.test_queues import answer, queue, reader
 from tests.support.audited import blocked, record
 from tests.support.reviewing import Visitor, add_person, site, stored
 from worker.model import Decision
+
+NOW = datetime(2026, 5, 4, 9, tzinfo=UTC)
 
 
 def flagged(rule: str) -> Decision:
@@ -35,7 +37,7 @@ def dealt(url: str, of: Queue, by: Reviewer, rotate_after: int) -> Claim:
         )
 
     claim = stored(url, take)
-    assert claim is not None
+    assert isinstance(claim, Claim)
     return claim
 
 

@@ -13,6 +13,7 @@ from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
+from worker.settings.mail import MailSettings
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
@@ -37,7 +38,9 @@ class SiteSettings(Environment):
     )
 
 
-class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MetricsSettings):
+class ReviewSettings(
+    SiteSettings, DocumentSettings, ModerationSettings, WebhookSettings, MailSettings, MetricsSettings
+):
     """Settings of the review pages."""
 
     review_idle_s: float = Field(
@@ -88,6 +91,13 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         description="False: people sign in by OpenID Connect or by a link from the command line.",
     )
 
+    appeal_secret: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_APPEAL_SECRET",
+        min_length=32,
+        description="Secret that signs links for appeals, at least 32 characters, the same on every review"
+        " server; without it there are no links. Another secret ends all links.",
+    )
     second_factor: SecondFactorDemand = Field(
         default=SecondFactorDemand.CHOICE,
         alias="HUSHGATE_REVIEW_SECOND_FACTOR",
