@@ -23,8 +23,9 @@ CODE = re.compile(r"[A-Z0-9_]{2,}|\S*[_/:@*+<>=\d]\S*|\S*\w\.\w\S*|-+\w.*")
 MONTHS = frozenset(get_month_names("abbreviated", locale="en_GB").values())
 """Dates follow the locale, and that of the pseudo-locale is English."""
 NAMES = MONTHS | frozenset(
-    {"Hushgate", "calibrated", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"}
+    {"Hushgate", "calibrated", "now", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"}
 )
+"""``calibrated`` is the name of a policy, ``now`` a value that a filter takes."""
 
 
 def shown_texts(page: str) -> Iterator[str]:
