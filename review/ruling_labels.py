@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from db.reviews.rulings import Ruling, RulingReason
+from db.reviews.rulings import Effect, Ruling, RulingReason
 from review.languages import gettext, mark
 
 RULINGS: Final[Mapping[Ruling, str]] = {
@@ -15,6 +15,13 @@ RULINGS: Final[Mapping[Ruling, str]] = {
     Ruling.WITHDRAWN: mark("Withdrawn"),
 }
 """Total; buttons and radio fields show them."""
+EFFECTS: Final[Mapping[Effect, str]] = {
+    Effect.NONE: "",
+    Effect.RESTORED: mark("The exchange was restored."),
+    Effect.REMOVED: mark("The exchange was removed."),
+}
+"""Total: what a review changed."""
+SEALED_AGAIN: Final = mark("The exchange was sealed again.")
 
 
 def ruling_label(ruling: Ruling) -> str:
@@ -25,3 +32,9 @@ def ruling_label(ruling: Ruling) -> str:
 def ruling_reason(reason: RulingReason) -> str:
     """The reason of a ruling in words."""
     return gettext(reason.label)
+
+
+def ruling_effect(effect: Effect, *, withdraws: bool = False) -> str:
+    """What a review, or its withdrawal, changed; empty when nothing."""
+    is_sealed_again = withdraws and effect is Effect.REMOVED
+    return gettext(SEALED_AGAIN if is_sealed_again else EFFECTS[effect])

@@ -98,6 +98,11 @@ REVIEW_STATES: Final[Mapping[str, str]] = {
     "disputed": mark("disputed"),
 }
 """What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
+TO_APPROVE: Final = mark("Replies to approve")
+FIRST_QUEUES: Final = frozenset(
+    {mark("Escalations"), mark("Second readings"), mark("Silent ignores, a sample"), TO_APPROVE}
+)
+"""Names that Hushgate gives to queues; people give all others."""
 
 
 def subject_kind(kind: str) -> str:
@@ -163,3 +168,8 @@ def job_state(state: JobState) -> str:
 def review_state(state: str) -> str:
     """What reviewers said of a decision."""
     return gettext(REVIEW_STATES.get(state, state))
+
+
+def queue_name(name: str) -> str:
+    """A queue's name: as stored, unless Hushgate gave it."""
+    return gettext(name) if name in FIRST_QUEUES else name

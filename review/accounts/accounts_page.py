@@ -12,6 +12,7 @@ from db import accounts as stored_accounts
 from db.access_log import LoggedAction
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.model import Account
 from worker.payload import ID_CHARS, is_account_name
 
@@ -40,10 +41,11 @@ async def add_account(visit: Visit) -> Response:
     """Give an account its first version: all switches off."""
     user_id = visit.field("user_id").strip()
     if not is_account_name(user_id):
-        expected = f"expected 1 to {ID_CHARS} printable characters, not * or dots"
-        raise Refused(400, "Not an account", f"user_id: {expected}, got {user_id[:40]!r}.")
+        text = _("Account: expected 1 to %(most)s printable characters, not * or dots, got %(got)s.")
+        raise Refused(400, "Not an account", text % {"most": ID_CHARS, "got": repr(user_id[:40])})
     if not visit.may(Right.ADMIN, user_id):
-        raise Refused(403, "Not allowed", f"You are no admin of {user_id}, so you cannot set it up.")
+        text = _("You are not an administrator of %(account)s, so you cannot set it up.")
+        raise Refused(403, "Not allowed", text % {"account": user_id})
     try:
         await stored_accounts.store_account(
             visit.store.pool,

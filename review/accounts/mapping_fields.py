@@ -8,6 +8,7 @@ from typing import Final
 
 from starlette.datastructures import FormData
 
+from review.languages import gettext as _
 from worker.statements import EXAMPLE
 
 ROWS: Final[Mapping[str, str]] = {
@@ -50,7 +51,7 @@ def row_values(errors: dict[str, str], name: str, rows: list[tuple[str, str]]) -
         if not language and not text.strip():
             continue
         if language in found:
-            errors[name] = f"expected each language once, got {language!r} twice"
+            errors[name] = _("expected each language once, got %(got)s twice") % {"got": repr(language)}
         found[language] = text
     return found
 
@@ -66,8 +67,11 @@ def line_values(errors: dict[str, str], name: str, text: str) -> dict[str, str]:
     for line in filter(str.strip, text.splitlines()):
         key, sign, value = (part.strip() for part in line.rpartition("="))
         if not sign or not key:
-            errors[name] = f"expected lines such as {LINES[name]}, got {line[:40]!r}"
+            errors[name] = _("expected lines such as %(example)s, got %(got)s") % {
+                "example": LINES[name],
+                "got": repr(line[:40]),
+            }
         elif key in found:
-            errors[name] = f"expected each name once, got {key!r} twice"
+            errors[name] = _("expected each name once, got %(got)s twice") % {"got": repr(key)}
         found[key] = value
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from review.languages import gettext as _
 from worker.classifiers.endpoints import ClassifierEndpoint
 from worker.classifiers.formats import FORMATS
 from worker.model import OPENAI_MODERATION, Account, ModeratorChoice
@@ -78,15 +79,23 @@ def endpoint_warnings(fields: Mapping[str, str], declared: Mapping[str, Classifi
         if endpoint == OPENAI_MODERATION:
             continue
         if endpoint not in declared:
-            yield (
-                f"{name}: this deployment declares no classifier {endpoint} to the review pages; without one"
-                " nothing passes (MODERATION_MISCONFIGURED)."
+            text = _(
+                "%(moderator)s: this deployment declares no classifier %(endpoint)s to the review pages;"
+                " without one nothing passes (MODERATION_MISCONFIGURED)."
             )
+            yield text % {"moderator": name, "endpoint": endpoint}
             continue
         reads, has = FORMATS[declared[endpoint].format].reads_policy, bool(each["policy"].strip())
         if reads != has:
-            needed = "needs a policy" if reads else "has categories of its own and takes no policy"
-            yield f"{name}: {endpoint} {needed}; nothing passes until this is corrected."
+            text = (
+                _("%(moderator)s: %(endpoint)s needs a policy; nothing passes until this is corrected.")
+                if reads
+                else _(
+                    "%(moderator)s: %(endpoint)s has categories of its own and takes no policy; nothing"
+                    " passes until this is corrected."
+                )
+            )
+            yield text % {"moderator": name, "endpoint": endpoint}
 
 
 def endpoint_names(declared: Collection[str]) -> tuple[str, ...]:
@@ -98,7 +107,7 @@ def _thresholds(text: str) -> Iterator[tuple[str, float | str]]:
     """Category and number of each line; a text that is no number stays, for the check to report."""
     for line in text.splitlines():
         if line.strip():
-            name, _, value = line.rpartition("=")
+            name, _sign, value = line.rpartition("=")
             try:
                 yield name.strip(), float(value.strip().replace(",", "."))
             except ValueError:

@@ -17,7 +17,9 @@ from review.accounts.stored_versions import (
     stored_version,
     version_in_force,
 )
+from review.dashboard.ranges import not_of_list
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
 from worker.errors import RuleRejected
 from worker.model import Account
 from worker.rules.formats import RuleList, RuleListFormat, read_rules, write_rules
@@ -81,11 +83,12 @@ async def upload_rules(visit: Visit) -> Response:
 
 
 def _conflict(visit: Visit, in_force: Account) -> Refused:
-    text = (
-        f"Version {in_force.version} is in force now; the file was chosen for version"
-        f" {version_in(visit.form)}. Nothing was stored: open the page and choose the file again."
+    text = _(
+        "Version %(now)s is in force now; the file was chosen for version %(chosen)s. Nothing was stored:"
+        " open the page and choose the file again."
     )
-    return Refused(409, "Another person saved meanwhile", text)
+    values = {"now": in_force.version, "chosen": version_in(visit.form)}
+    return Refused(409, "Another person saved meanwhile", text % values)
 
 
 async def _read(visit: Visit) -> RuleList:
@@ -115,7 +118,7 @@ def _draft(account: Account, found: RuleList, *, add: bool) -> RuleEdit:
 
 def _format(name: str) -> RuleListFormat:
     if name not in set(RuleListFormat):
-        text = f"format: expected one of {', '.join(RuleListFormat)}, got {name[:40]!r}."
+        text = f"{not_of_list('format', RuleListFormat, name)}."
         raise Refused(400, "Not understood", text)
     return RuleListFormat(name)
 

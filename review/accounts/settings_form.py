@@ -14,6 +14,8 @@ from starlette.datastructures import FormData
 from review.accounts import mapping_fields, moderator_fields
 from review.accounts.mapping_fields import LINE_END
 from review.content_covers import CATEGORIES, RULE
+from review.languages import gettext as _
+from review.languages import mark
 from worker.account_settings import SETTINGS, AccountRejected, AccountSettings, changed, kind_of
 from worker.assessment import parse_policy
 from worker.classifiers.endpoints import ClassifierEndpoint
@@ -42,13 +44,21 @@ PARTS: Final = (
     *moderator_fields.FIELDS,
 )
 """The other form fields: parts of the settings that are mappings or records."""
+NO_CATEGORY: Final = mark(
+    "%(category)s: OpenAI's moderation model has no such category; the threshold has no effect unless your"
+    " endpoint has it."
+)
 DESIGNS: Final[Mapping[str, str]] = {
-    "calibrated": "a measured probability that the passages support the reply; the default",
-    "failsafe": "words of doubt and of errors lower a score; a judge model is asked when the score is low",
-    "guardrail": "three tiers, with a second search between them",
-    "validators": "compares the words with the passages, without a judge model",
-    "safety": "five checks of passages, citations and overlap; one failed check stops the reply",
-    "consensus": "asks several models, and sends the draft that the others confirm; costs as many calls",
+    "calibrated": mark("a measured probability that the passages support the reply; the default"),
+    "failsafe": mark(
+        "words of doubt and of errors lower a score; a judge model is asked when the score is low"
+    ),
+    "guardrail": mark("three tiers, with a second search between them"),
+    "validators": mark("compares the words with the passages, without a judge model"),
+    "safety": mark("five checks of passages, citations and overlap; one failed check stops the reply"),
+    "consensus": mark(
+        "asks several models, and sends the draft that the others confirm; costs as many calls"
+    ),
 }
 COEFFICIENTS: Final = re.compile(
     r"model\.(kinds\.[a-z]+\.|relevance\.)?(weights|intercept|record|background)"
@@ -73,12 +83,9 @@ class SettingsForm:
     def warnings(self, classifiers: Mapping[str, ClassifierEndpoint]) -> list[str]:
         """Values that can be stored and are probably mistakes, in a deployment with these classifiers."""
         names = [name for name, _ in _pairs(self.fields["other_thresholds"])]
-        return [
-            f"{name}: OpenAI's moderation model has no such category; the threshold has no effect"
-            " unless your endpoint has it."
-            for name in names
-            if name not in KNOWN
-        ] + list(moderator_fields.endpoint_warnings(self.fields, classifiers))
+        return [_(NO_CATEGORY) % {"category": name} for name in names if name not in KNOWN] + list(
+            moderator_fields.endpoint_warnings(self.fields, classifiers)
+        )
 
 
 def form_of_account(account: Account) -> SettingsForm:
@@ -196,10 +203,12 @@ def _policy(typed: SettingsForm, *, named: bool) -> dict[str, Any]:
     try:
         settings = json.loads(text) if text else {}
     except ValueError as error:
-        typed.errors["policy_settings"] = f"expected a JSON object, got {error}"
+        typed.errors["policy_settings"] = _("expected a JSON object, got %(got)s") % {"got": error}
         return {}
     if not isinstance(settings, dict):
-        typed.errors["policy_settings"] = f"expected a JSON object, got {type(settings).__name__}"
+        typed.errors["policy_settings"] = _("expected a JSON object, got %(got)s") % {
+            "got": type(settings).__name__
+        }
         return {}
     # the default needs no name: storing the form unchanged adds no version
     return settings if name == "calibrated" and not named else {"name": name} | settings
@@ -210,7 +219,7 @@ def _typed_number(typed: SettingsForm, name: str, text: str) -> float:
     try:
         number = float(text.strip().replace(",", "."))
     except ValueError:
-        typed.errors[name] = f"expected a number, got {text[:40]!r}"
+        typed.errors[name] = _("expected a number, got %(got)s") % {"got": repr(text[:40])}
         return 0.0
     return int(number) if number.is_integer() else number
 

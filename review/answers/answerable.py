@@ -11,6 +11,7 @@ from uuid import UUID
 from db.answers.held import HeldText
 from db.answers.records import Answer, AnswerOutcome
 from db.audit.decision_context import DecisionRow
+from review.languages import gettext as _
 from worker.errors import RejectedError
 from worker.model import DecisionKind
 from worker.reasons import Reason, ReasonFamily, reasons_of
@@ -104,13 +105,15 @@ def resolve(
         return _written(_checked_text(given.text), held)
     chosen = next((each for each in held if each.held_id == given.held_id), None)
     if chosen is None:
-        raise DraftTooOld("draft: expected one that is kept, got none: it was deleted; write an answer")
+        raise DraftTooOld(_("draft: expected one that is kept, got none: it was deleted; write an answer"))
     if given.action is AnswerAction.EDIT and (text := _checked_text(given.text)) != chosen.text:
         return ResolvedAnswer(outcome=AnswerOutcome.EDITED, text=text, held=chosen)
     if chosen not in approvable:
         raise DraftTooOld(
-            "draft: expected a message younger than the account's reply_max_age_s, got an older one; change"
-            " the draft or write an answer"
+            _(
+                "draft: expected a message younger than the account's reply_max_age_s, got an older one;"
+                " change the draft or write an answer"
+            )
         )
     return ResolvedAnswer(outcome=AnswerOutcome.UNCHANGED, text=chosen.text, held=chosen)
 
@@ -127,9 +130,10 @@ def _written(text: str, held: Sequence[HeldText]) -> ResolvedAnswer:
 def _checked_text(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise AnswerRejected("text: expected what to send, got nothing")
+        raise AnswerRejected(_("text: expected what to send, got nothing"))
     if len(text) > ANSWER_CHARS:
-        raise AnswerRejected(f"text: expected at most {ANSWER_CHARS} characters, got {len(text)}")
+        problem = _("text: expected at most %(most)s characters, got %(got)s")
+        raise AnswerRejected(problem % {"most": ANSWER_CHARS, "got": len(text)})
     if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in text):
-        raise AnswerRejected("text: expected characters that can be stored, got U+0000 or half of a pair")
+        raise AnswerRejected(_("text: expected characters that can be stored, got U+0000 or half of a pair"))
     return text

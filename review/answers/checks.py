@@ -9,6 +9,8 @@ from typing import Final
 
 from review.accounts.rule_trial import compiled_rules
 from review.answers.answerable import AnswerRejected
+from review.languages import gettext as _
+from review.languages import mark
 from worker.adapters import openai_client, openai_http
 from worker.adapters.chat_classifier import ChatClassifier
 from worker.adapters.openai_moderation import OpenAIModerator
@@ -34,7 +36,7 @@ AWAY: Final = frozenset(
     }
 )
 """Endings without a result of moderation; the others name a fault of the text."""
-NO_KEY: Final = (
+NO_KEY: Final = mark(
     "Moderation is not configured for the review pages, and nothing is sent unmoderated. Set OPENAI_API_KEY"
     " for `hushgate review`, or OPENAI_MODERATION_ENABLED=false everywhere."
 )
@@ -56,7 +58,7 @@ async def check_text(settings: ReviewSettings, account: Account, event: Event, t
         ModerationAway: moderation gave no result.
     """
     if _lacks_key(settings, account):
-        raise ModerationAway(NO_KEY)
+        raise ModerationAway(_(NO_KEY))
     try:
         policy = parse_policy(dict(account.assessment_policy))
     except PolicyRejected:
@@ -67,7 +69,8 @@ async def check_text(settings: ReviewSettings, account: Account, event: Event, t
             async with asyncio.timeout(PATIENCE_S):
                 checked = await check_answer(text, case, ports)
         except TimeoutError as error:
-            raise ModerationAway(f"Moderation did not answer within {PATIENCE_S:.0f} s.") from error
+            text = _("Moderation did not answer within %(seconds)s s.")
+            raise ModerationAway(text % {"seconds": round(PATIENCE_S)}) from error
     if checked.blocked is not None:
         raise _refusal(checked.blocked)
     return checked
@@ -76,10 +79,12 @@ async def check_text(settings: ReviewSettings, account: Account, event: Event, t
 def _refusal(ending: Ending) -> AnswerBlocked | ModerationAway:
     why = ending.reason.partition(": ")[2] or ending.reason
     if ending.reason_code in AWAY:
-        return ModerationAway(f"Moderation gave no result, and nothing is sent unmoderated: {why}")
+        text = _("Moderation gave no result, and nothing is sent unmoderated: %(why)s")
+        return ModerationAway(text % {"why": why})
     if ending.reason_code is Reason.REPLY_FLAGGED_RULE:
-        return AnswerBlocked(f"text: a rule of the account stops it, {ending.matched_rule}: {why}")
-    return AnswerBlocked(f"text: moderation stops it: {why}")
+        text = _("text: a rule of the account stops it, %(rule)s: %(why)s")
+        return AnswerBlocked(text % {"rule": ending.matched_rule, "why": why})
+    return AnswerBlocked(_("text: moderation stops it: %(why)s") % {"why": why})
 
 
 def _lacks_key(settings: ReviewSettings, account: Account) -> bool:

@@ -21,6 +21,7 @@ from review.answers.sending import send_answer
 from review.decision import page
 from review.http.numbers import whole_number
 from review.http.visit import Refused, Visit
+from review.state_wording import TO_APPROVE
 from worker.errors import RejectedError
 from worker.reasons import HELD
 
@@ -39,7 +40,7 @@ async def list_waiting(visit: Visit) -> Response:
 def _queue(item: WaitingItem) -> str:
     """The heading under which an item waits; sorting by it keeps the order in time."""
     if item.reason_code in HELD and not item.queue:
-        return "Replies to approve"
+        return TO_APPROVE
     return item.queue or "Escalations"
 
 

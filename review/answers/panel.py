@@ -16,14 +16,15 @@ from db.audit.decision_context import DecisionRow
 from review.access import Right
 from review.answers.answerable import ANSWER_CHARS, is_answerable, standing_answer
 from review.http.visit import Visit
+from review.languages import gettext, mark
 from worker.reasons import HELD
 
 MOVED_ON: Final = {
-    Since.DELETED: "The author deleted the message. It cannot be answered any more.",
-    Since.PEOPLE_ANSWERED: "A person has written in the conversation since.",
-    Since.AI_ANSWERED: "The AI has answered a newer message of the conversation since.",
-    Since.EDITED: "The author has edited the message since.",
-    Since.NEWER_MESSAGE: "The author has written again since.",
+    Since.DELETED: mark("The author deleted the message. It cannot be answered any more."),
+    Since.PEOPLE_ANSWERED: mark("A person has written in the conversation since."),
+    Since.AI_ANSWERED: mark("The AI has answered a newer message of the conversation since."),
+    Since.EDITED: mark("The author has edited the message since."),
+    Since.NEWER_MESSAGE: mark("The author has written again since."),
 }
 
 
@@ -72,7 +73,7 @@ async def load_answer_panel(visit: Visit, row: DecisionRow, *, covered: bool) ->
     return AnswerPanel(
         held=found,
         answers=answers,
-        moved_on=MOVED_ON[since] if since else "",
+        moved_on=gettext(MOVED_ON[since]) if since else "",
         may_answer=waits and may_review,
         may_read=may_review,
         expired=late,

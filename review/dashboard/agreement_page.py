@@ -18,19 +18,37 @@ from review.access import Right
 from review.dashboard import ranges
 from review.dashboard.agreement_view import SORTS, AgreementTables, agreement_tables
 from review.dashboard.measures import ENOUGH_PAIRS
-from review.dashboard.ranges import BadRange, Range
+from review.dashboard.ranges import BadRange, Range, not_of_list
 from review.http.visit import Visit
+from review.languages import mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasisWords:
+    """A basis as a choice, and what its reviews represent."""
+
+    title: str
+    about: str
+
 
 DEFAULT_RANGE: Final = "30d"
 LOOK_BACK: Final = timedelta(days=366)
 """How far before the range the links search: a decision may be older than its review."""
-BASES: Final = {
-    Basis.SAMPLED: ("Sampled", "drawn at random for a queue: they represent the unread decisions too"),
-    Basis.ESCALATIONS: ("Escalations", "handed to people by the system: they represent escalations only"),
-    Basis.CHOSEN: ("Chosen", "picked by a reviewer: they represent no other decisions"),
-    Basis.BULK: (
-        "Bulk",
-        "one ruling on many decisions at once: not independent, so intervals are too narrow",
+BASES: Final[Mapping[Basis, BasisWords]] = {
+    Basis.SAMPLED: BasisWords(
+        title=mark("Sampled"),
+        about=mark("Drawn at random for a queue: they represent the unread decisions too."),
+    ),
+    Basis.ESCALATIONS: BasisWords(
+        title=mark("Escalations"),
+        about=mark("Handed to people by the system: they represent escalations only."),
+    ),
+    Basis.CHOSEN: BasisWords(
+        title=mark("Chosen"), about=mark("Picked by a reviewer: they represent no other decisions.")
+    ),
+    Basis.BULK: BasisWords(
+        title=mark("Bulk"),
+        about=mark("One ruling on many decisions at once: not independent, so intervals are too narrow."),
     ),
 }
 
@@ -100,9 +118,9 @@ def parse_agreement_query(visit: Visit, parameters: Mapping[str, str]) -> Agreem
     chosen = ranges.parse_range(values, visit.now, default=DEFAULT_RANGE)
     basis, sort, account = values.get("basis"), values.get("sort", "reviews"), values.get("account")
     if basis is not None and basis not in list(Basis):
-        raise BadRange(f"basis: expected one of {', '.join(Basis)}, got {basis[:40]!r}")
+        raise BadRange(not_of_list("basis", Basis, basis))
     if sort not in SORTS:
-        raise BadRange(f"sort: expected one of {', '.join(SORTS)}, got {sort[:40]!r}")
+        raise BadRange(not_of_list("sort", SORTS, sort))
     if account is not None:
         visit.require(Right.LEAD, account)
     reviews = ReviewSelection(

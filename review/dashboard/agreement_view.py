@@ -12,10 +12,11 @@ from markupsafe import Markup
 from db.figures.agreement import Agreement
 from review.dashboard import plots
 from review.dashboard.measures import Kappa, Share, kappa, weighted, wilson
+from review.languages import mark
 
 CountRow: TypeAlias = Mapping[str, Any]
-NO_RULE: Final = "no rule matched"
-NO_DECISION: Final = "decision deleted"
+NO_RULE: Final = mark("no rule matched")
+NO_DECISION: Final = mark("decision deleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

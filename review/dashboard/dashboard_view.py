@@ -16,12 +16,19 @@ from review.dashboard.ranges import range_link
 from review.dashboard.scales import duration
 from review.dashboard.summary import summarise, time_percentiles
 from review.dashboard.tiles import Compared, FigureChange, Tile, relative_change
+from review.languages import gettext as _
+from review.languages import mark
 from review.wording import DECISION_LABELS
 from worker.reasons import FAILURE_FAMILIES, Reason, ReasonFamily
 
 KINDS: Final = dict.fromkeys(FAILURE_FAMILIES, "failure") | {
     ReasonFamily.BLOCKED: "block",
     ReasonFamily.SETTINGS: "switch",
+}
+
+AXES: Final = {
+    SpreadKind.TOTAL: mark("Percentiles from arrival to the decision, on a logarithmic axis"),
+    SpreadKind.WAITING: mark("Percentiles from arrival to the first stage, on a logarithmic axis"),
 }
 
 
@@ -71,13 +78,11 @@ def build_view(plots: DashboardPlots) -> DashboardView:
             plots.decisions(),
             plots.blocks(),
             plots.failures(),
-            plots.time_percentiles(SpreadKind.TOTAL, "Time to a decision", "from arrival to the decision"),
+            plots.time_percentiles(SpreadKind.TOTAL, _("Time to a decision"), _(AXES[SpreadKind.TOTAL])),
             plots.confidence(),
             plots.mean_confidence(),
             *((plots.mean_confidence_by_label(),) if found.labels else ()),
-            plots.time_percentiles(
-                SpreadKind.WAITING, "Waiting before work", "from arrival to the first stage"
-            ),
+            plots.time_percentiles(SpreadKind.WAITING, _("Waiting before work"), _(AXES[SpreadKind.WAITING])),
         ),
         reasons=_reasons(plots, compared),
         times=_times(found),
@@ -118,12 +123,12 @@ def _reasons(plots: DashboardPlots, compared: Compared) -> tuple[ReasonLine, ...
 def _times(found: DashboardFigures) -> tuple[tuple[Cell, ...], ...]:
     """Percentiles of the time to a decision and of waiting, by decision and for all."""
     rows = []
-    for decision, title in ((None, "All"), *DECISION_LABELS.items()):
+    for decision, title in ((None, mark("All")), *DECISION_LABELS.items()):
         each_kind = (
             time_percentiles(found.spreads, kind, decision) for kind in (SpreadKind.TOTAL, SpreadKind.WAITING)
         )
         values = [value for each in each_kind for value in each.values()]
-        rows.append((Cell(text=title), *(Cell(text="–" if ms is None else duration(ms)) for ms in values)))
+        rows.append((Cell(text=_(title)), *(Cell(text="–" if ms is None else duration(ms)) for ms in values)))
     return tuple(rows)
 
 

@@ -17,15 +17,17 @@ from review.dashboard.ranges import DAY, Range, decisions_link, range_link
 from review.dashboard.scales import duration, span, time_marks
 from review.dashboard.summary import PERCENTILES, mean_confidences
 from review.languages import gettext as _
+from review.languages import mark, ngettext
+from review.languages.numbers import localized
 from review.wording import DECISION_LABELS, reason_label
 from worker.reasons import BLOCKED, FAILED, FAILURE_FAMILIES, Reason, ReasonFamily, reasons_of
 
 PlotRow: TypeAlias = Mapping[str, Any]
 Key = TypeVar("Key")
 FAILURES: Final = {
-    ReasonFamily.MODERATION_FAILED: "Moderation",
-    ReasonFamily.MODEL_FAILED: "Model",
-    ReasonFamily.TOO_LATE: "Too late",
+    ReasonFamily.MODERATION_FAILED: mark("Moderation"),
+    ReasonFamily.MODEL_FAILED: mark("Model"),
+    ReasonFamily.TOO_LATE: mark("Too late"),
 }
 
 
@@ -98,17 +100,18 @@ class DashboardPlots:
     def decisions(self) -> PlotTable:
         """Bars of decisions by kind."""
         counts = count_by(self.found.counts, lambda row: row["decision"])
-        data = self.step_data("decisions", "Decisions", f"{counts.total()} decisions, stacked by decision")
-        return self._bars_per_step(data, counts, DECISION_LABELS, lambda name: {"decision": name})
+        text = _("Decisions in this range, stacked by decision: %(num)s")
+        data = self.step_data("decisions", _("Decisions"), text % {"num": counts.total()})
+        return self._bars_per_step(data, counts, _decision_titles(), lambda name: {"decision": name})
 
     def failures(self) -> PlotTable:
         """Bars of silent failures by family."""
         rows = [row for row in self.found.counts if row["reason_code"] in FAILED]
         counts = count_by(rows, lambda row: Reason(row["reason_code"]).spec.family)
-        text = f"{counts.total()} decisions without a reply because of a failure"
+        text = _("Decisions without a reply because of a failure: %(num)s") % {"num": counts.total()}
         reasons = {family: ",".join(reasons_of(family)) for family in FAILURE_FAMILIES}
-        titles: dict[str, str] = {family: FAILURES[family] for family in FAILURE_FAMILIES}
-        data = self.step_data("failures", "Silent failures", text)
+        titles: dict[str, str] = {family: _(FAILURES[family]) for family in FAILURE_FAMILIES}
+        data = self.step_data("failures", _("Silent failures"), text)
         return self._bars_per_step(data, counts, titles, lambda name: {"reason": reasons[ReasonFamily(name)]})
 
     def blocks(self) -> PlotTable:
@@ -120,8 +123,9 @@ class DashboardPlots:
         days = tuple(first + number * DAY for number in range((until - first) // DAY + 1))
         data = PlotData(
             key="blocks",
-            title="Blocks per day",
-            text=f"{counts.total()} messages and drafts that a rule or moderation flagged",
+            title=_("Blocks per day"),
+            text=_("Messages and drafts that a rule or moderation flagged: %(num)s")
+            % {"num": counts.total()},
             steps=tuple(span(start, DAY) for start in days),
             marks=time_marks(days),
             events=place_events(self.happenings, days, DAY),
@@ -132,7 +136,7 @@ class DashboardPlots:
             return decisions_link(day, day + DAY, **self.filters, reason=reason)
 
         titles: dict[str, str] = {reason: reason_label(reason) for reason in BLOCKED}
-        return _bars(data, counts, titles, keys=days, head="Day, UTC", link=link)
+        return _bars(data, counts, titles, keys=days, head=_("Day, UTC"), link=link)
 
     def time_percentiles(self, kind: SpreadKind, title: str, text: str) -> PlotTable:
         """Lines of the percentiles of a time measure."""
@@ -146,7 +150,7 @@ class DashboardPlots:
             )
             for name in PERCENTILES
         )
-        data = self.step_data(str(kind), title, f"Percentiles {text}, on a logarithmic axis")
+        data = self.step_data(str(kind), title, text)
         rows = tuple(
             (
                 Cell(text=step),
@@ -155,18 +159,19 @@ class DashboardPlots:
             for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
         )
         plot = plots.lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=("Time, UTC", *PERCENTILES), rows=rows, is_line=True)
+        return PlotTable(plot=plot, heads=(_("Time, UTC"), *PERCENTILES), rows=rows, is_line=True)
 
     def mean_confidence(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each policy."""
         means = mean_confidences(self.found.trust)
-        return self._means(means, "trust", "Mean confidence", "Mean confidence of assessed drafts by policy")
+        what = _("Mean confidence of assessed drafts by policy")
+        return self._means(means, "trust", _("Mean confidence"), what)
 
     def mean_confidence_by_label(self) -> PlotTable:
         """Lines of the mean confidence of assessed drafts, one for each of the most frequent labels."""
         means = mean_confidences(self.found.labels, "label")
-        what = "Mean confidence of assessed drafts by label of the event"
-        return self._means(means, "labels", "Mean confidence by label", what)
+        what = _("Mean confidence of assessed drafts by label of the event")
+        return self._means(means, "labels", _("Mean confidence by label"), what)
 
     def _means(
         self, means: Mapping[tuple[datetime, str], float], key: str, title: str, what: str
@@ -180,12 +185,15 @@ class DashboardPlots:
         rows = tuple(
             (
                 Cell(text=step),
-                *(Cell(text="–" if value is None else f"{value:.3f}", value=value) for value in values),
+                *(
+                    Cell(text="–" if value is None else localized(f"{value:.3f}"), value=value)
+                    for value in values
+                ),
             )
             for step, *values in zip(data.steps, *(each.values for each in series), strict=True)
         )
         plot = plots.share_lines(replace(data, series=series))
-        return PlotTable(plot=plot, heads=("Time, UTC", *names), rows=rows, is_line=True)
+        return PlotTable(plot=plot, heads=(_("Time, UTC"), *names), rows=rows, is_line=True)
 
     def confidence(self) -> PlotTable:
         """Bars of assessed drafts by confidence."""
@@ -198,8 +206,8 @@ class DashboardPlots:
         ]
         data = PlotData(
             key="confidence",
-            title="Confidence",
-            text="Assessed drafts by confidence, stacked by decision",
+            title=_("Confidence"),
+            text=_("Assessed drafts by confidence, stacked by decision"),
             steps=tuple(f"{low:.2f}\N{EN DASH}{high:.2f}" for low, high in bounds),
             marks=(*((place, f"{bounds[place][0]:.2f}") for place in (0, 5, 10, 15)), (19, "1.00")),
         )
@@ -210,14 +218,14 @@ class DashboardPlots:
             return range_link(self.chosen, **filters)
 
         keys = range(CONFIDENCE_BINS)
-        return _bars(data, counts, DECISION_LABELS, keys=keys, head="Confidence", link=link)
+        return _bars(data, counts, _decision_titles(), keys=keys, head=_("Confidence"), link=link)
 
     def step_data(self, key: str, title: str, text: str) -> PlotData:
         """A plot of the range's steps, without series."""
         step = self.chosen.step
         return PlotData(
             key=key,
-            title=f"{title} per {_length(step)}",
+            title=_per_step(title, step),
             text=text,
             steps=tuple(span(start, step) for start in self.starts),
             marks=time_marks(self.starts),
@@ -236,7 +244,7 @@ class DashboardPlots:
             until = min(start + self.chosen.step, self.chosen.until)
             return decisions_link(start, until, **self.filters, **filters_of(name))
 
-        return _bars(data, counts, titles, keys=self.starts, head="Time, UTC", link=link)
+        return _bars(data, counts, titles, keys=self.starts, head=_("Time, UTC"), link=link)
 
 
 def count_by(rows: Iterable[PlotRow], name: Callable[[PlotRow], str]) -> Counter[tuple[datetime, str]]:
@@ -268,8 +276,15 @@ def _bars(
     return PlotTable(plot=plot, heads=(head, *titles.values()), rows=rows)
 
 
-def _length(step: timedelta) -> str:
+def _decision_titles() -> dict[str, str]:
+    return {decision: _(title) for decision, title in DECISION_LABELS.items()}
+
+
+def _per_step(title: str, step: timedelta) -> str:
+    """The title of a plot with the length of its steps."""
     hours = step // timedelta(hours=1)
     if hours % 24:
-        return "hour" if hours == 1 else f"{hours} hours"
-    return "day" if hours == 24 else f"{hours // 24} days"
+        text = ngettext("%(title)s per hour", "%(title)s per %(num)s hours", hours)
+        return text % {"title": title, "num": hours}
+    text = ngettext("%(title)s per day", "%(title)s per %(num)s days", hours // 24)
+    return text % {"title": title, "num": hours // 24}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlencode
 
+from review.languages import gettext as _
 from review.languages import mark
 from review.lists.moments import moment
 
@@ -33,6 +34,12 @@ TITLES: Final = {
 
 class BadRange(Exception):
     """A range that cannot be used: field, expectation, what came."""
+
+
+def not_of_list(field: str, known: Iterable[str], got: str) -> str:
+    """The problem of a field that has none of the known values."""
+    problem = _("%(field)s: expected one of %(known)s, got %(got)s")
+    return problem % {"field": field, "known": ", ".join(known), "got": repr(got[:40])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +87,7 @@ def parse_range(parameters: Mapping[str, str], now: datetime, *, default: str = 
     """
     against = parameters.get("against") or AGAINST[0]
     if against not in AGAINST:
-        raise BadRange(f"against: expected one of {', '.join(AGAINST)}, got {against[:40]!r}")
+        raise BadRange(not_of_list("against", AGAINST, against))
     chosen = _parse_range(parameters, now, default)
     is_week = against == "week" and chosen.back <= WEEK
     return replace(chosen, back=WEEK, against=against) if is_week else chosen
@@ -91,7 +98,7 @@ def _parse_range(parameters: Mapping[str, str], now: datetime, default: str) -> 
     if name == "custom":
         return _custom_range(parameters, now)
     if name not in NAMED:
-        raise BadRange(f"range: expected one of {', '.join(TITLES)}, got {name[:40]!r}")
+        raise BadRange(not_of_list("range", TITLES, name))
     length, step = NAMED[name]
     return Range(name=name, since=_floor(now, step) + step - length, until=now, step=step, back=length)
 
@@ -100,13 +107,14 @@ def _custom_range(parameters: Mapping[str, str], now: datetime) -> Range:
     since = _parse_time(parameters, "since", now)
     until = _parse_time(parameters, "until", now) if parameters.get("until") else now
     if until <= since:
-        raise BadRange(f"until: expected a time after {since:%Y-%m-%d %H:%M} UTC, got {until:%Y-%m-%d %H:%M}")
+        problem = _("until: expected a time after %(since)s UTC, got %(until)s")
+        raise BadRange(problem % {"since": f"{since:%Y-%m-%d %H:%M}", "until": f"{until:%Y-%m-%d %H:%M}"})
     if since >= now:
-        raise BadRange(f"since: expected a time in the past, got {since:%Y-%m-%d %H:%M} UTC")
+        problem = _("since: expected a time in the past, got %(since)s UTC")
+        raise BadRange(problem % {"since": f"{since:%Y-%m-%d %H:%M}"})
     if until - since > LONGEST:
-        raise BadRange(
-            f"since: expected at most {LONGEST.days} days before the end, got {(until - since).days}"
-        )
+        problem = _("since: expected at most %(most)s days before the end, got %(days)s")
+        raise BadRange(problem % {"most": LONGEST.days, "days": (until - since).days})
     step = next(step for longest, step in STEPS if until - since <= longest)
     since = _floor(since, min(step, DAY))
     until = min(now, _floor(until - timedelta(microseconds=1), HOUR) + HOUR)
@@ -118,8 +126,8 @@ def _parse_time(parameters: Mapping[str, str], name: str, now: datetime) -> date
     try:
         return moment(text, now)
     except ValueError as error:
-        expected = "a time such as 2026-11-21T10:00, or an age such as 36h"
-        raise BadRange(f"{name}: expected {expected}, got {text[:40]!r}") from error
+        problem = _("%(field)s: expected a time such as 2026-11-21T10:00, or an age such as 36h, got %(got)s")
+        raise BadRange(problem % {"field": name, "got": repr(text[:40])}) from error
 
 
 def _floor(at: datetime, step: timedelta) -> datetime:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
+
+from babel.dates import format_datetime
+
+from review.languages import gettext as _
+from review.languages import mark
+from review.languages.numbers import localized
+from review.languages.reader import reader
 
 DAY: Final = timedelta(days=1)
 UNITS: Final = (
@@ -16,6 +24,15 @@ UNITS: Final = (
     ("d", 86_400_000.0, math.inf),
 )
 """Name, milliseconds, and up to how many milliseconds it is used."""
+UNIT_WORDS: Final[Mapping[str, str]] = {
+    "ms": mark("%(ms)s ms"),
+    "s": mark("%(s)s s"),
+    "min": mark("%(min)s min"),
+    "h": mark("%(h)s h"),
+    "d": mark("%(d)s d"),
+}
+DAY_PATTERNS: Final[Mapping[str, str]] = {"en_GB": "d MMM", "vi": "d/M"}
+"""CLDR patterns of a day by locale."""
 
 
 def ticks(top: float, *, most: int = 4, least: float = 0.0) -> tuple[float, ...]:
@@ -47,10 +64,10 @@ def log_ticks(low: float, high: float, *, most: int = 5) -> tuple[float, ...]:
 
 def duration(ms: float) -> str:
     """A duration with its unit: 180 ms, 1.4 s, 12 min, 3.5 h."""
-    unit, size, _ = next(each for each in UNITS if ms < each[2])
+    unit, size, _most = next(each for each in UNITS if ms < each[2])
     value = ms / size
     shown = f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
-    return f"{shown} {unit}"
+    return _(UNIT_WORDS[unit]) % {unit: localized(shown)}
 
 
 def compact(number: float) -> str:
@@ -66,13 +83,20 @@ def span(start: datetime, step: timedelta) -> str:
     start = start.astimezone(UTC)
     if step % DAY == timedelta(0):
         last = start + step - DAY
-        return day(start) if step == DAY else f"{day(start)} to {day(last)}"
+        if step == DAY:
+            return day(start)
+        return _("%(first)s to %(last)s") % {"first": day(start), "last": day(last)}
     return f"{day(start)} {start:%H:%M}\N{EN DASH}{start + step:%H:%M}"
 
 
 def day(moment: datetime) -> str:
-    """A day without its year."""
-    return f"{moment.day} {moment:%b}"
+    """A day without its year, in the reader's language."""
+    return _day(moment.replace(hour=0, minute=0, second=0, microsecond=0), reader.get().locale)
+
+
+@lru_cache(maxsize=4096)
+def _day(moment: datetime, locale: str) -> str:
+    return format_datetime(moment, DAY_PATTERNS[locale], locale=locale)
 
 
 def time_marks(starts: Sequence[datetime], *, most: int = 6) -> tuple[tuple[int, str], ...]:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from db.figures.statements import RunEvent
 from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
+from review.languages import gettext as _
+from review.languages import mark
+from review.languages.numbers import localized
 from review.wording import amount, decision_label, percent
 from worker.model import DecisionKind
 
 Times = Mapping[str, float | None]
+RUN_TITLES: Final[Mapping[RunEvent, str]] = {
+    RunEvent.RETRIED: mark("Retried"),
+    RunEvent.RECHECKED: mark("Rechecked"),
+    RunEvent.IMPROVED: mark("Improved"),
+}
+"""Total."""
+RUN_NOTES: Final[Mapping[RunEvent, str]] = {
+    RunEvent.RETRIED: mark("%(count)s with a call that failed"),
+    RunEvent.RECHECKED: mark("%(count)s drafts rechecked"),
+    RunEvent.IMPROVED: mark("%(count)s improved"),
+}
+"""Total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +79,7 @@ class Compared:
         return Tile(
             title=title,
             value=amount(getattr(self.now, name)),
-            note=note or f"{share} of the decisions",
+            note=note or _("%(share)s of the decisions") % {"share": share},
             change=relative_change(
                 getattr(self.whole, name), None if self.before is None else getattr(self.before, name)
             ),
@@ -76,7 +92,7 @@ class Compared:
         before = None if self.before is None else measure(self.before)
         change = point_change(measure(self.whole), before)
         return Tile(
-            title=name.capitalize(),
+            title=_(RUN_TITLES[name]),
             value=percent(now),
             note=note,
             change=change,
@@ -91,7 +107,7 @@ def relative_change(
     if before is None:
         return None
     if not before:
-        return FigureChange(arrow="▲", text="none before", before=wording(before)) if now else None
+        return FigureChange(arrow="▲", text=_("none before"), before=wording(before)) if now else None
     share = now / before - 1
     return _change(0.0 if abs(share) < 0.0005 else share, percent(abs(share)), wording(before))
 
@@ -101,51 +117,59 @@ def point_change(now: float | None, before: float | None) -> FigureChange | None
     if now is None or before is None:
         return None
     by = round((now - before) * 100, 1)
-    return _change(by, f"{abs(by):.1f} points", percent(before))
+    return _change(by, _("%(points)s points") % {"points": localized(f"{abs(by):.1f}")}, percent(before))
 
 
 def _change(by: float, size: str, before: str) -> FigureChange:
     if not by:
-        return FigureChange(arrow="=", text="as before", before=before)
-    arrow, direction = ("▲", "up") if by > 0 else ("▼", "down")
-    return FigureChange(arrow=arrow, text=f"{direction} {size}", before=before)
+        return FigureChange(arrow="=", text=_("as before"), before=before)
+    if by > 0:
+        return FigureChange(arrow="▲", text=_("up %(size)s") % {"size": size}, before=before)
+    return FigureChange(arrow="▼", text=_("down %(size)s") % {"size": size}, before=before)
 
 
 def decision_tiles(found: Compared) -> tuple[Tile, ...]:
     """Tiles of decisions."""
     return (
-        found.count("decisions", "Decisions", {}, note="each event counted once"),
+        found.count("decisions", _("Decisions"), {}, note=_("each event counted once")),
         found.count("replies", decision_label(DecisionKind.RESPOND), {"decision": "respond"}),
         found.count("silent", decision_label(DecisionKind.IGNORE), {"decision": "ignore"}),
         found.count("escalated", decision_label(DecisionKind.ESCALATE), {"decision": "escalate"}),
-        found.count("blocked", "Blocked", {"reason": "blocked"}),
-        found.count("failed", "Silent failures", {"reason": "failed"}),
-        found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),
-        found.count("degraded", "Degraded", {"degraded": "yes"}),
+        found.count("blocked", _("Blocked"), {"reason": "blocked"}),
+        found.count("failed", _("Silent failures"), {"reason": "failed"}),
+        found.count("fallbacks", _("Fallback texts"), {"reason": "FALLBACK_SENT"}),
+        found.count("degraded", _("Degraded"), {"degraded": "yes"}),
     )
 
 
 def run_tiles(found: Compared, total: tuple[Times, Times], waiting: tuple[Times, Times]) -> tuple[Tile, ...]:
     """Tiles of runs; times are those now and those before."""
     now = found.now
-    note = f"{amount(round(now.tokens / now.replies))} a reply" if now.replies else ""
+    a_reply = {"count": amount(round(now.tokens / now.replies))} if now.replies else {}
+    note = _("%(count)s a reply") % a_reply if a_reply else ""
     calls_share = now.share("attempts")
-    calls = "to models and moderation" if calls_share is None else f"{calls_share:.2f} per decision"
+    calls = (
+        _("to models and moderation")
+        if calls_share is None
+        else _("%(count)s per decision") % {"count": localized(f"{calls_share:.2f}")}
+    )
     change = relative_change(found.whole.tokens, found.before.tokens if found.before else None, _short)
     return (
+        found.rate(RunEvent.RETRIED, lambda s: s.share("retried"), _run_note(RunEvent.RETRIED, now.retried)),
         found.rate(
-            RunEvent.RETRIED, lambda s: s.share("retried"), f"{amount(now.retried)} with a call that failed"
+            RunEvent.RECHECKED, lambda s: s.share("rechecked"), _run_note(RunEvent.RECHECKED, now.rechecked)
         ),
-        found.rate(
-            RunEvent.RECHECKED, lambda s: s.share("rechecked"), f"{amount(now.rechecked)} drafts rechecked"
-        ),
-        found.rate(RunEvent.IMPROVED, lambda s: s.improvement, f"{amount(now.improved)} improved"),
+        found.rate(RunEvent.IMPROVED, lambda s: s.improvement, _run_note(RunEvent.IMPROVED, now.improved)),
         _confidence(found),
-        found.count("attempts", "Calls", None, note=calls),
-        _time("Time to a decision", *total, found),
-        _time("Waiting before it", *waiting, found),
-        Tile(title="Tokens", value=_short(now.tokens), note=note, change=change),
+        found.count("attempts", _("Calls"), None, note=calls),
+        _time(_("Time to a decision, p95"), *total, found),
+        _time(_("Waiting before it, p95"), *waiting, found),
+        Tile(title=_("Tokens"), value=_short(now.tokens), note=note, change=change),
     )
+
+
+def _run_note(event: RunEvent, count: int) -> str:
+    return _(RUN_NOTES[event]) % {"count": amount(count)}
 
 
 def _confidence(found: Compared) -> Tile:
@@ -155,9 +179,11 @@ def _confidence(found: Compared) -> Tile:
     change = None
     if whole is not None and before is not None:
         by = round(whole - before, 3)
-        change = _change(by, f"{abs(by):.3f}", f"{before:.2f}")
-    value = "–" if now is None else f"{now:.2f}"
-    return Tile(title="Mean confidence", value=value, note="of the assessed replies, 0 to 1", change=change)
+        change = _change(by, localized(f"{abs(by):.3f}"), localized(f"{before:.2f}"))
+    value = "–" if now is None else localized(f"{now:.2f}")
+    return Tile(
+        title=_("Mean confidence"), value=value, note=_("of the assessed replies, 0 to 1"), change=change
+    )
 
 
 def _short(number: float) -> str:
@@ -171,4 +197,4 @@ def _time(title: str, now: Times, before: Times, found: Compared) -> Tile:
     )
     change = None if value is None else relative_change(value, earlier, duration)
     shown = "–" if value is None else duration(value)
-    return Tile(title=f"{title}, p95", value=shown, note=note or "nothing measured", change=change)
+    return Tile(title=title, value=shown, note=note or _("nothing measured"), change=change)

@@ -12,9 +12,13 @@ from typing import Final, TypeAlias
 from icu4py.breakers import CharacterBreaker
 from markupsafe import Markup
 
+from review.languages import gettext as _
+from review.languages import mark, ngettext
 from worker.snapshot import Snapshot, SnapshotFinding
 
 TextRange: TypeAlias = tuple[int, int]
+MESSAGE: Final = mark("message")
+DRAFT: Final = mark("draft")
 INVISIBLE: Final = frozenset({"Cf", "Cc", "Zl", "Zp"})
 """General categories of invisible characters."""
 DIRECTION_CONTROLS: Final = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -64,12 +68,12 @@ def match_lines(snapshot: Snapshot, text: str, draft: str) -> Iterator[MatchLine
     for number, each in enumerate(snapshot.findings, 1):
         reply = is_reply_stage(each.stage)
         if each.span is None:
-            place = "the text as a whole"
+            place = _("the text as a whole")
         elif reply and not draft:
-            place = f"characters {each.span[0] + 1} to {each.span[1]} of the draft"
+            place = _("characters %(first)s to %(last)s of the draft") % _ends(each.span)
         else:
             place = span_place(draft if reply else text, each.span)
-        yield MatchLine(number=number, subject="draft" if reply else "message", finding=each, place=place)
+        yield MatchLine(number=number, subject=DRAFT if reply else MESSAGE, finding=each, place=place)
 
 
 def marked_runs(text: str, spans: Mapping[int, TextRange]) -> tuple[MarkedRun, ...]:
@@ -82,7 +86,7 @@ def marked_runs(text: str, spans: Mapping[int, TextRange]) -> tuple[MarkedRun, .
     edges = [0, *accumulate(map(len, CharacterBreaker(text, "root")))]
     shown = [(number, _whole_characters(edges, span)) for number, span in spans.items()]
     shown = [(number, span) for number, span in shown if span[0] < span[1]]
-    cuts = sorted({0, len(text), *(cut for _, span in shown for cut in span)})
+    cuts = sorted({0, len(text), *(cut for _number, span in shown for cut in span)})
     return tuple(
         MarkedRun(
             text=text[start:end],
@@ -112,10 +116,22 @@ def cited_html(text: str, spans: Sequence[TextRange]) -> Markup:
 def span_place(text: str, span: TextRange) -> str:
     """Where a span is in the stored part of a text, in words."""
     start, end = span
-    where = f"characters {start + 1} to {end}" if end - start != 1 else f"character {end}"
     if start >= len(text):
-        return f"{where}, beyond the stored part"
-    return f"{where}, partly beyond the stored part" if end > len(text) else where
+        words = ngettext(
+            "character %(last)s, beyond the stored part",
+            "characters %(first)s to %(last)s, beyond the stored part",
+            end - start,
+        )
+    elif end > len(text):
+        words = _("characters %(first)s to %(last)s, partly beyond the stored part")
+    else:
+        words = ngettext("character %(last)s", "characters %(first)s to %(last)s", end - start)
+    return words % _ends(span)
+
+
+def _ends(span: TextRange) -> dict[str, int]:
+    """The first and the last character of a span, counted from 1."""
+    return {"first": span[0] + 1, "last": span[1]}
 
 
 def _html(piece: MarkedRun) -> Markup:

@@ -43,6 +43,7 @@ class Margin:
         effect: what happens from the threshold on.
         threshold: None when the API's own flag decides.
         sends: the policy requires it of a draft before it is sent.
+        is_category: ``measure`` is a category of moderation; otherwise a marked text.
     """
 
     subject: str
@@ -51,6 +52,7 @@ class Margin:
     threshold: float | None
     effect: str
     sends: bool = False
+    is_category: bool = False
 
     @property
     def reached(self) -> bool:
@@ -83,7 +85,7 @@ class Margin:
     def rounded(self) -> tuple[str, str]:
         """Score and threshold with enough decimals to show a difference; an empty threshold for none."""
         if self.threshold is None:
-            return f"{self.score:.2f}", ""
+            return localized(f"{self.score:.2f}"), ""
         return self._figures(self.threshold)[:2]
 
     def _figures(self, threshold: float) -> tuple[str, str, str]:
@@ -101,6 +103,7 @@ def moderation_margins(snapshot: Snapshot) -> tuple[Margin, ...]:
         Margin(
             subject=SUBJECTS[stage.stage],
             measure=category,
+            is_category=True,
             score=each.score,
             threshold=each.threshold,
             effect=mark("no threshold: blocked when the model flags it")
@@ -225,7 +228,7 @@ def _support(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iterat
     """Support against the thresholds that were used; without relevance it is the whole confidence."""
     if (judged := assessment.signals.get("judge_lowest")) is not None:
         accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends("lowest score from the judge", judged, accepts, mark("sent"))
+        yield _sends(mark("lowest score from the judge"), judged, accepts, mark("sent"))
     kind = assessment.diagnostics.get("evidence_kind")
     if "cheap_confidence" in assessment.diagnostics and kind in set(EvidenceKind):
         cheap, model = assessment.diagnostic("cheap_confidence", 0.0), policy.model.kinds[EvidenceKind(kind)]
@@ -242,7 +245,7 @@ def _relevance(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iter
     """Relevance against the thresholds that were used, where it was measured."""
     if (judged := assessment.signals.get("judge_relevance")) is not None:
         accepts = assessment.diagnostic("judge_accepts", policy.judge_accepts)
-        yield _sends("relevance from the judge", judged, accepts, mark("sent"))
+        yield _sends(mark("relevance from the judge"), judged, accepts, mark("sent"))
     if "cheap_relevance" in assessment.diagnostics:
         cheap = assessment.diagnostic("cheap_relevance", 0.0)
         relevant_from, irrelevant_below = policy.relevance_bounds()
@@ -262,19 +265,21 @@ def _relevance(assessment: SnapshotAssessment, policy: CalibratedPolicy) -> Iter
 
 def _guardrail(assessment: SnapshotAssessment, policy: GuardrailPolicy) -> Iterator[Margin]:
     score = assessment.confidence
-    yield _draft("confidence", score, policy.high_threshold, mark("high: sent at once"))
-    yield _sends("confidence", score, policy.medium_threshold, mark("medium: rechecked, then sent"))
+    yield _draft(mark("confidence"), score, policy.high_threshold, mark("high: sent at once"))
+    yield _sends(mark("confidence"), score, policy.medium_threshold, mark("medium: rechecked, then sent"))
 
 
 def _failsafe(assessment: SnapshotAssessment, policy: FailsafePolicy) -> Iterator[Margin]:
-    yield _sends("confidence", assessment.confidence, policy.confidence_threshold, mark("sent"))
+    yield _sends(mark("confidence"), assessment.confidence, policy.confidence_threshold, mark("sent"))
     if (words := assessment.signals.get("rule_score")) is not None:
-        yield _draft("score of the word rules", words, policy.judge_below, mark("sent without a judge"))
+        yield _draft(mark("score of the word rules"), words, policy.judge_below, mark("sent without a judge"))
 
 
 def _validators(assessment: SnapshotAssessment, policy: ValidatorsPolicy) -> Iterator[Margin]:
     if (shared := assessment.signals.get("overlap")) is not None:
-        yield _sends("words shared with the passages", shared, policy.evidence_threshold, mark("supported"))
+        yield _sends(
+            mark("words shared with the passages"), shared, policy.evidence_threshold, mark("supported")
+        )
 
 
 def _consensus(assessment: SnapshotAssessment, policy: ConsensusPolicy) -> Iterator[Margin]:

@@ -9,6 +9,7 @@ from typing import Final
 from review.decision.margins import Margin
 from review.languages import gettext as _
 from review.languages import mark
+from review.languages.numbers import localized
 from worker.snapshot import SnapshotAssessment
 
 SUPPORT: Final = frozenset({"support", "confidence", "lowest score from the judge"})
@@ -33,10 +34,12 @@ class MeasureBar:
     """One bar.
 
     Attributes:
+        title: a marked text, or a category of moderation.
         good: the side of the threshold on which a text is sent.
     """
 
     title: str
+    is_category: bool
     score: float
     threshold: float | None
     sentence: str
@@ -70,19 +73,21 @@ def _bar(kind: str, margin: Margin) -> MeasureBar:
     score, threshold = margin.rounded()
     values = {"score": score, "threshold": threshold}
     return MeasureBar(
-        title=_(TITLES[kind]) if kind in TITLES else margin.measure,
+        title=TITLES.get(kind, margin.measure),
         score=margin.score,
         threshold=margin.threshold,
         sentence=_(SENTENCES[kind, margin.reached]) % values,
+        is_category=margin.is_category,
         good=margin.reached is (kind != "category"),
     )
 
 
 def _without_threshold(kind: str, score: float) -> MeasureBar:
     return MeasureBar(
-        title=_(TITLES[kind]),
+        title=TITLES[kind],
         score=score,
         threshold=None,
-        sentence=_("%(score)s. Its threshold is not stored any more.") % {"score": f"{score:.2f}"},
+        sentence=_("%(score)s. Its threshold is not stored any more.") % {"score": localized(f"{score:.2f}")},
+        is_category=False,
         good=True,
     )

@@ -29,6 +29,8 @@ from review.decision.measure_bars import measure_bars
 from review.decision.review_panel import ReviewPanel, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import ngettext
 from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
@@ -198,10 +200,20 @@ async def _webhooks(visit: Visit, record: DecisionRecord) -> tuple[ReplyDelivery
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:
-    made = f"It was made on {found.made_at:%Y-%m-%d %H:%M} UTC for account {found.user_id}."
+    lines = [
+        _("It was made on %(when)s UTC for account %(account)s.")
+        % {"when": f"{found.made_at:%Y-%m-%d %H:%M}", "account": found.user_id}
+    ]
     if found.month_dropped:
-        why = f"The audit of {found.made_at:%B %Y} exceeded the retention period and was deleted as a whole."
+        text = _("The audit of the month %(month)s exceeded the retention period and was deleted as a whole.")
+        lines.append(text % {"month": f"{found.made_at:%Y-%m}"})
     else:
-        why = "It was erased. Its texts cannot be restored."
-    reviews = f"\n\n{found.reviews} reviews of it are stored, without its texts." if found.reviews else ""
-    return f"{made}\n\n{why}{reviews}"
+        lines.append(_("It was erased. Its texts cannot be restored."))
+    if found.reviews:
+        text = ngettext(
+            "%(num)s review of it is stored, without its texts.",
+            "%(num)s reviews of it are stored, without its texts.",
+            found.reviews,
+        )
+        lines.append(text % {"num": found.reviews})
+    return "\n\n".join(lines)

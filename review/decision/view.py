@@ -252,8 +252,8 @@ def _moderator_line(each: ModeratorRecord) -> tuple[str, str]:
     """A moderator's name, and its outcome with time and model or failure."""
     outcome = gettext(MODERATOR_OUTCOMES.get(each.outcome, each.outcome))
     source = attempt_wording(each.error) if each.error else each.model
-    took = f" in {duration_wording(each.duration_ms / 1000)}" if each.duration_ms else ""
-    return each.name, f"{outcome}{took}{', ' if source else ''}{source}"
+    took = duration_wording(each.duration_ms / 1000) if each.duration_ms else ""
+    return each.name, ", ".join(part for part in (outcome, took, source) if part)
 
 
 def _age_ms(record: DecisionRecord) -> float:

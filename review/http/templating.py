@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from review import access, content_covers, ruling_labels, state_wording, wording
 from review.appeals import wording as appeal_wording
+from review.decision import trace_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
@@ -48,6 +49,7 @@ def _environment() -> Environment:
         gettext, ngettext, newstyle=True, pgettext=pgettext
     )
     environment.globals |= {"static": static_url, "icon": icon, "reader": reader.get, "languages": LANGUAGES}
+    environment.globals["problems"] = wording.DRAFT_PROBLEMS
     environment.filters |= {
         "when": times.time_element,
         "when_clock": times.clock_time_element,
@@ -76,6 +78,13 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "stage_name": trace_wording.stage_name,
+        "stage_outcome": trace_wording.stage_outcome,
+        "severity_name": trace_wording.severity_name,
+        "review_source": trace_wording.review_source,
+        "measured_subject": trace_wording.measured_subject,
+        "setting_title": trace_wording.setting_title,
+        "queue_name": state_wording.queue_name,
         "scope_name": state_wording.scope_name,
         "choice_label": choice_label,
         "job_kind": state_wording.job_kind,
@@ -83,6 +92,7 @@ def _environment() -> Environment:
         "review_state": state_wording.review_state,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
+        "ruling_effect": ruling_labels.ruling_effect,
         "closing_cause": state_wording.closing_wording,
         "appeal_outcome": appeal_wording.outcome_label,
         "appeal_source": appeal_wording.source_label,

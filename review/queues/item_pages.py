@@ -19,11 +19,14 @@ from db.reviews.queues import Queue, QueueKind
 from db.reviews.rulings import RULINGS, DecisionGone, ReviewRejected
 from review.access import Right, may
 from review.http.visit import Refused, Visit
+from review.languages import mark
 from review.queues import review_pages
 from review.queues.review_form import parse_code, parse_optional_code, parse_review_form, reviewer_of
 from worker.model import DecisionKind
 
-CLAIM_LOST: Final = "Your time was over and another reviewer claimed it, or it is done. Take the next one."
+CLAIM_LOST: Final = mark(
+    "Your time was over and another reviewer claimed it, or it is done. Take the next one."
+)
 
 
 async def skip_item(visit: Visit) -> Response:

@@ -17,21 +17,23 @@ from db.reviews.rulings import ReviewRejected
 from review.access import Right
 from review.decision.review_panel import query_id
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 from review.queues import queue_filler, review_pages
 from review.queues.queue_loads import load_open_queues
 from review.queues.review_form import parse_code
 
 CLOSED_ALREADY: Final = Refused(409, "Already closed", "Another person has already closed this queue.")
 KINDS: Final = {
-    QueueKind.ESCALATIONS: "every decision handed to a person",
-    QueueKind.SAMPLE: "a sample of decisions without a reply",
-    QueueKind.SECOND: "blind second readings",
-    QueueKind.HAND: "added by hand",
+    QueueKind.ESCALATIONS: mark("every decision handed to a person"),
+    QueueKind.SAMPLE: mark("a sample of decisions without a reply"),
+    QueueKind.SECOND: mark("blind second readings"),
+    QueueKind.HAND: mark("added by hand"),
 }
 STRATA: Final = {
     Stratum.NONE: "",
-    Stratum.REASON_CODE: "from each reason",
-    Stratum.MATCHED_RULE: "from each rule",
+    Stratum.REASON_CODE: mark("from each reason"),
+    Stratum.MATCHED_RULE: mark("from each rule"),
 }
 """The strata of a sample, in words."""
 FORM_FIELDS: Final = ("name", "kind", "how", "amount", "per", "seed", "lease", "golden", "second")
@@ -158,23 +160,24 @@ def _parse_queue_form(form: Mapping[str, str]) -> NewQueue:
         name=form["name"],
         kind=kind,
         sample=_sample(form) if kind is QueueKind.SAMPLE else None,
-        lease_s=_whole_number("claim duration", form["lease"] or "300"),
-        golden_share=_share("golden items", form["golden"] or "0"),
-        second_share=_share("second readings", form["second"] or "0"),
+        lease_s=_whole_number(_("claim duration"), form["lease"] or "300"),
+        golden_share=_share(_("golden items"), form["golden"] or "0"),
+        second_share=_share(_("second readings"), form["second"] or "0"),
     )
 
 
 def _sample(form: Mapping[str, str]) -> Sample:
     per = parse_code("per", form["per"], tuple(Stratum))
-    seed = _whole_number("seed", form["seed"] or "1")
+    seed = _whole_number(_("seed"), form["seed"] or "1")
     if form["how"] == "each":
-        return Sample(each=_whole_number("amount", form["amount"]), per=per, seed=seed)
-    return Sample(share=_share("amount", form["amount"]), per=per, seed=seed)
+        return Sample(each=_whole_number(_("amount"), form["amount"]), per=per, seed=seed)
+    return Sample(share=_share(_("amount"), form["amount"]), per=per, seed=seed)
 
 
 def _whole_number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise ReviewRejected(f"{name}: expected a whole number, got {text[:60]!r}")
+        problem = _("%(field)s: expected a whole number, got %(got)s")
+        raise ReviewRejected(problem % {"field": name, "got": repr(text[:60])})
     return int(text)
 
 
@@ -184,5 +187,6 @@ def _share(name: str, text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise ReviewRejected(f"{name}: expected 0 to 100 percent, got {text[:60]!r}")
+        problem = _("%(field)s: expected 0 to 100 percent, got %(got)s")
+        raise ReviewRejected(problem % {"field": name, "got": repr(text[:60])})
     return share

@@ -11,6 +11,7 @@ from uuid import UUID
 from db.reviews.rulings import RULINGS, Remedy, Reviewer, ReviewRejected, RulingReason
 from db.reviews.submission import Submission
 from review.http.visit import Visit
+from review.languages import gettext as _
 from worker.model import DecisionKind
 
 Code = TypeVar("Code", bound=StrEnum)
@@ -66,7 +67,8 @@ def last_seen_of(visit: Visit) -> UUID | None:
     try:
         return UUID(text) if text else None
     except ValueError as error:
-        raise ReviewRejected("seen: expected an id from the page, got another value; reload it") from error
+        problem = _("seen: expected an id from the page, got another value; reload it")
+        raise ReviewRejected(problem) from error
 
 
 def parse_code(name: str, text: str, codes: Sequence[Code]) -> Code:
@@ -76,8 +78,10 @@ def parse_code(name: str, text: str, codes: Sequence[Code]) -> Code:
         ReviewRejected: the text is empty or none of them.
     """
     if text not in codes:
-        got = repr(text[:60]) if text else "nothing"
-        raise ReviewRejected(f"{name}: expected {', '.join(filter(None, codes))}, got {got}")
+        got = repr(text[:60]) if text else _("nothing")
+        problem = _("%(field)s: expected %(known)s, got %(got)s")
+        known = ", ".join(filter(None, codes))
+        raise ReviewRejected(problem % {"field": name, "known": known, "got": got})
     return codes[codes.index(text)]
 
 

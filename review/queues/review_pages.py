@@ -23,10 +23,12 @@ from review.decision import page
 from review.decision.list_position import following_decision
 from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+from review.languages import mark
 from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
 
 NOT_FOUND: Final = Refused(404, "Not found", "There is nothing at this address.")
-GONE: Final = "It was erased, or never existed. Nothing was stored. Your note was:\n\n"
+GONE: Final = mark("It was erased, or never existed. Nothing was stored. Your note was:")
 
 
 async def submit_review(visit: Visit) -> Response:
@@ -38,7 +40,7 @@ async def submit_review(visit: Visit) -> Response:
     except StaleReview as stale:
         return await _show_collision(visit, draft, stale)
     except DecisionGone as gone:
-        raise Refused(410, "The decision is gone", GONE + draft.note) from gone
+        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{draft.note}") from gone
     except RemedyImpossible as impossible:
         draft = replace(draft, remedy=Remedy.NONE)
         return await page.show_rejected_review(visit, draft, status=409, problem=str(impossible))
@@ -170,7 +172,7 @@ async def _show_collision(visit: Visit, draft: ReviewDraft, stale: StaleReview) 
     try:
         values = await page.load_page(visit, LoggedAction.READ)
     except Refused as gone:
-        raise Refused(410, "The decision is gone", GONE + draft.note) from gone
+        raise Refused(410, "The decision is gone", f"{_(GONE)}\n\n{draft.note}") from gone
     seen = last_seen_of(visit)
     known = [each.id for each in stale.reviews]
     newer = stale.reviews[known.index(seen) + 1 :] if seen in known else stale.reviews

@@ -189,10 +189,15 @@
 
   // --- remaining time
 
+  function rest(seconds) {
+    const [value, unit] = seconds >= 120 ? [Math.floor(seconds / 60), "minute"] : [seconds, "second"];
+    return new Intl.NumberFormat(document.documentElement.lang, { style: "unit", unit, unitDisplay: "narrow" }).format(value);
+  }
+
   function left() {
     for (const place of all("[data-left]")) {
       const seconds = Math.round((Date.parse(place.dataset.left) - Date.now()) / 1000);
-      place.textContent = seconds > 0 ? ` (${seconds >= 120 ? `${Math.floor(seconds / 60)} min` : `${seconds} s`})` : " (over)";
+      place.textContent = seconds > 0 ? ` (${rest(seconds)})` : place.dataset.over ?? "";
       const undo = place.closest("[data-undo]");
       if (undo && seconds <= 0) undo.hidden = true;
     }

@@ -36,7 +36,7 @@ def test_a_reviewer_signs_in_filters_opens_overturns_and_restores_by_keyboard(de
     page.wait_for_load_state()
     _overturn(page, "MODERATION_TOO_STRICT", "A figure of speech.")
     expect(page.locator("[data-undo]")).to_contain_text(
-        "Stored: overturn on this decision, exchange restored"
+        "Stored: overturn on this decision. The exchange was restored."
     )
     expect(page.locator("#content")).to_contain_text("it has since been restored")
     keys.press("u")

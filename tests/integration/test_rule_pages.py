@@ -402,7 +402,7 @@ def test_a_file_is_checked_before_it_is_stored(database_url: str, editor: Visito
     stale = upload(editor, path, ("r.csv", csv), version="0", format="csv", mode="add", action="store")
     down = editor.get(rules(account, "/download?format=csv"))
 
-    assert "1 keywords, 1 phrases" in checked.text
+    assert "1 keyword, 1 phrase" in checked.text
     assert "row 3: kind: expected keyword, phrase or allow" in checked.text
     assert (broken.status_code, latin.status_code, stale.status_code) == (422, 422, 409)
     assert "expected UTF-8" in latin.text

@@ -231,7 +231,11 @@ class World:
                         "highest": {f"guard:{text('category')}": {"score": 0.4, "threshold": 0.5}},
                         "moderators": [
                             {"name": text("moderator"), "outcome": "clear", "model": text("moderator model")},
-                            {"name": "other", "outcome": "no_result", "error": text("moderator error")},
+                            {
+                                "name": "second_moderator",
+                                "outcome": "no_result",
+                                "error": text("moderator error"),
+                            },
                         ],
                     },
                 ),

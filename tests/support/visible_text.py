@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from babel.dates import get_month_names
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from review.languages.pseudo_locale import ACCENTS
@@ -19,7 +20,12 @@ PLAIN = "".join(re.escape(chr(code)) for code in ACCENTS)
 WORD = re.compile(r"[^\s,;()“”\"'…⟦⟧]+")
 LETTERS = re.compile(rf"[A-Za-z]*[{PLAIN}][A-Za-z]+|[A-Za-z]+[{PLAIN}][A-Za-z]*")
 CODE = re.compile(r"[A-Z0-9_]{2,}|\S*[_/:@*+<>=\d]\S*|\S*\w\.\w\S*|-+\w.*")
-NAMES = frozenset({"Hushgate", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"})
+MONTHS = frozenset(get_month_names("abbreviated", locale="en_GB").values())
+"""Dates follow the locale, and that of the pseudo-locale is English."""
+NAMES = MONTHS | frozenset(
+    {"Hushgate", "calibrated", "now", "UTC", "USD", "ms", "KiB", "MiB", "URL", "https", "Ctrl", "Enter"}
+)
+"""``calibrated`` is the name of a policy, ``now`` a value that a filter takes."""
 
 
 def shown_texts(page: str) -> Iterator[str]:
