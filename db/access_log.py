@@ -53,6 +53,9 @@ class LoggedAction(StrEnum):
     ANSWER = "answer"
     HOLD = "hold"
     ERASURE = "erasure"
+    NOTE = "note"
+    COMMENT = "comment"
+    ASSIGN = "assign"
     APPEAL = "appeal"
 
 

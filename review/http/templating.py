@@ -17,6 +17,7 @@ from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.lists.choice_wording import choice_label
 from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -75,6 +76,11 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "scope_name": state_wording.scope_name,
+        "choice_label": choice_label,
+        "job_kind": state_wording.job_kind,
+        "job_state": state_wording.job_state,
+        "review_state": state_wording.review_state,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": state_wording.closing_wording,

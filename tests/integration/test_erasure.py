@@ -139,6 +139,7 @@ def plant(shop: Shop) -> None:
             " released_by) VALUES (%s, %s, 'author', %s, %s, 'kim', now(), 'kim')",
             (uuid7(), shop.account, AUTHOR, f"case of {AUTHOR} in {PLACE}"),
         )
+    write_about(shop, replied)
         owner.execute(
             "INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id,"
             " message_id, author_id, scope, source, text, entered_by, created_at, due_at)"
@@ -151,6 +152,18 @@ def plant(shop: Shop) -> None:
     eventually(lambda: engine.row(delivered), "the answer on the stream")
     tried = "SELECT 1 FROM webhook_deliveries WHERE attempts > 0"
     eventually(lambda: engine.row(tried), "a webhook's attempt")
+
+
+def write_about(shop: Shop, decision: dict[str, Any]) -> None:
+    """Notes, tags and a comment of a reviewer."""
+    visitor, accounts = shop.visitor, f"/accounts/{shop.account}"
+    for address in (f"{accounts}/authors/{AUTHOR}", f"{accounts}/conversations/{PLACE}"):
+        visitor.get(address)
+        noted = visitor.post(address, form="note", note=f"asks {WORD}")
+        tagged = visitor.post(address, form="tag", tag=WORD)
+        assert (noted.status_code, tagged.status_code) == (303, 303)
+    commented = visitor.post(f"/decisions/{decision['id']}/comments", comment=f"{AUTHOR} says {WORD}")
+    assert commented.status_code == 303
 
 
 def ask_again(shop: Shop) -> None:

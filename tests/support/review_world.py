@@ -19,6 +19,7 @@ from db import decisions
 from db.people.sessions import token_hash
 from db.pool import create_pool
 from review.appeals.links import signed_token
+from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage
 from worker.model import (
     Action,
@@ -587,8 +588,62 @@ def figure_note(world: World, _: UUID) -> int:
     return made
 
 
+def author(world: World, _: UUID) -> str:
+    """The decision's author in an address, with a note and a tag."""
+    found = world.decision.event.author_id
+    _written_about(world, "author", found)
+    return path_segment(found)
+
+
+def conversation_reference(world: World, person_id: UUID) -> str:
+    """The decision's conversation in an address, with a note and a tag."""
+    found = conversation(world, person_id)
+    _written_about(world, "conversation", found)
+    return path_segment(found)
+
+
+def _written_about(world: World, kind: str, subject: str) -> None:
+    about = {"user_id": world.account, "kind": kind, "subject": subject}
+    world.add(
+        "subject_notes", id=uuid7(), text=world.text("subject note"), person=world.text("noter"), **about
+    )
+    tag = f"{world.text('tag')} {next(NUMBERS)}"
+    world.add("subject_tags", tag=tag, added_by=world.text("tagger"), **about)
+
+
+def comment(world: World, person_id: UUID) -> UUID:
+    """A comment of this person that mentions them, and the assignment of the decision to them."""
+    made: UUID = world.add(
+        "decision_comments",
+        id=uuid7(),
+        person_id=person_id,
+        person="walker",
+        text=world.text("comment"),
+        **_about(world),
+    )
+    world.one(MENTION, made, person_id, world.account)
+    values = (world.decision.decision_id, world.decision.decided_at, world.account, person_id)
+    world.one(ASSIGNMENT, *values, uuid7(), world.text("assigner"))
+    return made
+
+
+MENTION: Final = """
+    WITH made AS (
+        INSERT INTO comment_mentions (comment_id, person_id, user_id) VALUES (%s, %s, %s) RETURNING 1)
+    SELECT count(*) FROM made
+"""
+ASSIGNMENT: Final = """
+    WITH made AS (
+        INSERT INTO decision_assignments (decision_id, decision_at, user_id, person_id, change, assigned_by)
+        VALUES (%s, %s, %s, %s, %s, %s)
+        ON CONFLICT (decision_id) DO UPDATE SET person_id = excluded.person_id RETURNING 1)
+    SELECT count(*) FROM made
+"""
 OF_ACCOUNT: Final[dict[str, Sample]] = {
     "account": lambda world, _: world.account,
+    "author_ref": author,
+    "comment_id": comment,
+    "conversation_ref": conversation_reference,
     "appeal_id": appeal,
     "conversation": conversation,
     "delivery": delivery,
