@@ -139,7 +139,6 @@ def plant(shop: Shop) -> None:
             " released_by) VALUES (%s, %s, 'author', %s, %s, 'kim', now(), 'kim')",
             (uuid7(), shop.account, AUTHOR, f"case of {AUTHOR} in {PLACE}"),
         )
-    write_about(shop, replied)
         owner.execute(
             "INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id,"
             " message_id, author_id, scope, source, text, entered_by, created_at, due_at)"
@@ -147,6 +146,7 @@ def plant(shop: Shop) -> None:
             " author_id, scope, 'api', %s, 'kim', now(), now() FROM ai_decisions WHERE id = %s",
             (f"appeal of {WORD}", replied["id"]),
         )
+    write_about(shop, replied)
     ask_again(shop)
     delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
     eventually(lambda: engine.row(delivered), "the answer on the stream")
