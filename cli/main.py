@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "decisions": "cli.decisions.commands:app",
     "review": "cli.review.site:app",
     "dead-letters": "cli.events.dead_letters:app",
+    "repair": "cli.events.repair:repair",
     "conversations": "cli.events.conversations:app",
     "escalations": "cli.events.escalations:app",
     "webhooks": "cli.webhooks.commands:app",

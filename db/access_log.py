@@ -57,6 +57,8 @@ class LoggedAction(StrEnum):
     COMMENT = "comment"
     ASSIGN = "assign"
     APPEAL = "appeal"
+    DEAD_LETTER = "dead_letter"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

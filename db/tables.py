@@ -322,6 +322,8 @@ dead_letters: Final = table(
     *required_texts("field", "expected", "got"),
     required("size_bytes", sa.BigInteger, comment="of the whole payload"),
     required("raw", sa.LargeBinary, comment="the payload's first bytes"),
+    sa.Column("retried_at", Timestamp, comment="when it was published again"),
+    sa.Column("retried_as", sa.Text, comment="the entry made then"),
     index("ix_dead_letters_created_at", "created_at"),
 )
 
