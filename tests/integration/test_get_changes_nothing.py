@@ -17,7 +17,7 @@ from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
 from tests.integration.test_route_rights import add_key, address
 from tests.support.audited import escalated, ignored, record
-from tests.support.review_world import World
+from tests.support.review_world import APPEAL_SECRET, World
 from tests.support.reviewing import site
 
 LOGGED = {"access_log", "sessions", "api_tokens"}
@@ -38,7 +38,7 @@ def walked(database_url: str) -> Iterator[tuple[World, TestClient]]:
     with (
         World(database_url, "acme") as world,
         patch("review.background.TASKS", ()),
-        site(database_url) as visitor,
+        site(database_url, HUSHGATE_APPEAL_SECRET=APPEAL_SECRET) as visitor,
     ):
         world.add("ai_rules", user_id="acme", version=1)
         record(database_url, escalated(), ignored())
