@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
 from worker.model import EventType
 
@@ -72,6 +73,17 @@ HELD_KINDS: Final[Mapping[str, str]] = {
     "draft": mark("Draft of the AI, not sent"),
     "recheck": mark("The other draft of the recheck"),
 }
+JOB_KINDS: Final[Mapping[str, str]] = {
+    JobKind.EXPORT: mark("Export"),
+    JobKind.BULK_REVIEW: mark("Bulk review"),
+}
+JOB_STATES: Final[Mapping[str, str]] = {
+    JobState.QUEUED: mark("waiting"),
+    JobState.RUNNING: mark("running"),
+    JobState.DONE: mark("done"),
+    JobState.FAILED: mark("failed"),
+    JobState.CANCELLED: mark("cancelled"),
+}
 
 
 def subject_kind(kind: str) -> str:
@@ -117,3 +129,13 @@ def answer_outcome(outcome: str) -> str:
 def held_kind(kind: str) -> str:
     """What a text that was not sent is, as stored."""
     return gettext(HELD_KINDS.get(kind, kind))
+
+
+def job_kind(kind: str) -> str:
+    """What a job does."""
+    return gettext(JOB_KINDS.get(kind, kind))
+
+
+def job_state(state: str) -> str:
+    """How far a job is."""
+    return gettext(JOB_STATES.get(state, state))

@@ -12,10 +12,10 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
+from review.content_covers import CATEGORIES
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
-from worker.moderation import CATEGORIES
 
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 

@@ -9,6 +9,8 @@ from db.figures.statements import RunEvent
 from review.dashboard.ranges import Range, range_link
 from review.dashboard.scales import compact, duration
 from review.dashboard.summary import FigureSummary
+from review.languages import gettext as _
+from review.languages.numbers import localized
 from review.wording import amount, decision_label, percent
 from worker.model import DecisionKind
 
@@ -63,7 +65,7 @@ class Compared:
         return Tile(
             title=title,
             value=amount(getattr(self.now, name)),
-            note=note or f"{share} of the decisions",
+            note=note or _("%(share)s of the decisions") % {"share": share},
             change=relative_change(
                 getattr(self.whole, name), None if self.before is None else getattr(self.before, name)
             ),
@@ -91,7 +93,7 @@ def relative_change(
     if before is None:
         return None
     if not before:
-        return FigureChange(arrow="▲", text="none before", before=wording(before)) if now else None
+        return FigureChange(arrow="▲", text=_("none before"), before=wording(before)) if now else None
     share = now / before - 1
     return _change(0.0 if abs(share) < 0.0005 else share, percent(abs(share)), wording(before))
 
@@ -101,27 +103,27 @@ def point_change(now: float | None, before: float | None) -> FigureChange | None
     if now is None or before is None:
         return None
     by = round((now - before) * 100, 1)
-    return _change(by, f"{abs(by):.1f} points", percent(before))
+    return _change(by, _("%(points)s points") % {"points": localized(f"{abs(by):.1f}")}, percent(before))
 
 
 def _change(by: float, size: str, before: str) -> FigureChange:
     if not by:
-        return FigureChange(arrow="=", text="as before", before=before)
-    arrow, direction = ("▲", "up") if by > 0 else ("▼", "down")
-    return FigureChange(arrow=arrow, text=f"{direction} {size}", before=before)
+        return FigureChange(arrow="=", text=_("as before"), before=before)
+    arrow, text = ("▲", _("up %(size)s")) if by > 0 else ("▼", _("down %(size)s"))
+    return FigureChange(arrow=arrow, text=text % {"size": size}, before=before)
 
 
 def decision_tiles(found: Compared) -> tuple[Tile, ...]:
     """Tiles of decisions."""
     return (
-        found.count("decisions", "Decisions", {}, note="each event counted once"),
+        found.count("decisions", _("Decisions"), {}, note=_("each event counted once")),
         found.count("replies", decision_label(DecisionKind.RESPOND), {"decision": "respond"}),
         found.count("silent", decision_label(DecisionKind.IGNORE), {"decision": "ignore"}),
         found.count("escalated", decision_label(DecisionKind.ESCALATE), {"decision": "escalate"}),
-        found.count("blocked", "Blocked", {"reason": "blocked"}),
-        found.count("failed", "Silent failures", {"reason": "failed"}),
-        found.count("fallbacks", "Fallback texts", {"reason": "FALLBACK_SENT"}),
-        found.count("degraded", "Degraded", {"degraded": "yes"}),
+        found.count("blocked", _("Blocked"), {"reason": "blocked"}),
+        found.count("failed", _("Silent failures"), {"reason": "failed"}),
+        found.count("fallbacks", _("Fallback texts"), {"reason": "FALLBACK_SENT"}),
+        found.count("degraded", _("Degraded"), {"degraded": "yes"}),
     )
 
 

@@ -74,6 +74,8 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "job_kind": state_wording.job_kind,
+        "job_state": state_wording.job_state,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": state_wording.closing_wording,

@@ -12,6 +12,7 @@ from review.routes.auth import SIGNING_IN
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
+from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
@@ -31,6 +32,7 @@ PAGES: Final = (
     *WEBHOOKS,
     *GOVERNANCE,
     *OWNER,
+    *FIRST_RUN,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,
