@@ -17,7 +17,7 @@ from gateway.event_stream import RedisEventStream
 from review.first_run.message_page import MARK
 from review.first_run.services import MOST_A_MINUTE, FirstRunServices, RecentAttempts
 from sandbox.server import SandboxHandle
-from tests.support.reviewing import ADDRESS, Visitor, add_person, site
+from tests.support.reviewing import ADDRESS, Visitor, add_person, site, site_with
 from tests.support.running import eventually, running
 from worker.settings import GatewaySettings, Settings
 
@@ -39,7 +39,7 @@ def services(url: str, redis_url: str, sandbox: SandboxHandle) -> FirstRunServic
 @pytest.fixture
 def visitors(database_url: str, redis_url: str, sandbox: SandboxHandle) -> Iterator[Callable[[], Visitor]]:
     """Visitors of a site that can call models and publish."""
-    with site(database_url, services(database_url, redis_url, sandbox)) as running_site:
+    with site_with(services(database_url, redis_url, sandbox), database_url) as running_site:
         yield running_site
 
 

@@ -115,10 +115,17 @@ class Visitor:
 
 
 @contextmanager
-def site(
-    url: str, first_run: FirstRunServices | None = None, **environment: str
-) -> Iterator[Callable[[], Visitor]]:
+def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
     """The running application; call what is given for one more visitor with cookies of their own."""
+    with site_with(FirstRunServices(), url, **environment) as visitor:
+        yield visitor
+
+
+@contextmanager
+def site_with(
+    first_run: FirstRunServices, url: str, **environment: str
+) -> Iterator[Callable[[], Visitor]]:
+    """The same with services for the first steps."""
     app = build_app(settings_at(url, **environment), first_run=first_run)
     with TestClient(app, base_url=ADDRESS) as client:
 

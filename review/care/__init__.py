@@ -1,0 +1,1 @@
+"""Care for people who read harmful texts: covers, breaks."""
