@@ -158,10 +158,10 @@ async def claim_next(
 
 
 async def _avoided_category(
-    connection: AsyncConnection, person_id: UUID, after: int, now: datetime
+    connection: AsyncConnection, person_id: UUID | None, after: int, now: datetime
 ) -> str | None:
     """The category of all the person's newest reviews, when there are enough of them."""
-    if not after:
+    if not after or person_id is None:
         return None
     recent = await recent_categories(connection, person_id, most=after, now=now)
     return recent[0] if len(recent) == after and len(set(recent)) == 1 else None

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from db.people.records import Person, Role
@@ -154,7 +155,7 @@ def test_the_reminder_is_shown_to_its_person_alone_until_dismissed(database_url:
 def queue_of(url: str, *holding: Decision) -> Queue:
     """A queue with these decisions, in this order."""
 
-    async def change(connection: queues.AsyncConnection) -> Queue:
+    async def change(connection: AsyncConnection) -> Queue:
         opening = NewQueue(name=f"queue {uuid7()}", kind=QueueKind.HAND)
         queue_id = await queues.create_queue(connection, opening, created_by="lead", now=NOW)
         for each in holding:

@@ -122,9 +122,7 @@ def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
 
 
 @contextmanager
-def site_with(
-    first_run: FirstRunServices, url: str, **environment: str
-) -> Iterator[Callable[[], Visitor]]:
+def site_with(first_run: FirstRunServices, url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
     """The same with services for the first steps."""
     app = build_app(settings_at(url, **environment), first_run=first_run)
     with TestClient(app, base_url=ADDRESS) as client:
