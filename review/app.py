@@ -30,7 +30,6 @@ from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
-from review.care.covers import with_covers
 from review.first_run.services import FirstRunServices
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
@@ -215,7 +214,7 @@ async def _session_person(visit: Visit, token: str) -> Person | None:
         person, due = found
         if due:
             await sessions.mark_seen(connection, token, now=now)
-    return None if person.disabled else with_covers(person, visit.site.settings)
+    return None if person.disabled else person
 
 
 async def _admit(visit: Visit, page: PageRoute) -> None:

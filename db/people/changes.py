@@ -52,23 +52,10 @@ async def rehash_password(connection: AsyncConnection, person_id: UUID, old: str
 
 
 async def set_preferences(
-    connection: AsyncConnection,
-    person_id: UUID,
-    *,
-    name: str,
-    covered: Sequence[str],
-    uncovered: Sequence[str],
-    keys_on: bool,
-    break_reminder: bool,
+    connection: AsyncConnection, person_id: UUID, *, name: str, covered: Sequence[str], keys_on: bool
 ) -> None:
     """Store a person's own preferences."""
-    lists = {"covered": list(covered), "uncovered": list(uncovered)}
-    await _set(connection, person_id, name=name, keys_on=keys_on, break_reminder=break_reminder, **lists)
-
-
-async def switch_keys(connection: AsyncConnection, person_id: UUID, *, keys_on: bool) -> None:
-    """Switch keyboard shortcuts on or off."""
-    await _set(connection, person_id, keys_on=keys_on)
+    await _set(connection, person_id, name=name, covered=list(covered), keys_on=keys_on)
 
 
 async def disable_person(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> None:

@@ -15,15 +15,7 @@ from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
-_SAME: Final = (
-    "login",
-    "keys_on",
-    "break_reminder",
-    "must_change_password",
-    "password_given_by",
-    "language",
-    "time_zone",
-)
+_SAME: Final = ("login", "keys_on", "must_change_password", "password_given_by", "language", "time_zone")
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
@@ -68,8 +60,6 @@ class Person:
     Attributes:
         login: lower case.
         covered: moderation categories whose texts stay covered until the person shows them.
-        uncovered: categories of the organisation that the person chose not to cover.
-        break_reminder: the person is reminded of breaks.
         must_change_password: True until a first password is replaced.
         disabled: True when the person may not sign in.
         has_password: False when only the identity provider signs the person in.
@@ -86,8 +76,6 @@ class Person:
     name: str
     grants: tuple[RoleGrant, ...] = ()
     covered: tuple[str, ...] = ()
-    uncovered: tuple[str, ...] = ()
-    break_reminder: bool = True
     keys_on: bool = True
     must_change_password: bool = False
     disabled: bool = False
@@ -194,7 +182,6 @@ def person_from_row(row: Row) -> Person:
         name=row["name"] or row["login"],
         grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
         covered=tuple(row["covered"]),
-        uncovered=tuple(row["uncovered"]),
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,

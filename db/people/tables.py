@@ -25,13 +25,6 @@ people: Final = table(
     sa.Column("oidc_issuer", sa.Text),
     sa.Column("oidc_subject", sa.Text),
     required("covered", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="categories to cover"),
-    required(
-        "uncovered",
-        sa.ARRAY(sa.Text),
-        server_default=EMPTY_LIST,
-        comment="categories of the organisation that the person does not cover",
-    ),
-    required("break_reminder", sa.Boolean, server_default=TRUE, comment="the person is reminded of breaks"),
     required("keys_on", sa.Boolean, server_default=TRUE, comment="keyboard shortcuts are active"),
     sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
     sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),

@@ -15,7 +15,6 @@ from db.identifiers import uuid_time_bounds
 from db.reviews.queue_items import lease_end
 from db.reviews.queues import DEALT_TO, Queue, QueueKind, account_parameters
 from db.reviews.rulings import Reviewer, ReviewRejected
-from db.reviews.streaks import CATEGORY, recent_categories
 from db.rows import changed_rows, first_row
 from db.tables import NOT_ERASED
 from worker.model import DecisionKind
@@ -37,18 +36,8 @@ NEXT: Final = """
             AND {dealt_to}
         ORDER BY i.id LIMIT 1 FOR UPDATE OF i SKIP LOCKED)
 """
-OTHER_CATEGORY: Final = f"""
-    i.id IN (SELECT n.id FROM queue_items n WHERE n.queue_id = :queue AND n.done_at IS NULL
-             ORDER BY n.id LIMIT :ahead)
-    AND EXISTS (SELECT FROM ai_decisions d WHERE d.created_at = i.decision_at AND d.id = i.decision_id
-                AND {CATEGORY} <> :avoided)
-    AND i.assigned_to IS NULL
-"""
-LOOK_AHEAD: Final = 200
-"""Open items among which one of another category is looked for."""
 HELD: Final = sa.text(f"{MINE} {CLAIMED}")
 ASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to = :person', dealt_to=DEALT_TO)} {CLAIMED}")
-ROTATED: Final = sa.text(f"{NEXT.format(assigned=OTHER_CATEGORY, dealt_to=DEALT_TO)} {CLAIMED}")
 UNASSIGNED: Final = sa.text(f"{NEXT.format(assigned='i.assigned_to IS NULL', dealt_to=DEALT_TO)} {CLAIMED}")
 GOLDEN: Final = sa.text(f"""
     INSERT INTO queue_items AS i (queue_id, decision_id, decision_at, user_id, only_for, golden, claimed_by,
@@ -125,13 +114,11 @@ async def claim_next(
     accounts: Sequence[str] | None,
     draw: float,
     now: datetime,
-    rotate_after: int = 0,
 ) -> Claim | None:
     """The person's next item: one they already hold, else a new one; None when nothing waits for them.
 
     ``accounts`` are those the person may review, None for all. When ``draw``, random in 0..1, is below the
-    queue's golden share, a golden item is dealt. After ``rotate_after`` reviews of one category in a row, an
-    item of another category comes first; 0: never.
+    queue's golden share, a golden item is dealt.
     """
     values = {
         "queue": queue.id,
@@ -142,11 +129,8 @@ async def claim_next(
         "decisions": DECISIONS.get(queue.kind, ""),
         **account_parameters(queue.within(accounts)),
     }
-    avoided = await _avoided_category(connection, reader.person_id, rotate_after, now)
-    rotated = (ROTATED,) if avoided is not None else ()
-    values |= {"avoided": avoided, "ahead": LOOK_AHEAD}
     golden = (GOLDEN,) if draw < queue.golden_share else ()
-    for statement in (HELD, *golden, ASSIGNED, *rotated, UNASSIGNED):
+    for statement in (HELD, *golden, ASSIGNED, UNASSIGNED):
         while (found := await first_row(connection, statement, values)) is not None:
             claimed = Claim(**found)
             since, until = uuid_time_bounds(claimed.decision_id)
@@ -155,16 +139,6 @@ async def claim_next(
                 return claimed
             await connection.execute(CLOSE_ERASED, {"item": claimed.item_id, "now": now})
     return None
-
-
-async def _avoided_category(
-    connection: AsyncConnection, person_id: UUID | None, after: int, now: datetime
-) -> str | None:
-    """The category of all the person's newest reviews, when there are enough of them."""
-    if not after or person_id is None:
-        return None
-    recent = await recent_categories(connection, person_id, most=after, now=now)
-    return recent[0] if len(recent) == after and len(set(recent)) == 1 else None
 
 
 async def renew_claim(connection: AsyncConnection, item_id: int, person_id: UUID, now: datetime) -> datetime:

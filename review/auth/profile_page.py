@@ -12,7 +12,6 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
-from review.care.covers import choice_of, organisation_covers
 from review.content_covers import CATEGORIES
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
@@ -30,9 +29,6 @@ async def show_profile(visit: Visit) -> Response:
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
-        organisation=organisation_covers(visit.site.settings),
-        kept=visit.site.settings.covers_kept,
-        break_s=visit.site.settings.break_s,
         zones=sorted(zone_names()),
         sessions=found,
         notices=notices,
@@ -54,16 +50,13 @@ async def save_profile(visit: Visit) -> Response:
             "Covered categories",
             _("Expected known categories, got “%(got)s”.") % {"got": unknown[0][:80]},
         )
-    choice = choice_of(frozenset(covered), visit.person, visit.site.settings)
     async with visit.store.writing() as connection:
         await changes.set_preferences(
             connection,
             visit.person.person_id,
             name=name,
-            covered=choice.covered,
-            uncovered=choice.uncovered,
+            covered=[each for each in CATEGORIES if each in covered],
             keys_on="keys_on" in visit.form,
-            break_reminder="break_reminder" in visit.form or not visit.site.settings.break_s,
         )
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail={"changed": "own profile"})
     return visit.redirect("profile", "saved=1")
@@ -71,8 +64,11 @@ async def save_profile(visit: Visit) -> Response:
 
 async def switch_shortcuts(visit: Visit) -> Response:
     """Switch keyboard shortcuts on or off: speech input would trigger them."""
+    person, keys_on = visit.person, "keys" in visit.form
     async with visit.store.writing() as connection:
-        await changes.switch_keys(connection, visit.person.person_id, keys_on="keys" in visit.form)
+        await changes.set_preferences(
+            connection, person.person_id, name=person.name, covered=person.covered, keys_on=keys_on
+        )
     return visit.redirect("home")
 
 

@@ -22,7 +22,6 @@ from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
-from review.care.breaks import break_minutes
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import decision_grounds
 from review.decision.measure_bars import measure_bars
@@ -119,7 +118,6 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         panel = await load_review_panel(visit, connection, subject)
         record = await _load_record(visit, connection, row, panel)
         position = await _list_position(visit, connection, row)
-        break_due = await break_minutes(visit, connection)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
     record = replace(
         record,
@@ -139,7 +137,6 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         "position": position,
         "conversation_trust": trust,
         "answering": answering,
-        "break_due": break_due,
         "bars": measure_bars(record.snapshot.assessment, view.confidence, view.moderation),
         "grounds": None if view.cover else decision_grounds(record, answering.held if answering else None),
     }

@@ -6,7 +6,6 @@ from typing import Final
 
 from review.access import Right
 from review.auth import api_tokens, password_page, profile_page, second_factor_page
-from review.care import breaks
 from review.dashboard import first_steps, home_page
 from review.http.page_routes import get, post
 from review.languages import page as language_page
@@ -15,7 +14,6 @@ OWN: Final = (
     post("/language", "language", language_page.choose, None),
     get("/", "home", home_page.show_home, Right.VIEW),
     post("/first-steps/hide", "first_steps_hide", first_steps.hide_checklist, Right.ADMIN),
-    post("/profile/break", "break_dismiss", breaks.dismiss_break, Right.SIGNED_IN),
     get("/profile", "profile", profile_page.show_profile, Right.SIGNED_IN),
     post("/profile", "profile_post", profile_page.save_profile, Right.SIGNED_IN),
     get("/profile/password", "password", password_page.show_password_form, Right.SIGNED_IN),

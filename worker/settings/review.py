@@ -5,25 +5,16 @@ from __future__ import annotations
 from enum import StrEnum
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
 from worker.settings.metrics import MetricsSettings
 from worker.settings.moderation import ModerationSettings
 from worker.settings.webhooks import WebhookSettings
-
-COVERABLE: Final = frozenset({*CATEGORIES, "flagged_rule"})
-
-
-def split_categories(text: str) -> tuple[str, ...]:
-    """The names between commas, without empty ones."""
-    return tuple(name for each in text.split(",") if (name := each.strip()))
 
 
 class SecondFactorDemand(StrEnum):
@@ -108,42 +99,6 @@ class ReviewSettings(SiteSettings, DocumentSettings, ModerationSettings, Webhook
         description="File of SHA-1 hashes in hexadecimal, sorted, one a line, a count after a colon allowed:"
         " new passwords in it are refused.",
     )
-
-    covered: str = Field(
-        default="",
-        alias="HUSHGATE_REVIEW_COVERED",
-        description="Categories whose texts are covered for everyone until a person shows them, with commas:"
-        " categories of the moderation API; flagged_rule: texts stopped by words of an account.",
-    )
-    covers_kept: bool = Field(
-        default=False,
-        alias="HUSHGATE_REVIEW_COVERS_KEPT",
-        description="True: a person's profile cannot take categories of HUSHGATE_REVIEW_COVERED away.",
-    )
-    break_s: float = Field(
-        default=3600.0,
-        ge=0,
-        le=28_800,
-        alias="HUSHGATE_REVIEW_BREAK_S",
-        description="Seconds of reviewing without a pause of 10 minutes after which a person is reminded of a"
-        " break; 0: never. Only that person sees it.",
-    )
-    rotate_after: int = Field(
-        default=0,
-        ge=0,
-        le=100,
-        alias="HUSHGATE_REVIEW_ROTATE_AFTER",
-        description="Reviews of one category in a row after which a queue deals another category, if there is"
-        " one; 0: the order of the queue.",
-    )
-
-    @field_validator("covered")
-    @classmethod
-    def _covered_are_categories(cls, covered: str) -> str:
-        unknown = set(split_categories(covered)) - COVERABLE
-        if unknown:
-            raise ValueError(f"expected categories such as sexual or flagged_rule, got {min(unknown)}")
-        return covered
 
     @field_validator("breached_passwords")
     @classmethod

@@ -1,1 +1,0 @@
-"""Care for people who read harmful texts: covers, breaks."""
