@@ -31,6 +31,7 @@ from review.first_run.services import FirstRunServices, RecentAttempts
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
+from review.http.request_rate import RequestRate
 from review.http.templating import Templates
 from review.languages import gettext as _
 from review.shell.frame import page_frame
@@ -94,6 +95,8 @@ class Site:
     first_run: FirstRunServices = field(default_factory=FirstRunServices)
     model_tests: RecentAttempts = field(default_factory=RecentAttempts)
     message_tests: RecentAttempts = field(default_factory=lambda: RecentAttempts(most=10))
+    link_visits: RequestRate = field(default_factory=RequestRate)
+    """Of signed links, by address and by what they name."""
 
 
 @dataclass(slots=True, kw_only=True)
