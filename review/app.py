@@ -31,6 +31,7 @@ from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
 from review.care.organisation_covers import with_organisation_covers
+from review.first_run.services import FirstRunServices
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
@@ -85,10 +86,12 @@ def build_app(
     settings: ReviewSettings,
     more_pages: Sequence[PageRoute] = (),
     limit_figures: LoadAccountFigures | None = None,
+    first_run: FirstRunServices | None = None,
 ) -> Starlette:
     """The application, with pages from outside this package; it connects when it starts.
 
-    Without ``limit_figures`` the use of limits is not known.
+    Without ``limit_figures`` the use of limits is not known; without ``first_run`` neither models nor
+    messages can be tested.
     """
     pages = (*PAGES, *more_pages)
     origin, replica = urlsplit(settings.review_url), settings.read_database_url
@@ -102,6 +105,7 @@ def build_app(
         templates=Templates(),
         provider=_provider(settings),
         limit_figures=limit_figures,
+        first_run=first_run or FirstRunServices(),
     )
     hosts = {origin.hostname or "localhost", "127.0.0.1", "localhost", "[::1]"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -91,6 +92,25 @@ def find_entries(
         ]
         found += filter(None, (_located(redis, each, match) for match in matches))
     return tuple(found)
+
+
+def locate_entry(
+    redis: Redis, stream: str, entry_id: str, *, user_id: str, conversation_id: str
+) -> FoundEntry | None:
+    """Where one entry of a chat is, without reading the stream; None when it is not in the stream.
+
+    ``entry_id`` is an id as ``tasks.publish`` gives it, with the mark of its shard.
+    """
+    for each in current_layout(redis, stream).streams():
+        own_id = entry_id.removesuffix(each.shard.mark) if each.shard.mark else entry_id
+        if f"{own_id}{each.shard.mark}" != entry_id:
+            continue
+        lanes = _lanes(own_id, user_id, conversation_id)
+        match = _Match(entry_id=own_id, user_id=user_id, lanes=lanes, problem="")
+        with suppress(ResponseError):  # the id is that of another shard
+            if (found := _located(redis, each, match)) is not None:
+                return found
+    return None
 
 
 def _entries(

@@ -11,6 +11,7 @@ from cli.exit_codes import ExitCode
 from cli.options import settings_of
 from cli.output import fail
 from cli.review import people
+from cli.review.first_run import services_of
 from cli.stack.loopback import require_free
 from cli.stack.web_server import LOOPBACK, serve_application
 from gateway.intake import Intake
@@ -61,9 +62,10 @@ def serve(
     listened = (url.port or 8085) if port is None else port
     require_free(host, listened)
     if isinstance(known, GatewaySettings):
-        application = build_app(known, (Intake(known).route(),), figures_of(known))
+        intake, figures = (Intake(known).route(),), figures_of(known)
+        application = build_app(known, intake, figures, services_of(known))
     else:
-        application = build_app(known)
+        application = build_app(known, first_run=services_of(known))
     serve_application(application, known, process="review", host=host, port=listened)
 
 

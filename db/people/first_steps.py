@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,7 +13,21 @@ from db.people.api_tokens import TokenScope
 from db.people.records import EVERY_ACCOUNT
 from db.rows import all_rows, first_row
 
-ACCOUNTS: Final = sa.text("SELECT DISTINCT user_id FROM ai_rules LIMIT 2")
+SAMPLE_ACCOUNT: Final = "sample-shop"
+"""The account of the sample data; it does not count as an account of the installation."""
+MODELS_TESTED: Final = "models_tested"
+MODELS_FAILED: Final = "models_failed"
+"""In the detail of a line of the access log: calls of a live test, and those without an answer."""
+ACCOUNTS: Final = sa.text("SELECT DISTINCT user_id FROM ai_rules WHERE user_id <> :sample LIMIT 2")
+MODELS: Final = sa.text("""
+    SELECT EXISTS (SELECT FROM account_costs WHERE user_id = :account)
+        OR EXISTS (
+            SELECT FROM access_log WHERE user_id IS NULL AND at > now() - interval '30 days'
+                AND action = 'settings' AND (detail ->> :tested)::int > 0 AND (detail ->> :failed)::int = 0
+        )
+""")
+"""A model was paid for the account, or answered in a live test."""
+EVENT: Final = sa.text("SELECT decision_id FROM event_keys WHERE user_id = :account AND event_id = :event")
 DONE: Final = sa.text("""
     SELECT
         EXISTS (SELECT FROM documents WHERE user_id = :account) AS document,
@@ -36,6 +51,7 @@ class FirstSteps:
 
     Attributes:
         account: the only account; None: there is none yet.
+        models: every model answered a live test in the last 30 days, or one answered a message.
         document: it has a document.
         rule: the rules in force have a keyword or a phrase.
         message: a message of it was decided.
@@ -44,6 +60,7 @@ class FirstSteps:
     """
 
     account: str | None
+    models: bool = False
     document: bool = False
     rule: bool = False
     message: bool = False
@@ -53,13 +70,23 @@ class FirstSteps:
 
 async def load_first_steps(connection: AsyncConnection) -> FirstSteps | None:
     """The steps of a new installation; None when it has several accounts and so is not new."""
-    accounts = await all_rows(connection, ACCOUNTS)
+    accounts = await all_rows(connection, ACCOUNTS, {"sample": SAMPLE_ACCOUNT})
     if len(accounts) > 1:
         return None
-    if not accounts:
-        return FirstSteps(account=None)
-    account = accounts[0]["user_id"]
+    account = accounts[0]["user_id"] if accounts else None
+    names = {"tested": MODELS_TESTED, "failed": MODELS_FAILED}
+    models = bool((await connection.execute(MODELS, {"account": account} | names)).scalar_one())
+    if account is None:
+        return FirstSteps(account=None, models=models)
     values = {"account": account, "every": EVERY_ACCOUNT, "publish": TokenScope.PUBLISH.value}
     found = await first_row(connection, DONE, values)
     assert found is not None  # a select without a table
-    return FirstSteps(account=account, **found)
+    return FirstSteps(account=account, models=models, **found)
+
+
+async def decided_event(connection: AsyncConnection, account: str, event_id: str) -> UUID | None:
+    """The decision on an event; None while there is none."""
+    found: UUID | None = (
+        await connection.execute(EVENT, {"account": account, "event": event_id})
+    ).scalar_one_or_none()
+    return found

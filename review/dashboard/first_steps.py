@@ -29,6 +29,10 @@ class FirstStep:
 
 
 TEXTS: Final = (
+    (
+        mark("Connect a model"),
+        mark("Test with real calls that the language model and moderation answer."),
+    ),
     (mark("Add an account"), mark("An account is one inbox, such as that of a shop.")),
     (
         mark("Add a document"),
@@ -39,8 +43,8 @@ TEXTS: Final = (
         mark("A message with a word of your rules gets no AI reply."),
     ),
     (
-        mark("Send a message"),
-        mark("Publish an event; its decision appears in the list."),
+        mark("Send a test message"),
+        mark("Watch how a message is decided."),
     ),
     (
         mark("Invite a person"),
@@ -77,10 +81,11 @@ def _progress(visit: Visit, found: FirstSteps) -> tuple[tuple[str | None, bool],
         return None if found.account is None else visit.url(name, account=found.account)
 
     return (
+        (visit.url("model_test"), found.models),
         (visit.url("accounts"), found.account is not None),
         (page("documents"), found.document),
         (page("rules"), found.rule),
-        (visit.url("decisions"), found.message),
+        (page("message_test"), found.message),
         (visit.url("people"), found.person),
         (page("webhooks"), found.channel),
     )

@@ -14,6 +14,7 @@ from review.routes.collaboration import COLLABORATION
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
+from review.routes.first_run import FIRST_RUN
 from review.routes.governance import GOVERNANCE, GOVERNANCE_API
 from review.routes.owner import OWNER
 from review.routes.people import PEOPLE
@@ -36,6 +37,7 @@ PAGES: Final = (
     *WEBHOOKS,
     *GOVERNANCE,
     *OWNER,
+    *FIRST_RUN,
     *APPEALS,
     *ACCOUNTS,
     *PEOPLE,

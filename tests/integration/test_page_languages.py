@@ -25,13 +25,6 @@ Walked = tuple[World, TestClient, UUID]
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 NOT_FOR_READERS = frozenset({"health", "design"})
 """Pages of programs and of developers."""
-UNFINISHED = frozenset(
-    {
-        "home",
-        "profile",
-    }
-)
-"""Pages that still have texts without a mark; a page that passes leaves this list."""
 SHOWN = [
     page for page in PAGES if page.methods == ("GET",) and not page.api and page.name not in NOT_FOR_READERS
 ]

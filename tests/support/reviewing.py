@@ -20,6 +20,7 @@ from db.people.records import Person, Role, RoleGrant
 from db.review_store import Store
 from review.app import build_app
 from review.auth import passwords
+from review.first_run.services import FirstRunServices
 from review.queues import queue_filler
 from worker.settings import ReviewSettings
 
@@ -116,7 +117,14 @@ class Visitor:
 @contextmanager
 def site(url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
     """The running application; call what is given for one more visitor with cookies of their own."""
-    app = build_app(settings_at(url, **environment))
+    with site_with(FirstRunServices(), url, **environment) as visitor:
+        yield visitor
+
+
+@contextmanager
+def site_with(first_run: FirstRunServices, url: str, **environment: str) -> Iterator[Callable[[], Visitor]]:
+    """The same with services for the first steps."""
+    app = build_app(settings_at(url, **environment), first_run=first_run)
     with TestClient(app, base_url=ADDRESS) as client:
 
         def visitor() -> Visitor:

@@ -1,0 +1,29 @@
+"""What the review pages need for the first steps, with the settings of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cli.doctor.live_calls import live_calls
+from gateway.event_stream import RedisEventStream
+from review.first_run.services import FirstRunServices, ModelAnswer
+from worker.errors import ConfigurationError
+from worker.settings import GatewaySettings, ReviewSettings, Settings, load
+
+
+def services_of(known: ReviewSettings) -> FirstRunServices:
+    """The services for which this process has the settings; those of the models are the workers' settings."""
+    events = RedisEventStream(known) if isinstance(known, GatewaySettings) else None
+    try:
+        models = load(Settings)
+    except ConfigurationError:
+        return FirstRunServices(events=events)
+    return FirstRunServices(call_models=lambda: model_answers(models), events=events)
+
+
+def model_answers(settings: Settings) -> Sequence[ModelAnswer]:
+    """One real call of each kind, as ``hushgate doctor --live`` makes it."""
+    return tuple(
+        ModelAnswer(call=each.check, answered=each.state == "ok", found=each.found, fix=each.fix)
+        for each in live_calls(settings)
+    )

@@ -1,0 +1,1 @@
+"""The first steps of a new installation: model test, test message, sample data."""

@@ -1,0 +1,39 @@
+"""The live test of the models: one real call of each kind with the settings of the deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from db.access_log import LoggedAction
+from db.people.first_steps import MODELS_FAILED, MODELS_TESTED
+from review.first_run.services import ModelAnswer
+from review.http.visit import Refused, Visit
+from review.languages import gettext as _
+
+
+async def show_model_test(visit: Visit) -> Response:
+    """What the test does, with its button."""
+    return _page(visit, None)
+
+
+async def run_model_test(visit: Visit) -> Response:
+    """Make the calls and show what answered."""
+    call_models = visit.site.first_run.call_models
+    if call_models is None:
+        raise Refused(409, _("No models to test"), _("This server has no settings of the models."))
+    if wait_s := visit.site.model_tests.wait_s(visit.now):
+        text = _("The calls cost money. Wait %(seconds)s seconds, then test again.") % {"seconds": wait_s}
+        raise Refused(429, _("Too many tests"), text, retry_after_s=wait_s)
+    answers = await run_in_threadpool(call_models)
+    failed = sum(not each.answered for each in answers)
+    await visit.log(LoggedAction.SETTINGS, detail={MODELS_TESTED: len(answers), MODELS_FAILED: failed})
+    return _page(visit, answers)
+
+
+def _page(visit: Visit, answers: Sequence[ModelAnswer] | None) -> Response:
+    return visit.render(
+        "first_run/models.html", answers=answers, possible=visit.site.first_run.call_models is not None
+    )

@@ -1,0 +1,85 @@
+"""What the first steps need from outside these pages: the models of the workers and the stream of events."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Protocol, TypeAlias
+
+MOST_A_MINUTE: Final = 3
+PERIOD: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """The result of one real call.
+
+    Attributes:
+        call: its name, such as ``live model call``.
+        found: model, endpoint, and latency or error; keys are masked.
+        fix: what to do; empty when it answered.
+    """
+
+    call: str
+    answered: bool
+    found: str
+    fix: str
+
+
+CallModels: TypeAlias = Callable[[], Sequence[ModelAnswer]]
+"""Makes one real, paid call of each kind; blocks until all have answered or failed."""
+
+
+class EventPlace(StrEnum):
+    """Where a published event is before it is decided."""
+
+    UNREAD = "unread"
+    WAITING = "waiting"
+    RUNNING = "running"
+    STALLED = "stalled"
+    LEFT = "left"
+    """It is no longer in the stream: it was decided, or became a dead letter."""
+    UNKNOWN = "unknown"
+    """Redis does not answer."""
+
+
+class EventStream(Protocol):
+    """Publishes events and finds them again; both block."""
+
+    def publish(self, event: Mapping[str, object]) -> str:
+        """Append one event; the id of its entry.
+
+        Raises:
+            Refused: the event was not published; says why.
+        """
+
+    def place(self, entry_id: str, user_id: str, conversation_id: str) -> EventPlace:
+        """Where the entry is now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstRunServices:
+    """The services; None: this server has no settings for it."""
+
+    call_models: CallModels | None = None
+    events: EventStream | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RecentAttempts:
+    """Limits attempts of all people together in one process, as each of them costs money."""
+
+    most: int = MOST_A_MINUTE
+    times: deque[datetime] = field(default_factory=deque)
+
+    def wait_s(self, now: datetime) -> int:
+        """Seconds until the next attempt is allowed; 0, and the attempt counts, when it is allowed now."""
+        while self.times and now - self.times[0] >= PERIOD:
+            self.times.popleft()
+        if len(self.times) >= self.most:
+            return int((PERIOD - (now - self.times[0])).total_seconds()) + 1
+        self.times.append(now)
+        return 0
