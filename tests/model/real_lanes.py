@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan
 from tasks.stream import GROUP, EntryGrant, FinishRequest, Lanes, lane_of
+from tests.model.kinds import Kind, Step
 from tests.model.states import State, Worker
-from tests.model.steps import Kind, Step
 
 STREAM = "model:events"
 KEYS = f"{{{STREAM}}}:"
