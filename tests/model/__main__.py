@@ -6,7 +6,8 @@ import sys
 import time
 
 from tests.model.explore import Exploration, explore
-from tests.model.steps import Breach, Model
+from tests.model.kinds import Breach
+from tests.model.steps import Model
 
 WORKERS = 3
 ENTRIES = 4

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from tests.model.kinds import HEALTHY, Kind, Step
 from tests.model.states import State, canonical, start
-from tests.model.steps import HEALTHY, Kind, Model, Step
+from tests.model.steps import Model
 
 
 def _in_order(state: State) -> bool:

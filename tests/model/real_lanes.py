@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 
 from tasks.fairness.shares import ReadPlan
 from tasks.stream import GROUP, EntryGrant, FinishRequest, Lanes, lane_of
+from tests.model.kinds import Kind, Step
 from tests.model.states import State, Worker
-from tests.model.steps import Kind, Step
 
 STREAM = "model:events"
 KEYS = f"{{{STREAM}}}:"
@@ -115,7 +115,8 @@ class RealLanes:
     async def _publish(self, at: int) -> None:
         body = {"user_id": self._accounts[at], "conversation_id": f"c{at}"}
         entry = await self._redis.xadd(STREAM, {"data": json.dumps(body)})
-        self._entries[at].append(entry.decode() if isinstance(entry, bytes) else entry)
+        assert isinstance(entry, bytes)
+        self._entries[at].append(entry.decode())
 
     def _grant(self, number: int, grant: EntryGrant) -> None:
         at = self._names.index(grant.lane)
@@ -139,8 +140,7 @@ class RealLanes:
     async def _finish_stale(self, at: int, entry: int) -> None:
         current = await self._redis.hget(f"{KEYS}owner", self._names[at])
         stale = [grant for grant in self._granted[at, entry] if grant.ownership.encode() != current]
-        owner = next(lanes for lanes in self._workers)
-        assert await owner.finish([FinishRequest(grant=stale[0], keep=True)]) == [None]
+        assert await self._workers[0].finish([FinishRequest(grant=stale[0], keep=True)]) == [None]
 
     def run_of(self, number: int, at: int) -> int | None:
         """The entry that a worker was granted last and did not give back."""

@@ -11,9 +11,10 @@ from redis.asyncio import Redis
 
 from tasks import stream
 from tasks.stream import connect
+from tests.model.kinds import Kind, Step
 from tests.model.real_lanes import ACCOUNTS, RealLanes, seen
 from tests.model.states import Run, State, start
-from tests.model.steps import Kind, Model, Step
+from tests.model.steps import Model
 
 WALKS = 30
 STEPS = 60

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.model.explore import ENDS, INVARIANTS, explore
-from tests.model.steps import Breach, Kind, Model
+from tests.model.kinds import Breach, Kind
+from tests.model.steps import Model
 
 ORDER, ONCE, OWNER, LOSS, FOUND = INVARIANTS
 CAUGHT = {
