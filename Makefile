@@ -74,7 +74,7 @@ systemd-analyze: | $(READY)
 	  || echo "systemd-analyze could not be set up: the tests of the systemd units will fail" >&2; }
 
 .PHONY: test
-test: $(READY) chromium prometheus chart-tools pgbouncer systemd-analyze faketime ## run all tests, on embedded servers and in a real browser
+test: $(READY) chromium prometheus chart-tools pgbouncer systemd-analyze ## run all tests, on embedded servers and in a real browser
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS) || { status=$$?; \
 	  [ $$status = 1 ] || exit $$status; \
 	  echo "The failed tests once more, one at a time: a failure that only a busy machine causes passes now."; \
@@ -116,18 +116,8 @@ pgbouncer: ## get the package pgbouncer for its tests
 	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
 	  || echo "no pgbouncer: its tests will fail. Install the package, or set HUSHGATE_PGBOUNCER to its path" >&2; }
 
-# A library for the clock jumps of chaos runs; without it these faults do not happen, and their test fails.
-.PHONY: faketime
-faketime:
-	@[ -n "$${HUSHGATE_FAKETIME:-}" ] || ls /usr/lib/*/faketime/libfaketimeMT.so.1 out/faketime/usr/lib/*/faketime/*MT.so.1 \
-	  2>/dev/null | grep -q . || { echo "unpacking the package libfaketime for clock jumps (once) ..."; mkdir -p out/faketime; \
-	  fetch() { (cd out/faketime && apt-get download -qq libfaketime 2>/dev/null && dpkg -x libfaketime_*.deb . \
-	    && rm libfaketime_*.deb); }; \
-	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
-	  || echo "no libfaketime: install the package, or set HUSHGATE_FAKETIME to libfaketimeMT.so.1" >&2; }
-
 .PHONY: chaos
-chaos: $(READY) faketime ## break a fleet in every way and check every law; JSON in out/ (docs/reliability.md)
+chaos: $(READY) ## break a fleet in every way and check every law; JSON in out/ (docs/reliability.md)
 	@$(BIN)/python -m chaos $(ARGS)
 
 .PHONY: chaos-breaches

@@ -28,10 +28,10 @@ LEFT: Final = {
     "outgoing events that wait": "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL",
     "review jobs that do not end": "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')",
 }
-WEBHOOKS: Final = (
-    "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state <> 'succeeded')"
-    " + (SELECT count(*) FROM outgoing_events WHERE fanned_out_at IS NULL)"
-)
+EXCUSED: Final = """
+    SELECT e.body->>'event_id' FROM outgoing_events e LEFT JOIN webhook_deliveries d ON d.event_row = e.id
+    WHERE e.type = 'reply.created' AND d.state IS DISTINCT FROM 'succeeded'
+"""
 SENDING: Final = (
     "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
     " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
@@ -61,7 +61,7 @@ def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth
             DecisionRow(decision_id=str(key), name=name, decision=decision)
             for key, name, decision in world.rows("SELECT id, event_id, decision FROM ai_decisions")
         ),
-        duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),  # type: ignore[arg-type]
+        duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
         dead=tuple(
             (entry, _name_in(bytes(raw), ledger))
             for entry, raw in world.rows("SELECT entry_id, raw FROM dead_letters")
@@ -76,7 +76,7 @@ def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth
         replies=replies,
         escalations=escalations,
         webhooks=tuple(world.receiver.taken.values()),
-        webhooks_waiting=int(world.rows(WEBHOOKS)[0][0]),
+        webhooks_excused=frozenset(row[0] for row in world.rows(EXCUSED)),
         residue=tuple(witness.residue),
         prompts_missed=witness.missed,
         left=unfinished(world),

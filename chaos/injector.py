@@ -1,4 +1,4 @@
-"""Injects the faults of a schedule while events are published, and counts those that demonstrably happened."""
+"""Injects the faults of a schedule during the load, and counts those that were seen to happen."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import orjson
@@ -28,6 +28,13 @@ REPEATED: Final = 0.04
 RETRY_S: Final = 0.3
 EVENTS_PER_CONVERSATION: Final = 40
 QUESTIONS: Final = ("What are your opening hours?", "Can I return a purchase after thirty days?")
+TEXTS: Final = {
+    EventKind.RULE: f"this is {KEYWORD} {{mark}}",
+    EventKind.MODERATED: "I will kill you {mark}",
+    EventKind.BAD_DRAFT: "[[sandbox:llm=flagged]] What are your opening hours? {mark}",
+    EventKind.HANDOFF: "I want to speak to a human",
+    EventKind.AGENT: "Hello, this is Kim. I will look after it.",
+}
 SLOW_QUESTION: Final = "[[sandbox:llm=500:1]] opening hours?"
 SHARES: Final = {
     EventKind.RULE: 0.50,
@@ -40,6 +47,8 @@ SHARES: Final = {
     EventKind.MALFORMED: 0.03,
 }
 """Half of them end at the rules, so that thousands of events take a minute and not five."""
+MODERATED_APART: Final = frozenset({EventKind.MODERATED, EventKind.BAD_DRAFT})
+"""Their conversations have the question only that is answered: where people own one, nothing is moderated."""
 MALFORMED: Final = ('{{bad "{}"', "[]{}", '{{"user_id":"u","x":"{}"}}', '{{"text":"\\ud800{}"}}')
 
 
@@ -82,7 +91,7 @@ class Publisher:
     def _await_room(self) -> None:
         while True:
             try:
-                if cast("int", self._client().xlen(STREAM)) < self._world.plan.backlog:
+                if int(self._client().xlen(STREAM)) < self._world.plan.backlog:
                     return
             except RedisError:
                 self._redis = None
@@ -104,7 +113,10 @@ class Publisher:
         window = len(self.ledger.published) // (EVENTS_PER_CONVERSATION * 100)
         if kind is EventKind.HANDOFF or (kind is EventKind.RULE and self._rng.random() < 0.05):
             return f"h{window}.{self._rng.randrange(12)}"
-        return f"{'off' if kind is EventKind.OFF else 'c'}{window}.{self._rng.randrange(100)}"
+        family = "off" if kind is EventKind.OFF else "m" if kind in MODERATED_APART else "c"
+        if kind in {EventKind.RULE, EventKind.QUESTION} and self._rng.random() < 0.4:
+            family = "m"
+        return f"{family}{window}.{self._rng.randrange(50)}"
 
     def _new(self, kind: EventKind, conversation: str, account: str = "") -> str:
         number = len(self.ledger.published)
@@ -121,7 +133,7 @@ class Publisher:
             "conversation_id": conversation,
             "message_id": name,
             "author_id": "a",
-            "text": self._text(kind, number),
+            "text": self._text(kind, conversation, number),
             "created_at": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
         }
         if kind is EventKind.AGENT:
@@ -129,20 +141,12 @@ class Publisher:
         self._bodies[name] = orjson.dumps(body)
         return name
 
-    def _text(self, kind: EventKind, number: int) -> str:
-        match kind:
-            case EventKind.RULE:
-                return f"this is {KEYWORD} {MARK}{number}q"
-            case EventKind.MODERATED:
-                return f"I will kill you {MARK}{number}q"
-            case EventKind.BAD_DRAFT:
-                return f"[[sandbox:llm=flagged]] What are your opening hours? {MARK}{number}q"
-            case EventKind.HANDOFF:
-                return "I want to speak to a human"
-            case EventKind.AGENT:
-                return "Hello, this is Kim. I will look after it."
-            case _:
-                return SLOW_QUESTION if self._rng.random() < 0.02 else self._rng.choice(QUESTIONS)
+    def _text(self, kind: EventKind, conversation: str, number: int) -> str:
+        if kind in TEXTS:
+            return TEXTS[kind].format(mark=f"{MARK}{number}q")
+        if conversation.startswith("m"):
+            return QUESTIONS[0]
+        return SLOW_QUESTION if self._rng.random() < 0.02 else self._rng.choice(QUESTIONS)
 
     def _takeover(self) -> None:
         """Two questions, then a person takes the conversation, then two questions without an answer."""
@@ -167,7 +171,7 @@ class Publisher:
         """An id that every later entry of the reply stream exceeds."""
         while True:
             try:
-                seconds, micros = cast("tuple[int, int]", self._client().time())
+                seconds, micros = self._client().time()
             except RedisError:
                 self._redis = None
                 self._world.pause(RETRY_S)

@@ -116,6 +116,7 @@ class Observations:
         taken: conversation -> id on the reply stream after which nothing of the AI may follow.
         duplicates: raw rows, as stream entry and name.
         dead: raw dead letters, as stream entry and name.
+        webhooks_excused: names of replies that no webhook must have brought: it waits, or was withdrawn.
         residue: marks of earlier events that a model or a judge was sent.
         prompts_missed: requests to the models that were not looked at.
         left: what is not finished at the end, name -> count.
@@ -135,7 +136,7 @@ class Observations:
     replies: tuple[SeenReply, ...] = ()
     escalations: tuple[SeenEscalation, ...] = ()
     webhooks: tuple[SeenWebhook, ...] = ()
-    webhooks_waiting: int = 0
+    webhooks_excused: frozenset[str] = frozenset()
     residue: tuple[str, ...] = ()
     prompts_missed: int = 0
     left: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,15 @@ from itertools import pairwise
 from typing import Final
 
 from chaos.kinds import Law
-from chaos.observations import ANSWERABLE, MARK, EventKind, Observations, SeenReply
+from chaos.observations import (
+    ANSWERABLE,
+    MARK,
+    EventKind,
+    Observations,
+    PublishedEvent,
+    SeenReply,
+    SeenWebhook,
+)
 
 
 def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
@@ -98,17 +106,19 @@ def _not_sent(seen: Observations) -> Iterator[str]:
     opened = {each.decision_id for each in seen.escalations if not each.closed}
     yield from _each("escalation that is not on the stream", escalated - opened)
     received = {(each.name, each.handoff) for each in seen.webhooks}
-    if len(missing := on_stream - received) > seen.webhooks_waiting:
-        yield from _each("reply that no webhook brought", missing)
+    missing = {(name, handoff) for name, handoff in on_stream - received if name not in seen.webhooks_excused}
+    yield from _each("reply that no webhook brought", missing)
 
 
 def _unapproved(seen: Observations) -> Iterator[str]:
     """Only answerable events have replies, and only where a decision says so."""
     kinds = {name: event.kind for name, event in seen.published.items()}
     due = {(row.name, row.decision) for row in seen.decisions}
-    for reply in (*seen.replies, *seen.webhooks):
-        if kinds.get(reply.name) not in ANSWERABLE:
-            yield f"reply to an event that may have none: {reply.name} ({kinds.get(reply.name)})"
+    sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
+    for reply in sent:
+        kind = kinds.get(reply.name)
+        if kind is None or kind not in ANSWERABLE:
+            yield f"reply to an event that may have none: {reply.name} ({kind})"
         elif (reply.name, "escalate" if reply.handoff else "respond") not in due:
             yield f"reply without a decision for it: {reply.name}"
     opened = {each.decision_id for each in seen.escalations}
@@ -117,7 +127,7 @@ def _unapproved(seen: Observations) -> Iterator[str]:
 
 
 def _sent_twice(seen: Observations) -> Iterator[str]:
-    """Each reply is once on its stream, under one webhook id; escalations open and close once, in this order."""
+    """Each reply is once on its stream, under one webhook id; escalations open once, then close once."""
     yield from _each(
         "reply that is on the stream again",
         _repeated(Counter((reply.name, reply.handoff) for reply in seen.replies)),
@@ -145,19 +155,24 @@ def _after_takeover(seen: Observations) -> Iterator[str]:
         if limit is not None and _is_later(reply, limit):
             yield f"reply on the stream after the takeover: {reply.name}"
     later = EventKind.AFTER_TAKEOVER
-    for answered in (*seen.replies, *seen.webhooks):
+    sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
+    for answered in sent:
         event = seen.published.get(answered.name)
         if event is not None and event.kind is later:
             yield f"reply to an event after the takeover: {answered.name}"
 
 
 def _residue(seen: Observations) -> Iterator[str]:
-    """No flagged exchange is in the history, or in a later prompt."""
-    yield from _each("flagged text in the history", {line.name for line in seen.history if MARK in line.text})
-    flagged = {EventKind.RULE, EventKind.MODERATED, EventKind.BAD_DRAFT}
-    kept = {line.name for line in seen.history if _kind(seen, line.name) in flagged}
-    yield from _each("flagged exchange in the history", kept)
-    yield from _each("flagged text in a later prompt", set(seen.residue))
+    """No flagged exchange is in the history, or in a later prompt.
+
+    Where people own the conversation, only rules flag.
+    """
+    escalated = {row.name for row in seen.decisions if row.decision == "escalate"}
+    people = {seen.published[name].conversation for name in escalated if name in seen.published}
+    flagged = {name for name, event in seen.published.items() if _is_flagged(event, people)}
+    kept = {line.name for line in seen.history if line.name in flagged or MARK in line.text}
+    yield from _each("flagged exchange in the history", kept & flagged)
+    yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
 
 
 def _stuck(seen: Observations) -> Iterator[str]:
@@ -199,6 +214,11 @@ def _kind(seen: Observations, name: str) -> EventKind | None:
 
 def _is_event(seen: Observations, name: str) -> bool:
     return _kind(seen, name) not in {None, EventKind.MALFORMED}
+
+
+def _is_flagged(event: PublishedEvent, people: set[str]) -> bool:
+    by_model = event.kind in {EventKind.MODERATED, EventKind.BAD_DRAFT}
+    return event.kind is EventKind.RULE or (by_model and event.conversation not in people)
 
 
 def _is_later(reply: SeenReply, limit: str) -> bool:

@@ -19,6 +19,7 @@ import psutil
 from chaos.kinds import Role
 
 END_S: Final = 60.0
+TAIL_CHARS: Final = 2_000
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class Processes:
 
     Attributes:
         ended: exit codes of processes that ended without a signal of ours, by role.
+        last_lines: the end of their logs.
         memory_mb: role -> (age in seconds, resident megabytes) of living processes, sampled.
     """
 
@@ -57,6 +59,7 @@ class Processes:
     managed: dict[str, Managed] = field(default_factory=dict)
     ended: Counter[str] = field(default_factory=Counter)
     memory_mb: dict[Role, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    last_lines: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     stopping: bool = False
 
@@ -99,7 +102,7 @@ class Processes:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            return 1
+            return 1  # it did not end in time
 
     def restart_ended(self) -> None:
         """Start each process again that ended although nobody ended it."""
@@ -107,7 +110,11 @@ class Processes:
             for each in self.managed.values():
                 if each.process is not None and not each.lives and not each.expected:
                     self.ended[f"{each.role} {each.process.returncode}"] += 1
+                    self.last_lines.append(f"{each.name}: {self._tail(each.name)}")
                     self.start(each.name)
+
+    def _tail(self, name: str) -> str:
+        return (self.logs / f"{name}.log").read_text(errors="replace")[-TAIL_CHARS:]
 
     def sample_memory(self) -> None:
         """Note the memory of each process."""

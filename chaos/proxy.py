@@ -84,7 +84,7 @@ class Side(asyncio.Protocol):
     def abort(self) -> None:
         """End with RST."""
         if self.transport is not None:
-            with suppress(OSError, AttributeError):
+            with suppress(OSError, ValueError):  # it is closed already
                 self.transport.get_extra_info("socket").setsockopt(
                     socket.SOL_SOCKET, socket.SO_LINGER, RST_AT_CLOSE
                 )
@@ -160,7 +160,7 @@ class Link:
     pairs: set[Pair] = field(default_factory=set)
 
     def open_again(self) -> None:
-        """End every fault of the link; forgotten connections get RST, as from a peer that does not know them."""
+        """End every fault of the link; forgotten connections get RST, as from a peer without them."""
         self.latency_s, self.holds_answers, self.holds_requests = 0.0, False, False
         for pair in list(self.pairs):
             if pair.forgotten:
@@ -199,7 +199,7 @@ class Network:
 
         async def listen() -> int:
             server = await self._loop.create_server(lambda: Pair(link).client, "127.0.0.1", 0)
-            return int(server.sockets[0].getsockname()[1])
+            return int(cast("asyncio.Server", server).sockets[0].getsockname()[1])
 
         link.port = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(CALL_S)
         self.links[name] = link

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -16,7 +16,7 @@ from chaos.kinds import FaultKind
 from chaos.world import STREAM, World
 
 MOST: Final = 100
-"""Entries that are followed of one fault: the oldest ones."""
+"""Entries that are followed of each worker."""
 LOOK_S: Final = 0.1
 
 
@@ -41,12 +41,9 @@ class Recoveries:
         self._thread.start()
 
     def pending(self, pid: int = 0) -> list[str]:
-        """The oldest entries that are read and not finished; with ``pid``, those in the lanes of a worker."""
+        """The entries that are being decided; with ``pid``, by that worker."""
         with suppress(RedisError), self._world.redis as redis:
-            if pid:
-                return owned_entries(redis, pid)
-            found = cast("list[dict[str, Any]]", redis.xpending_range(STREAM, "hushgate", "-", "+", MOST))
-            return [each["message_id"].decode() for each in found]
+            return owned_entries(redis, pid)
         return []
 
     def watch(self, kind: FaultKind, entries: list[str]) -> None:
@@ -70,12 +67,12 @@ class Recoveries:
 
 
 def owned_entries(redis: Redis, pid: int) -> list[str]:
-    """The heads of the lanes that a worker owns, by its process id."""
+    """The heads of the lanes that a worker owns, by its process id; 0: that any owns."""
     keys = f"{{{STREAM}}}:"
     names = [name.decode() for name in cast("set[bytes]", redis.smembers(f"{keys}workers"))]
     found: list[str] = []
     for name in names:
-        if name.split(":")[1] == str(pid):
+        if not pid or name.split(":")[1] == str(pid):
             lanes = cast("set[bytes]", redis.smembers(f"{keys}owned:{name}"))
             with redis.pipeline(transaction=False) as pipeline:
                 for lane in list(lanes)[:MOST]:

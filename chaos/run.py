@@ -80,7 +80,7 @@ def _await_start(found: World, say: Callable[[str], None]) -> None:
 
     def ready() -> bool:
         with found.redis as redis:
-            beating = int(redis.scard("{hushgate:events}:workers"))  # type: ignore[arg-type]
+            beating = int(redis.scard("{hushgate:events}:workers"))
         return beating >= found.plan.workers and all(
             _answers(found.addresses[role]) for role in (Role.GATEWAY, Role.REVIEW)
         )
@@ -171,7 +171,7 @@ def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Rep
         },
         breaches=oracle.breaches(seen),
         grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
-        failed=tuple(injector.failed),
+        failed=(*injector.failed, *parts.world.processes.last_lines),
     )
 
 
@@ -191,7 +191,7 @@ def _figures(parts: Run, seen: Observations) -> dict[str, int]:
         "takeovers": len(seen.taken),
         "webhooks": len(seen.webhooks),
         "webhooks that came again": parts.world.receiver.again,
-        "webhooks still waiting": seen.webhooks_waiting,
+        "webhooks waiting or withdrawn": len(seen.webhooks_excused),
         "prompts looked at": parts.witness.looked_at,
         "prompts missed": seen.prompts_missed,
         "faults": parts.injector.happened.total(),

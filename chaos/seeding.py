@@ -1,4 +1,4 @@
-"""What a run stores before it publishes: accounts, a document, a person with API tokens, a webhook endpoint."""
+"""What a run stores before it publishes: accounts, documents, a person with a token, an endpoint."""
 
 from __future__ import annotations
 

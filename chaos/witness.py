@@ -19,7 +19,7 @@ class Witness:
     """Reads the sandbox's newest requests every second.
 
     Attributes:
-        residue: marks of events that were in a request about another event.
+        residue: names of events whose mark was in a request about another event.
         looked_at: requests with a mark that were looked at.
         missed: requests that had left the sandbox's ring before they could be looked at.
     """
@@ -45,7 +45,8 @@ class Witness:
         for request in sandbox.requests(last=KEEP_REQUESTS, contains=MARK):
             if cast("int", request["number"]) > self._newest and request["route"] in MODELS:
                 self.looked_at += 1
-                self.residue |= foreign_marks(cast("Mapping[str, Any]", request["body"]))
+                marks = foreign_marks(cast("Mapping[str, Any]", request["body"]))
+                self.residue |= {f"e{self._world.plan.seed}.{mark}" for mark in marks}
         self._newest = number
 
     def stop(self) -> None:

@@ -58,7 +58,7 @@ class World:
     Attributes:
         stopping: set when no further event is published and no further fault injected.
         addresses: where gateway and review pages answer.
-        clock_file: the wall clock's offset of the worker with a clock of its own; None without the library.
+        clock_file: the wall clock's offset of the worker with a clock of its own.
     """
 
     plan: Plan
@@ -70,7 +70,7 @@ class World:
     access: seeding.Access
     folder: Path
     disk: disk.Disk
-    clock_file: Path | None
+    clock_file: Path
     addresses: dict[Role, str] = field(default_factory=dict)
     worker_urls: dict[Service, str] = field(default_factory=dict)
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -112,8 +112,10 @@ class World:
         """Start every process; the first worker has a clock of its own."""
         for number in range(1, self.plan.workers + 1):
             name = f"worker-{number}"
-            own_clock = clock.environment(self.clock_file) if number == 1 else {}
-            self._add(name, Role.WORKER, (*WORKER, "-n", f"{name}@%h"), own_clock)
+            command = (*WORKER, "-n", f"{name}@%h")
+            if number == 1:
+                command = ("-m", "chaos.clock", str(self.clock_file), *command[1:])
+            self._add(name, Role.WORKER, command, {})
         off = {"HUSHGATE_ENGINE_ENABLED": "false"}
         self._add("deliverer", Role.DELIVERER, (*WORKER, "-n", "deliverer@%h"), off)
         self._add("beat", Role.BEAT, BEAT, {})

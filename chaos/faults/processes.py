@@ -14,6 +14,7 @@ import psutil
 from chaos.faults.injection import Fault, Injection
 from chaos.kinds import PROCESS_SIGNALS, FaultKind, Role
 from chaos.processes import Managed
+from chaos.proxy import Link
 from chaos.world import POSTGRES, Interrupted
 
 READY_S: Final = 20.0
@@ -29,7 +30,8 @@ def end_process(role: Role, number: signal.Signals, injection: Injection) -> tup
     entries = injection.recoveries.pending(victim.pid)
     code = injection.world.processes.end(victim.name, number)
     injection.world.processes.start(victim.name)
-    return code == (-signal.SIGKILL if number is signal.SIGKILL else 0), entries
+    asked = (0, -number) if number is signal.SIGTERM else (-number,)
+    return code in asked, entries
 
 
 def stop_process(role: Role, injection: Injection) -> tuple[bool, list[str]]:
@@ -49,7 +51,7 @@ def stop_process(role: Role, injection: Injection) -> tuple[bool, list[str]]:
 
 
 def kill_cut_off(injection: Injection) -> tuple[bool, list[str]]:
-    """SIGKILL to a worker that reached Redis but no longer Postgres: replies sent and not marked, lost commits."""
+    """SIGKILL to a worker that no longer hears Postgres: unknown commits, replies sent and not marked."""
     victim = _victim(Role.WORKER, injection)
     if victim is None:
         return False, []
@@ -67,8 +69,8 @@ def kill_cut_off(injection: Injection) -> tuple[bool, list[str]]:
     return code == -signal.SIGKILL and held > 0, entries
 
 
-def _hold_answers(link: object) -> None:
-    link.holds_answers = True  # type: ignore[attr-defined]
+def _hold_answers(link: Link) -> None:
+    link.holds_answers = True
 
 
 def _victim(role: Role, injection: Injection) -> Managed | None:

@@ -18,6 +18,7 @@ from chaos.kinds import FaultKind
 from chaos.world import World
 
 SERVER_S: Final = 60.0
+SEEN_S: Final = 15.0
 JUMPS_S: Final = (-600, -60, 60, 600)
 WRITABLE: Final = "-c default_transaction_read_only=off"
 PROBE: Final = "chaos:probe"
@@ -81,7 +82,7 @@ def make_read_only(injection: Injection) -> tuple[bool, list[str]]:
 
 def _alter(world: World, value: str) -> bool:
     with psycopg.connect(world.stack.database_url, autocommit=True, options=WRITABLE) as connection:
-        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")  # type: ignore[arg-type]
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
         connection.execute("SELECT pg_reload_conf()")
     return True
 
@@ -129,7 +130,7 @@ def fill_disk(injection: Injection) -> tuple[bool, list[str]]:
         happened = bool(world.until(partial(_notices_full_disk, world), injection.duration_s() + 2))
     finally:
         world.disk.free()
-        _start(lambda: world.stack.restart_ended() and None)
+        _start(partial(_restart, world))
         world.until(partial(_answer, world), SERVER_S)
     return happened, entries
 
@@ -151,6 +152,10 @@ def _no_space(world: World) -> bool:
     return False
 
 
+def _restart(world: World) -> None:
+    world.stack.restart_ended()
+
+
 def _answer(world: World) -> bool:
     world.stack.restart_ended()
     with world.redis as redis:
@@ -160,15 +165,11 @@ def _answer(world: World) -> bool:
 def let_clock_jump(injection: Injection) -> tuple[bool, list[str]]:
     """The wall clock of one worker jumps and comes back; the seed says where to."""
     world, entries = injection.world, injection.recoveries.pending()
-    if world.clock_file is None:
-        return False, []
     offset = injection.rng.choice(JUMPS_S)
     clock.set_offset(world.clock_file, offset)
     try:
-        world.pause(injection.duration_s() + clock.SECONDS_UNTIL_READ)
-        happened = bool(world.rows(SHIFTED, offset, offset)[0][0])
-    except psycopg.Error:
-        happened = False
+        world.pause(injection.duration_s())
+        happened = bool(world.until(lambda: world.rows(SHIFTED, offset, offset)[0][0], SEEN_S, 0.2))
     finally:
         clock.set_offset(world.clock_file, 0)
     return happened, entries

@@ -10,6 +10,8 @@ from chaos.kinds import FaultKind
 
 ROUTES: Final = ("moderations", "chat")
 SHARE: Final = 0.8
+PATIENCE_S: Final = 10.0
+"""A storm lasts until one call was hit."""
 WAIT: Final[dict[str, Any]] = {"retry_after_s": 0.5}
 
 
@@ -20,10 +22,11 @@ def storm(outcome: str, more: dict[str, Any], injection: Injection) -> tuple[boo
     rules = [sandbox.add_rule(route, outcome, probability=SHARE, **more) for route in ROUTES]
     try:
         injection.world.pause(injection.duration_s())
+        happened = injection.world.until(lambda: _failures(sandbox.stats(), outcome) > before, PATIENCE_S)
     finally:
         for rule in rules:
             sandbox.drop_rules(rule)
-    return _failures(sandbox.stats(), outcome) > before, entries
+    return bool(happened), entries
 
 
 def _failures(stats: Any, outcome: str) -> int:
