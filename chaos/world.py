@@ -112,10 +112,8 @@ class World:
         """Start every process; the first worker has a clock of its own."""
         for number in range(1, self.plan.workers + 1):
             name = f"worker-{number}"
-            command = (*WORKER, "-n", f"{name}@%h")
-            if number == 1:
-                command = ("-m", "chaos.clock", str(self.clock_file), *command[1:])
-            self._add(name, Role.WORKER, command, {})
+            under = ("-m", "chaos.clock", str(self.clock_file)) if number == 1 else ("-m",)
+            self._add(name, Role.WORKER, (*under, *WORKER[1:], "-n", f"{name}@%h"), {})
         off = {"HUSHGATE_ENGINE_ENABLED": "false"}
         self._add("deliverer", Role.DELIVERER, (*WORKER, "-n", "deliverer@%h"), off)
         self._add("beat", Role.BEAT, BEAT, {})
