@@ -34,6 +34,7 @@ def main(
     disk_mb: Annotated[
         int, typer.Option(help="Size of the servers' disk in memory; 0: none of its own, it is never full.")
     ] = 2_000,
+    patience_s: Annotated[float, typer.Option(min=1, help="Without progress for so long it is stuck.")] = 120.0,
     seed: Annotated[int, typer.Option(help="Decides load and faults.")] = 7,
     out: Annotated[Path, typer.Option(help="The report as JSON.")] = OUT,
 ) -> None:
@@ -53,6 +54,7 @@ def main(
         counts={kind: count for kind, count in counts.items() if count},
         fault_s=fault_s,
         disk_mb=disk_mb,
+        patience_s=patience_s,
     )
     console = Console(highlight=False)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -19,7 +19,7 @@ import psutil
 from chaos.kinds import Role
 
 END_S: Final = 60.0
-TAIL_CHARS: Final = 2_000
+TAIL_CHARS: Final = 5_000
 
 
 @dataclass(slots=True)

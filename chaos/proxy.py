@@ -84,7 +84,7 @@ class Side(asyncio.Protocol):
     def abort(self) -> None:
         """End with RST."""
         if self.transport is not None:
-            with suppress(OSError, ValueError):  # it is closed already
+            with suppress(OSError, ValueError, AttributeError):  # it is closed already
                 self.transport.get_extra_info("socket").setsockopt(
                     socket.SOL_SOCKET, socket.SO_LINGER, RST_AT_CLOSE
                 )

@@ -29,7 +29,8 @@ from cli.stack import loopback
 START_S: Final = 180.0
 SAY_S: Final = 10.0
 LOOK_S: Final = 0.2
-WEBHOOKS_S: Final = 60.0
+WEBHOOKS_S: Final = 35.0
+"""The lease of a killed poller lives 30 s."""
 
 
 @dataclass(slots=True)
@@ -145,9 +146,18 @@ def _settle(parts: Run) -> None:
             if left != before:
                 before, moved_s = left, time.monotonic()
         time.sleep(LOOK_S)
-    parts.world.until(lambda: parts.world.rows(SENDING)[0][0] == 0, WEBHOOKS_S)
+    _await_webhooks(parts)
     parts.recoveries.stop()
     parts.witness.stop()
+
+
+def _await_webhooks(parts: Run) -> None:
+    """Wait while webhooks that are due arrive."""
+    before = -1
+    while (requests := parts.world.receiver.requests) != before:
+        before = requests
+        if parts.world.until(lambda: parts.world.rows(SENDING)[0][0] == 0, WEBHOOKS_S):
+            return
 
 
 def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Report:

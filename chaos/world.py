@@ -162,6 +162,7 @@ class World:
             "HUSHGATE_MAX_STARTS": "1000",
             "HUSHGATE_BREAKER_LONGEST_PAUSE_S": "2",
             "HUSHGATE_MODERATION_REUSE_S": "0",
+            "PYTHONUNBUFFERED": "1",
             "HUSHGATE_WEBHOOK_LOOPBACK": "true",
             "HUSHGATE_INGEST_TOKEN_RATE": "0",
             "HUSHGATE_INGEST_ACCOUNT_RATE": "0",
