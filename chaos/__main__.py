@@ -34,7 +34,9 @@ def main(
     disk_mb: Annotated[
         int, typer.Option(help="Size of the servers' disk in memory; 0: none of its own, it is never full.")
     ] = 2_000,
-    patience_s: Annotated[float, typer.Option(min=1, help="Without progress for so long it is stuck.")] = 120.0,
+    patience_s: Annotated[
+        float, typer.Option(min=1, help="Without progress for so long it is stuck.")
+    ] = 120.0,
     seed: Annotated[int, typer.Option(help="Decides load and faults.")] = 7,
     out: Annotated[Path, typer.Option(help="The report as JSON.")] = OUT,
 ) -> None:

@@ -67,7 +67,7 @@ MUTATIONS: Final = (
         law=Law.DEAD_LETTERS,
         file="tasks/handler.py",
         right="most_bytes=self._payload_bytes",
-        wrong="most_bytes=250",
+        wrong="most_bytes=150",
     ),
     Mutation(
         law=Law.ORDER,
@@ -128,8 +128,12 @@ def planted(mutation: Mutation, *, events: int = 500) -> list[str]:
         out = copy / "chaos.json"
         more = ("--fault-s", "1", "--patience-s", "15", "--out", str(out))
         subprocess.run(
-            [*command, *faults, *more], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, timeout=RUN_S,
-            check=False, stdout=subprocess.DEVNULL,
+            [*command, *faults, *more],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy)},
+            timeout=RUN_S,
+            check=False,
+            stdout=subprocess.DEVNULL,
         )
         found: list[str] = orjson.loads(out.read_bytes())["breaches"][mutation.law]
         return found
@@ -145,7 +149,9 @@ def mutated(mutation: Mutation) -> Iterator[Path]:
         file = Path(folder) / mutation.file
         text = file.read_text()
         if text.count(mutation.right) != 1:
-            raise ValueError(f"{mutation.file}: expected once, got {text.count(mutation.right)} times: {mutation.right}")
+            raise ValueError(
+                f"{mutation.file}: expected once, got {text.count(mutation.right)} times: {mutation.right}"
+            )
         file.write_text(text.replace(mutation.right, mutation.wrong))
         yield Path(folder)
 
@@ -160,7 +166,9 @@ def main(
             continue
         found = planted(mutation)
         missed += not found
-        console.print(f"{mutation.law}: {len(found)} breaches found, {mutation.file}: {found[:1]}", soft_wrap=True)
+        console.print(
+            f"{mutation.law}: {len(found)} breaches found, {mutation.file}: {found[:1]}", soft_wrap=True
+        )
     raise typer.Exit(1 if missed else 0)
 
 
