@@ -91,7 +91,8 @@ MUTATIONS: Final = (
         law=Law.SENT_TWICE,
         file="tasks/once_stream.py",
         right="    redis.call('XADD', KEYS[1]",
-        wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n    redis.call('XADD', KEYS[1]",
+        wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n"
+        "    redis.call('XADD', KEYS[1]",
     ),
     Mutation(
         law=Law.AFTER_TAKEOVER,

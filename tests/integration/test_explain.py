@@ -33,7 +33,7 @@ from tests.support.reviewing import add_person, stored
 from tests.support.samples import event
 from tests.support.terminal import Shell
 from worker.errors import PayloadRejected
-from worker.model import Attempt, AttemptOutcome, Decision, Stage, StageOutcome, StageRecord
+from worker.model import Attempt, AttemptOutcome, Decision, DecisionKind, Stage, StageOutcome, StageRecord
 
 STREAM = "hushgate:events"
 AWAY = {"DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -92,6 +92,7 @@ def rule(url: str, decided: Decision, remedy: Remedy) -> StoredReview:
         reviewer=Reviewer(person_id=person.person_id, login=person.login),
         ruling=Ruling.OVERTURN,
         reason=RulingReason.SHOULD_ANSWER,
+        corrected=DecisionKind.IGNORE if decided.reply else None,
         remedy=remedy,
     )
 

@@ -206,14 +206,21 @@ def read_some(client: socket.socket) -> bytes:
     return client.recv(100)
 
 
+def answer_to_large(client: socket.socket) -> bytes:
+    """The first bytes of the large answer; none over a connection that was ended at once."""
+    try:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        return read_some(client)
+    except ConnectionError:
+        return b""
+
+
 @pytest.mark.parametrize(("trusted", "answered"), [("127.0.0.1", 12), ("192.0.2.1", 8)])
 def test_a_trusted_proxy_may_hold_the_connections_of_many_clients(trusted: str, answered: int) -> None:
     """Only the limit of all connections is its own; another address gets no more for claiming to be one."""
     with running(proxy_headers=True, forwarded_allow_ips=trusted) as server, ExitStack() as held:
         clients = [held.enter_context(connected(port_of(server))) for _ in range(12)]
-        for client in clients:
-            client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-        answers = [read_some(client)[:12] for client in clients]
+        answers = [answer_to_large(client)[:12] for client in clients]
 
     assert answers.count(b"HTTP/1.1 200") == answered
 

@@ -23,6 +23,8 @@ RECIPES: Final = (
     "A new setting",
     "Another LLM vendor",
     "A new page of the review server",
+    "A new page text",
+    "Another language",
     "A new column shown on page and command line",
 )
 TARGETS: Final = frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
