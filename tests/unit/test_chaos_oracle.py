@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from chaos.breaches import MUTATIONS, PROJECT
 from chaos.kinds import FaultKind, Law
 from chaos.observations import (
     DecisionRow,
@@ -179,6 +180,13 @@ def test_each_breach_is_reported(law: Law, change: Change) -> None:
 def test_every_law_has_a_planted_breach() -> None:
     """The table of breaches is total."""
     assert {law for law, _, _ in BREACHES} == set(Law)
+
+
+def test_every_law_has_a_defect_to_plant_in_the_code() -> None:
+    """Each replaces one text that the code has once."""
+    places = {each.law: (PROJECT / each.file).read_text().count(each.right) for each in MUTATIONS}
+
+    assert places == dict.fromkeys(Law, 1)
 
 
 def test_an_attempt_without_an_answer_may_have_been_an_entry() -> None:
