@@ -53,6 +53,12 @@ class LoggedAction(StrEnum):
     ANSWER = "answer"
     HOLD = "hold"
     ERASURE = "erasure"
+    NOTE = "note"
+    COMMENT = "comment"
+    ASSIGN = "assign"
+    APPEAL = "appeal"
+    DEAD_LETTER = "dead_letter"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,12 @@ from typing import Final
 
 import structlog
 
+from db.collaboration import presence
 from db.people import invitations, sessions, sign_ins
 from db.rights import session_login
 from review import job_runner
 from review.dashboard import figure_counter
+from review.digests.run import run_digests
 from review.http.visit import Site
 from review.queues import queue_filler
 from worker.cancellation import cancel_all
@@ -26,7 +28,7 @@ RETRY_S: Final = 1.0
 
 
 async def sweep_expired_access(site: Site) -> None:
-    """Delete expired sessions, sign-ins in progress, counted attempts, links and invitations, forever."""
+    """Delete expired sessions, sign-ins, counted attempts, links, invitations and presence, forever."""
     idle = timedelta(seconds=site.settings.review_idle_s)
     while True:
         try:
@@ -35,6 +37,7 @@ async def sweep_expired_access(site: Site) -> None:
                 await sessions.delete_expired_sessions(connection, now=now, idle=idle)
                 await sign_ins.delete_expired_sign_ins(connection, now=now)
                 await invitations.delete_expired_invitations(connection, now=now)
+                await presence.delete_past_presence(connection, now)
         except StorageUnavailable as error:
             log.warning("review_sweep_postponed", kind=error.kind)
         await asyncio.sleep(SWEEP_S)
@@ -59,6 +62,7 @@ TASKS: Final[tuple[Callable[[Site], Awaitable[None]], ...]] = (
     sweep_expired_access,
     check_login_rights,
     queue_filler.run,
+    run_digests,
 )
 """Tasks that run while the server runs; each handles its own errors."""
 

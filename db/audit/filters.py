@@ -14,8 +14,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from db.audit import snapshot_filters
 from db.audit.snapshot_filters import Condition
+from db.collaboration.tables import decision_assignments as assigned
 from db.figures import statements
 from db.figures.statements import RunEvent
+from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
 from db.tables import ai_decisions, event_keys
@@ -53,8 +55,9 @@ class Filters:
         rules_version: of the account's settings; each account counts its own.
         tier: of the assessment; a decision without an assessment has no tier.
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
-        assignee: login of the person it is assigned to in a queue, or whose claim has not expired.
+        assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
         text: part of the message, in any case.
+        chosen: only these decisions; empty: any.
         hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
         walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
     """
@@ -82,6 +85,7 @@ class Filters:
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
+    chosen: tuple[UUID, ...] = ()
     hidden: tuple[UUID, ...] = ()
     walk: bool = False
 
@@ -102,6 +106,7 @@ def filter_conditions(filters: Filters) -> list[Condition]:
     """The conditions on a decision, without those on its account."""
     return [
         *_columns(filters),
+        *_chosen(filters),
         *_within(ai_decisions.c.created_at, filters),
         *_event(filters),
         *_trace(filters),
@@ -191,6 +196,12 @@ def _columns(filters: Filters) -> Iterator[Condition]:
         yield column.like(f"{_plain(prefix)}%") if is_prefix else column == rule
 
 
+def _chosen(filters: Filters) -> Iterator[Condition]:
+    if bounds := [uuid_time_bounds(each) for each in filters.chosen]:  # times let the planner skip partitions
+        yield ai_decisions.c.created_at.between(min(bounds)[0], max(bounds)[1])
+        yield ai_decisions.c.id.in_(filters.chosen)
+
+
 def _trace(filters: Filters) -> Iterator[Condition]:
     if filters.rules_version is not None:
         yield sa.literal(filters.rules_version) == RULES_VERSION
@@ -230,8 +241,12 @@ def _people(filters: Filters) -> Iterator[Condition]:
             sa.and_(queue_items.c.claimed_by == person_id, queue_items.c.claimed_until > sa.func.now()),
         )
         yield sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
-            sa.select(queue_items.c.decision_at, queue_items.c.decision_id).where(
-                queue_items.c.done_at.is_(None), is_assigned
+            sa.select(queue_items.c.decision_at, queue_items.c.decision_id)
+            .where(queue_items.c.done_at.is_(None), is_assigned)
+            .union_all(
+                sa.select(assigned.c.decision_at, assigned.c.decision_id).where(
+                    assigned.c.person_id == person_id, assigned.c.done_at.is_(None)
+                )
             )
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -11,11 +11,21 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from db.collaboration.tables import comment_mentions
+from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
-_SAME: Final = ("login", "keys_on", "must_change_password", "password_given_by", "language", "time_zone")
+_SAME: Final = (
+    "login",
+    "keys_on",
+    "must_change_password",
+    "password_given_by",
+    "break_after_min",
+    "language",
+    "time_zone",
+)
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
@@ -25,7 +35,23 @@ _GRANTS: Final = (
 _HAS_FACTOR: Final = sa.exists().where(
     second_factors.c.person_id == people.c.id, second_factors.c.confirmed_at.is_not(None)
 )
-WITH_GRANTS: Final = sa.select(people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"))
+_UNREAD: Final = (
+    sa.select(sa.func.count())
+    .where(
+        comment_mentions.c.person_id == people.c.id,
+        comment_mentions.c.seen_at.is_(None),
+        sa.exists().where(
+            person_roles.c.person_id == people.c.id,
+            person_roles.c.user_id.in_((comment_mentions.c.user_id, EVERY_ACCOUNT)),
+        ),
+    )
+    .correlate(people)
+    .scalar_subquery()
+)
+"""Every role may see decisions, so that each role on the account counts."""
+WITH_GRANTS: Final = sa.select(
+    people, _GRANTS.label("grants"), _HAS_FACTOR.label("second_factor"), _UNREAD.label("unread")
+)
 """A person with roles, in one statement; ``person_from_row`` reads it."""
 
 
@@ -59,7 +85,11 @@ class Person:
 
     Attributes:
         login: lower case.
-        covered: moderation categories whose texts stay covered until the person shows them.
+        covered: moderation categories whose texts stay covered until the person shows them; once the person
+            is signed in, with those that the organisation covers for them.
+        own_covers: True when the person chose ``covered``.
+        break_after_min: minutes of reading decisions until a reminder of a break, 0: never; None: as the
+            organisation chose.
         must_change_password: True until a first password is replaced.
         disabled: True when the person may not sign in.
         has_password: False when only the identity provider signs the person in.
@@ -69,6 +99,8 @@ class Person:
         second_factor: True when a password alone does not sign the person in.
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
+        list_layout: columns and order of the list of decisions.
+        unread: mentions that the person has not read.
     """
 
     person_id: UUID
@@ -76,6 +108,8 @@ class Person:
     name: str
     grants: tuple[RoleGrant, ...] = ()
     covered: tuple[str, ...] = ()
+    own_covers: bool = False
+    break_after_min: int | None = None
     keys_on: bool = True
     must_change_password: bool = False
     disabled: bool = False
@@ -85,6 +119,8 @@ class Person:
     second_factor: bool = False
     language: str | None = None
     time_zone: str | None = None
+    list_layout: ListLayout = field(default_factory=ListLayout)
+    unread: int = 0
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -182,10 +218,13 @@ def person_from_row(row: Row) -> Person:
         name=row["name"] or row["login"],
         grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
         covered=tuple(row["covered"]),
+        own_covers=row["own_covers"] or bool(row["covered"]),
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
         second_factor=row["second_factor"],
+        list_layout=layout_from_row(row),
+        unread=row["unread"],
         **same,
     )
 

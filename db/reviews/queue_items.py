@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit.filters import Filters
+from db.collaboration import assignments
 from db.reviews.rulings import ReviewSource
 from db.rows import Row, all_rows, first_row
 
@@ -177,6 +178,7 @@ async def settle_items(
         if is_drawn(review_id, answered.second_share):
             await connection.execute(SECOND, values)
     await connection.execute(SETTLE, values)
+    await assignments.end_assignment(connection, decision_id, review_id, now)
 
 
 async def reopen_items(connection: AsyncConnection, review_id: UUID, now: datetime) -> None:
@@ -187,6 +189,7 @@ async def reopen_items(connection: AsyncConnection, review_id: UUID, now: dateti
     """
     for statement in (REOPEN, RELEASE_LATER, CLOSE_SECOND):
         await connection.execute(statement, {"review": review_id, "now": now})
+    await assignments.reopen_assignment(connection, review_id)
 
 
 async def queue_of(connection: AsyncConnection, item_id: int) -> UUID:

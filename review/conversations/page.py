@@ -91,7 +91,10 @@ def _entry(
 
 
 def _back(visit: Visit) -> Response:
-    """To the decision from which the form was sent, else to the list."""
+    """To the decision or conversation from which the form was sent, else to the list."""
     if decision := visit.field("decision"):
         return visit.redirect("decision", decision_id=decision)
+    if visit.field("back") == "conversation":
+        ids = _ids(visit)
+        return visit.redirect("conversation", account=ids.user_id, conversation_ref=ids.conversation_id)
     return visit.redirect("conversations")

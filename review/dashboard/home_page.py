@@ -9,6 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from db import jobs
 from db.access_log import LoggedAction
+from db.collaboration import assignments
 from db.figures import dashboard
 from db.reviews import queue_items
 from review.access import Right
@@ -44,9 +45,11 @@ async def show_home(visit: Visit) -> Response:
             "views": await load_visible_views(visit, connection),
             "notices": await load_notices(visit, connection),
             "steps": await load_checklist(visit, connection),
+            "assigned": 0,
         }
         if visit.may(Right.REVIEW):
             accounts, now = visit.accounts(Right.REVIEW), visit.now
+            own["assigned"] = await assignments.count_own(connection, person_id, accounts)
             own["queues"] = await load_open_queues(visit, connection)
             own["held"] = await queue_items.items_held_by(connection, person_id, accounts=accounts, now=now)
     compared = compare_figures(found)

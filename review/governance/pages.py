@@ -27,7 +27,9 @@ EMPTY: Final = {"form": "", "kind": "", "subject": "", "reason": "", "until": ""
 
 async def show_governance(visit: Visit) -> Response:
     """Holds and erasures of the account, with forms for new ones."""
-    return await _show(visit)
+    query = visit.request.query_params
+    named = {name: query.get(name, "")[:SUBJECT_CHARS] for name in ("form", "kind", "subject")}
+    return await _show(visit, typed=EMPTY | named if named["form"] else None)
 
 
 async def change_governance(visit: Visit) -> Response:

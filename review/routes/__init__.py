@@ -8,7 +8,9 @@ from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
+from review.routes.appeals import APPEALS, APPEALS_API
 from review.routes.auth import SIGNING_IN
+from review.routes.collaboration import COLLABORATION
 from review.routes.conversations import CONVERSATIONS
 from review.routes.dashboard import FIGURES
 from review.routes.decisions import DECISIONS
@@ -18,6 +20,7 @@ from review.routes.people import PEOPLE
 from review.routes.profile import OWN
 from review.routes.queues import REVIEWING
 from review.routes.shell import SHELL
+from review.routes.subjects import SUBJECTS
 from review.routes.webhooks import WEBHOOKS, WEBHOOKS_API
 
 PAGES: Final = (
@@ -25,12 +28,15 @@ PAGES: Final = (
     *OWN,
     *SHELL,
     *DECISIONS,
+    *COLLABORATION,
     *CONVERSATIONS,
     *REVIEWING,
+    *SUBJECTS,
     *FIGURES,
     *WEBHOOKS,
     *GOVERNANCE,
     *OWNER,
+    *APPEALS,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,
@@ -38,4 +44,5 @@ PAGES: Final = (
     *ANSWERS_API,
     *API_CHANGES,
     *GOVERNANCE_API,
+    *APPEALS_API,
 )

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from db import account_versions
 from db.access_log import LoggedAction
-from db.audit import decision_list
+from db.audit import decision_list, subject_figures
 from db.people import records
 from review import wording
 from review.access import Right
@@ -42,6 +42,7 @@ async def _stored_targets(visit: Visit, query: str) -> list[Target]:
     if visit.may(Right.VIEW):
         if (named := IDENTIFIER.search(query.lower())) is not None:
             found += await _decision(visit, UUID(named[0]))
+        found += await _authors(visit, query)
         found += await _accounts(visit, query)
     if visit.may(Right.ADMIN):
         found += await _people(visit, query)
@@ -65,6 +66,24 @@ async def _decision(visit: Visit, decision_id: UUID) -> list[Target]:
             url=visit.url("decision", decision_id=decision_id),
             icon="list-checks",
         )
+    ]
+
+
+async def _authors(visit: Visit, query: str) -> list[Target]:
+    """The pages of an author with exactly this id; a find is logged."""
+    async with visit.store.reading() as connection:
+        found = await subject_figures.accounts_of_author(connection, query, visit.accounts())
+    for user_id in found[:SHOWN]:
+        await visit.log(LoggedAction.SEARCH, user_id=user_id, detail={"palette": True, "author": query})
+    return [
+        Target(
+            group=TargetGroup.FOUND,
+            title=_("Author %(id)s") % {"id": query},
+            detail=user_id,
+            url=visit.url("author", account=user_id, author_ref=query),
+            icon="user",
+        )
+        for user_id in found[:SHOWN]
     ]
 
 

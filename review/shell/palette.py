@@ -60,9 +60,11 @@ class _Page:
 
 
 OTHER_PAGES: Final = (
+    _Page(title=mark("Inbox"), path="/inbox", icon="bell", right=Right.VIEW),
     _Page(title=mark("Saved views"), path="/views", icon="star", right=Right.VIEW),
     _Page(title=mark("Jobs and exports"), path="/jobs", icon="download", right=Right.VIEW),
     _Page(title=mark("Profile"), path="/profile", icon="user"),
+    _Page(title=mark("Digest"), path="/profile/digest", icon="calendar", right=Right.VIEW),
     _Page(title=mark("API tokens"), path="/profile/tokens", icon="key-round"),
     _Page(title=mark("Password"), path="/profile/password", icon="lock"),
     _Page(title=mark("Design system"), path="/design", icon="contrast"),

@@ -26,6 +26,7 @@ from db import (
     upkeep,
 )
 from db.audit.decision_list import read_connection
+from db.collaboration import tables as collaboration_tables  # noqa: F401
 from db.columns import metadata
 from db.conversations import PostgresConversations
 from db.decisions import Recorded

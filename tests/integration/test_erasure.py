@@ -139,11 +139,31 @@ def plant(shop: Shop) -> None:
             " released_by) VALUES (%s, %s, 'author', %s, %s, 'kim', now(), 'kim')",
             (uuid7(), shop.account, AUTHOR, f"case of {AUTHOR} in {PLACE}"),
         )
+        owner.execute(
+            "INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id,"
+            " message_id, author_id, scope, source, text, entered_by, created_at, due_at)"
+            " SELECT gen_random_uuid(), id, created_at, user_id, event_id, conversation_id, message_id,"
+            " author_id, scope, 'api', %s, 'kim', now(), now() FROM ai_decisions WHERE id = %s",
+            (f"appeal of {WORD}", replied["id"]),
+        )
+    write_about(shop, replied)
     ask_again(shop)
     delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
     eventually(lambda: engine.row(delivered), "the answer on the stream")
     tried = "SELECT 1 FROM webhook_deliveries WHERE attempts > 0"
     eventually(lambda: engine.row(tried), "a webhook's attempt")
+
+
+def write_about(shop: Shop, decision: dict[str, Any]) -> None:
+    """Notes, tags and a comment of a reviewer."""
+    visitor, accounts = shop.visitor, f"/accounts/{shop.account}"
+    for address in (f"{accounts}/authors/{AUTHOR}", f"{accounts}/conversations/{PLACE}"):
+        visitor.get(address)
+        noted = visitor.post(address, form="note", note=f"asks {WORD}")
+        tagged = visitor.post(address, form="tag", tag=WORD)
+        assert (noted.status_code, tagged.status_code) == (303, 303)
+    commented = visitor.post(f"/decisions/{decision['id']}/comments", comment=f"{AUTHOR} says {WORD}")
+    assert commented.status_code == 303
 
 
 def ask_again(shop: Shop) -> None:
@@ -225,7 +245,7 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     assert {line.partition(":")[0].removeprefix("public.").rstrip("0123456789_") for line in before} >= {
         "ai_decisions", "messages", "quarantine", "held_drafts", "outbox", "answers", "escalations",
         "outgoing_events", "webhook_deliveries", "decision_reviews", "dead_letters", "access_log", "jobs",
-        "saved_views", "legal_holds", "b'hushgate",
+        "appeals", "saved_views", "legal_holds", "b'hushgate",
     }  # fmt: skip
     assert after == []
     assert engine.row("SELECT 1 FROM job_parts") is None  # packed: the word is not seen in it

@@ -32,6 +32,7 @@ SHORTEST: Final = {
     "HUSHGATE_KEEP_MESSAGES_DAYS": 1,
     "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 28,
     "HUSHGATE_KEEP_JOBS_DAYS": 1,
+    "HUSHGATE_KEEP_APPEALS_DAYS": 184,
 }
 DECISION: Final = """
     INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
@@ -57,6 +58,11 @@ OF_DECISION: Final = {
     " %(conversation)s, 'reply.created', %(id)s::text, jsonb_build_object('decision_id',"
     " %(id)s::text), %(at)s,"
     " %(at)s)",
+    "appeals": "(id, decision_id, decision_at, user_id, event_id, conversation_id, message_id, author_id,"
+    " scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by, decided_at,"
+    " effect)"
+    " VALUES (%(id)s, %(id)s, %(at)s, 'shop', %(id)s::text, %(conversation)s, 'm', %(author)s, 'chat', 'api',"
+    " 'x', 'kim', %(at)s, %(at)s, 'upheld', 'x', 'kim', %(at)s, 'none')",
     "escalations": "(decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,"
     " reason_code,"
     " queue, opened_at, closed_at, closed_by, cause) VALUES (%(id)s, 'shop', 'e', %(conversation)s, 'm',"
@@ -78,10 +84,18 @@ OF_DECISION: Final = {
     " SELECT id, %(id)s, %(at)s, 'shop' FROM queues LIMIT 1",
     "golden_items": "(decision_id, decision_at, user_id, ruling, created_by)"
     " VALUES (%(id)s, %(at)s, 'shop', 'agree', 'kim')",
+    "decision_comments": "(id, decision_id, decision_at, user_id, person_id, person, text)"
+    " SELECT gen_random_uuid(), %(id)s, %(at)s, 'shop', id, 'kim', 'x' FROM people LIMIT 1",
+    "decision_assignments": "(decision_id, decision_at, user_id, change, assigned_by)"
+    " VALUES (%(id)s, %(at)s, 'shop', gen_random_uuid(), 'kim')",
     "access_log": "(at, action, user_id, decision_id) VALUES (%(at)s, 'read', 'shop', %(id)s)",
 }
 """A row of each table that belongs to a decision."""
 OF_CONVERSATION: Final = {
+    "subject_notes": "(id, user_id, kind, subject, text, person, created_at)"
+    " VALUES (gen_random_uuid(), 'shop', 'conversation', %(conversation)s, 'x', 'kim', %(at)s)",
+    "subject_tags": "(user_id, kind, subject, tag, added_by, added_at)"
+    " VALUES ('shop', 'conversation', %(conversation)s, 'vip', 'kim', %(at)s)",
     "conversations": "(user_id, conversation_id, people_until, changed_at, changed_by, cause, changes)"
     " VALUES ('shop', %(conversation)s, %(at)s, %(at)s, 'kim', 'command', 1)",
     "dead_letters": "(entry_id, created_at, reason_code, field, expected, got, size_bytes, raw) VALUES"

@@ -1,0 +1,1 @@
+"""What reviewers write for each other: notes, tags, comments, mentions, presence and digests."""

@@ -1,0 +1,1 @@
+"""Comments, mentions, assignments and presence on the review pages."""

@@ -1,0 +1,1 @@
+"""The summary that a person gets by mail or webhook: counts and links, no texts of customers."""

@@ -1,0 +1,1 @@
+"""The pages of an author and of a conversation."""

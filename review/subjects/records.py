@@ -1,0 +1,153 @@
+"""What the page of an author or conversation shows, as it is read from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from db import conversation_owners
+from db.audit import decision_list, subject_figures
+from db.audit.decision_list import DecisionPage
+from db.audit.filters import Filters
+from db.audit.subject_figures import (
+    ConversationAnswer,
+    ConversationEscalation,
+    StandingReview,
+    SubjectCounts,
+)
+from db.collaboration import subjects
+from db.collaboration.subjects import Subject, SubjectKind, SubjectNote, SubjectTag
+from db.conversation_owners import ConversationIds, OwnerRecord
+from db.governance import erasures, holds
+from db.governance.erasures import Erasure, hash_subject
+from db.governance.holds import LegalHold
+from db.review_store import AsyncConnection
+from db.reviews import queue_items
+from review.content_covers import cover_reason
+from review.http.visit import Visit
+
+ROWS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A page of decisions, newest first, with what is shown of each.
+
+    Attributes:
+        reviews: those that stand, but for decisions whose reviews the person must not see yet.
+        covers: why the texts of a decision are covered; empty: they are not.
+    """
+
+    page: DecisionPage
+    replies: Mapping[UUID, str]
+    reviews: Mapping[UUID, list[StandingReview]]
+    covers: Mapping[UUID, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governance:
+    """Legal holds in force and erasures of exactly this author or conversation, newest first."""
+
+    holds: tuple[LegalHold, ...]
+    erasures: tuple[Erasure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRecord:
+    """What people did in a conversation; ``owner`` None: people never had it."""
+
+    owner: OwnerRecord | None
+    escalations: tuple[ConversationEscalation, ...]
+    answers: tuple[ConversationAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectRecord:
+    """Everything of an author or conversation; ``conversation`` None for an author."""
+
+    history: History
+    counts: SubjectCounts | None
+    notes: tuple[SubjectNote, ...]
+    tags: tuple[SubjectTag, ...]
+    governance: Governance
+    conversation: ConversationRecord | None
+
+
+async def load_subject(visit: Visit, subject: Subject, cursor: str | None) -> SubjectRecord | None:
+    """The record; None when nothing is stored of it.
+
+    Raises:
+        CursorRejected: the cursor was not made by an earlier page.
+    """
+    async with visit.store.reading() as connection:
+        if not await subject_figures.is_known_subject(connection, subject):
+            return None
+        history = await _load_history(visit, connection, subject, cursor)
+        counts = await subject_figures.count_outcomes(connection, subject)
+        notes = await subjects.list_notes(connection, subject)
+        tags = await subjects.list_tags(connection, subject)
+        conversation = None
+        if subject.kind is SubjectKind.CONVERSATION:
+            conversation = await _load_conversation(visit, connection, subject)
+    return SubjectRecord(
+        history=history,
+        counts=counts,
+        notes=notes,
+        tags=tags,
+        governance=await _load_governance(visit, subject),
+        conversation=conversation,
+    )
+
+
+async def _load_history(
+    visit: Visit, connection: AsyncConnection, subject: Subject, cursor: str | None
+) -> History:
+    is_author = subject.kind is SubjectKind.AUTHOR
+    filters = Filters(
+        user_id=subject.user_id,
+        author_id=subject.id if is_author else None,
+        conversation_id=None if is_author else subject.id,
+    )
+    page = await decision_list.load_page(connection, filters, limit=ROWS, cursor=cursor)
+    hidden = await queue_items.hidden_decisions(connection, visit.person.person_id)
+    covered = visit.person.covered
+    scores = await decision_list.high_scores(connection, page.rows) if covered else {}
+    shown = [row["id"] for row in page.rows if row["id"] not in hidden]
+    return History(
+        page=page,
+        replies=await decision_list.load_replies(connection, page.rows),
+        reviews=await subject_figures.list_standing_reviews(connection, shown),
+        covers={
+            row["id"]: cover_reason(covered, {**row, "hot_categories": scores.get(row["id"])})
+            for row in page.rows
+        },
+    )
+
+
+async def _load_conversation(
+    visit: Visit, connection: AsyncConnection, subject: Subject
+) -> ConversationRecord:
+    ids = ConversationIds(user_id=subject.user_id, conversation_id=subject.id)
+    return ConversationRecord(
+        owner=await conversation_owners.load_owner(visit.store.pool, ids),
+        escalations=await subject_figures.list_escalations(connection, subject),
+        answers=await subject_figures.list_answers(connection, subject),
+    )
+
+
+async def _load_governance(visit: Visit, subject: Subject) -> Governance:
+    """An erasure that has ended is recognised by its salted hash alone."""
+    pool, account, kind = visit.store.pool, (subject.user_id,), subject.kind.value
+    held = await holds.list_holds(pool, account)
+    requested = await erasures.list_erasures(pool, account)
+    return Governance(
+        holds=tuple(each for each in held if each.kind == kind and each.subject == subject.id),
+        erasures=tuple(
+            each
+            for each in requested
+            if each.kind == kind
+            and (each.subject == subject.id or hash_subject(each.salt, subject.id) == each.subject_hash)
+        ),
+    )
