@@ -128,6 +128,8 @@ def _heal(parts: Run) -> None:
     parts.world.disk.free()
     parts.world.stack.restart_ended()
     parts.world.network.heal()
+    if parts.world.sandbox.process.poll() is not None:  # Ctrl-C is for every process of the terminal
+        parts.world.restart_sandbox()
     parts.world.sandbox.drop_rules()
     for each in parts.world.processes.managed.values():
         if not each.lives:

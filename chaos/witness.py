@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from chaos.observations import MARK
@@ -34,7 +35,8 @@ class Witness:
 
     def _run(self) -> None:
         while not self._ended.wait(LOOK_S):
-            self.look()
+            with suppress(OSError):  # Ctrl-C ends the sandbox too
+                self.look()
 
     def look(self) -> None:
         """Look at the requests since the last look."""
@@ -53,7 +55,8 @@ class Witness:
         """Look once more, and end the thread."""
         self._ended.set()
         self._thread.join(15)
-        self.look()
+        with suppress(OSError):
+            self.look()
 
 
 def foreign_marks(body: Mapping[str, Any]) -> set[str]:

@@ -122,6 +122,11 @@ class World:
             port = str(urlsplit(address).port)
             self._add(command, role, ("-m", "cli", command, "--port", port), {"HUSHGATE_REVIEW_URL": address})
 
+    def restart_sandbox(self) -> None:
+        """Start the sandbox again on its port; it ends with this process."""
+        self.sandbox.stop()
+        self.sandbox = start_sandbox(urlsplit(self.sandbox.url).port or 0)
+
     def _add(self, name: str, role: Role, command: tuple[str, ...], more: dict[str, str]) -> None:
         for server in LINKS[role]:
             self.network.open_link(f"{name} {server}", self._target(server))
