@@ -27,6 +27,7 @@ from chaos.world import World, world
 from cli.stack import loopback
 
 START_S: Final = 180.0
+SERVERS_END_S: Final = 4.0
 SAY_S: Final = 10.0
 LOOK_S: Final = 0.2
 WEBHOOKS_S: Final = 35.0
@@ -126,10 +127,11 @@ def _heal(parts: Run) -> None:
         if thread.ident is not None:
             thread.join(60)
     parts.world.disk.free()
+    if parts.interrupted:  # Ctrl-C is for every process of the terminal: servers and sandbox are ending
+        time.sleep(SERVERS_END_S)
+        parts.world.restart_sandbox()
     parts.world.stack.restart_ended()
     parts.world.network.heal()
-    if parts.world.sandbox.process.poll() is not None:  # Ctrl-C is for every process of the terminal
-        parts.world.restart_sandbox()
     parts.world.sandbox.drop_rules()
     for each in parts.world.processes.managed.values():
         if not each.lives:
