@@ -121,6 +121,14 @@ pgbouncer: ## get the package pgbouncer for its tests
 	  fetch || { [ "$$(id -u)" = 0 ] && apt-get update -qq && fetch; } \
 	  || echo "no pgbouncer: its tests will fail. Install the package, or set HUSHGATE_PGBOUNCER to its path" >&2; }
 
+.PHONY: chaos
+chaos: $(READY) ## break a fleet in every way and check every law; JSON in out/ (docs/reliability.md)
+	@$(BIN)/python -m chaos $(ARGS)
+
+.PHONY: chaos-breaches
+chaos-breaches: $(READY) ## break each law in a copy of the code and see chaos report it (10 minutes)
+	@$(BIN)/python -m chaos.breaches $(ARGS)
+
 .PHONY: unit
 unit: $(READY) ## run the unit tests, without servers (under a minute)
 	@$(BIN)/python -m pytest tests/unit -q $(ARGS)

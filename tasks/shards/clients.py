@@ -15,6 +15,8 @@ from redis.cluster import RedisCluster as SyncRedisCluster
 from redis.exceptions import NoScriptError
 from redis.retry import Retry as SyncRetry
 
+from tasks.shards.connections import REPORTING, report_closed_of_nodes
+
 CLUSTER: Final = "+cluster://"
 NODE_CONNECTIONS: Final = 2_000
 """Connections to one node of a cluster; each shard of a worker waits on one of its own."""
@@ -41,14 +43,17 @@ def connect(url: str, *, timeout_s: float | None = 10.0) -> Redis:
             max_connections=NODE_CONNECTIONS,
             require_full_coverage=False,
         )
+        report_closed_of_nodes(cluster)
         return cast("Redis", cluster)
-    return Redis.from_url(
+    redis = Redis.from_url(
         url,
         retry=Retry(NoBackoff(), 0),
         socket_timeout=timeout_s,
         socket_connect_timeout=CONNECT_S,
         protocol=2,
     )
+    redis.connection_pool.connection_class = REPORTING[redis.connection_pool.connection_class]
+    return redis
 
 
 def is_cluster_client(redis: object) -> bool:

@@ -11,13 +11,12 @@ import pytest
 from cli.stack import Stack
 from db import migrate
 from sandbox.server import SandboxHandle
-from tests.chaos.fleet import HANDOFFS, IN_FLIGHT, Fleet, broken_laws, seed_account, until
+from tests.chaos.fleet import IN_FLIGHT, Fleet, broken_laws, seed_account, until
 
 pytestmark = pytest.mark.timeout(300)
 CONVERSATIONS = [f"c{number}" for number in range(150)]
 FEW = ("few-x", "few-y", "few-z")
 """Accounts without rules: their events need no model."""
-HANDED_OVER = [f"h{number}" for number in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -50,24 +49,6 @@ def _small_latencies(fleet: Fleet) -> None:
 def all_alive(fleet: Fleet) -> bool:
     """True when no worker ended by itself."""
     return len(fleet.workers) >= 3 and all(process.poll() is None for process in fleet.workers.values())
-
-
-def test_five_thousand_events_survive_twelve_kills_of_workers(fleet: Fleet) -> None:
-    """SIGKILL with events in flight, twelve times: one decision each, in order, one reply each."""
-    for kills in range(12):
-        fleet.publish(450, CONVERSATIONS)
-        fleet.publish(20, HANDED_OVER, HANDOFFS)
-        until(lambda kills=kills: fleet.finished() >= 400 * kills, "the fleet works on")  # type: ignore[misc]
-        assert fleet.send(fleet.busy_worker(), signal.SIGKILL) == -signal.SIGKILL
-        fleet.start_worker()
-    fleet.settle()
-
-    escalated = fleet.rows("SELECT count(*), count(cause) FROM escalations")[0]
-
-    assert len(fleet.published.entries) >= 5000
-    assert min(escalated) >= 20
-    assert broken_laws(fleet) == []
-    assert all_alive(fleet)
 
 
 def test_a_kill_amid_shared_moderation_requests_loses_nothing(fleet: Fleet) -> None:
@@ -107,22 +88,6 @@ def test_a_kill_amid_a_group_of_commits_loses_nothing(fleet: Fleet) -> None:
 
 
 _COMMITTING = "NOT granted AND relation = 'event_keys'::regclass AND application_name LIKE '%:{killed}:%'"
-
-
-def test_a_stopped_worker_loses_its_lanes_and_disturbs_nobody_when_it_comes_back(fleet: Fleet) -> None:
-    """SIGSTOP beyond the heartbeat's life, its lanes taken over, SIGCONT in the midst of further events."""
-    fleet.publish(200, CONVERSATIONS)
-    stopped = fleet.busy_worker()
-    fleet.send(stopped, signal.SIGSTOP)
-    until(lambda: stopped not in fleet.owned(), "the stopped worker is reaped")
-    until(lambda: fleet.unfinished() == 0, "the others did its work")
-    fleet.publish(200, CONVERSATIONS)
-    fleet.send(stopped, signal.SIGCONT)
-    until(lambda: stopped in fleet.owned(), "the revived worker is back")
-    fleet.settle()
-
-    assert broken_laws(fleet) == []
-    assert all_alive(fleet)
 
 
 def test_a_killed_redis_comes_back_from_its_file_and_nothing_is_lost(fleet: Fleet) -> None:
@@ -209,18 +174,3 @@ def _decided(fleet: Fleet, accounts: tuple[str, ...]) -> int:
 def _published(fleet: Fleet, accounts: tuple[str, ...]) -> int:
     entries = fleet.published.conversations.items()
     return len({event for name, each in entries if name.startswith(accounts) for _, event in each})
-
-
-def test_a_rolling_restart_under_load_changes_nothing(fleet: Fleet) -> None:
-    """SIGTERM drains each worker in turn, exit 0; one more ends cold and leaves its events to the reaper."""
-    for _ in range(3):
-        fleet.publish(150, CONVERSATIONS)
-        assert fleet.send(fleet.busy_worker(), signal.SIGTERM) == 0
-        fleet.start_worker()
-    fleet.publish(150, CONVERSATIONS)
-    fleet.send(fleet.busy_worker(), signal.SIGQUIT)
-    fleet.start_worker()
-    fleet.settle()
-
-    assert broken_laws(fleet) == []
-    assert all_alive(fleet)

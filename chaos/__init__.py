@@ -1,0 +1,1 @@
+"""Faults against real servers and processes, and an oracle that needs nothing of the product."""

@@ -1,0 +1,177 @@
+"""``make chaos-breaches``: break each law in a copy of the code, and see that a small run reports it.
+
+Each mutation is one replacement of text in the product; a text that is no longer there is an error, so that
+the table stays true.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import orjson
+import typer
+from rich.console import Console
+
+from chaos.kinds import Law
+
+PROJECT: Final = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("worker", "tasks", "db", "review", "gateway", "cli", "sandbox", "chaos")
+RUN_S: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """A defect of the product; ``options``: of a run that shows it, beside those of every run."""
+
+    law: Law
+    file: str
+    right: str
+    wrong: str
+    options: tuple[str, ...] = ()
+
+
+RECORD: Final = (
+    "        recorded = await self._stored(lambda: decisions.record_decision(self._pool, decision))\n"
+    "        if recorded is Recorded.OVERTAKEN:"
+)
+MUTATIONS: Final = (
+    Mutation(
+        law=Law.LOST,
+        file="tasks/handler.py",
+        right=RECORD,
+        wrong=f"        if decision.event.entry_id.endswith('-3'):\n            return\n{RECORD}",
+    ),
+    Mutation(
+        law=Law.TWICE,
+        file="db/decisions.py",
+        right="return Recorded.ALREADY if decided_entry == event.entry_id else Recorded.DUPLICATE",
+        wrong="return Recorded.DUPLICATE",
+        options=("--only", "cut_off_kill", "--others", "4"),
+    ),
+    Mutation(
+        law=Law.INVENTED,
+        file="db/decisions.py",
+        right="zip(*((e.entry_id, e.user_id",
+        wrong="zip(*((f'{e.entry_id}0', e.user_id",
+    ),
+    Mutation(
+        law=Law.DEAD_LETTERS,
+        file="tasks/handler.py",
+        right="most_bytes=self._payload_bytes",
+        wrong="most_bytes=150",
+    ),
+    Mutation(
+        law=Law.ORDER,
+        file="tasks/lua/prelude.lua",
+        right="return redis.sha1hex(account .. '\\0' .. conversation)",
+        wrong="return redis.sha1hex(id)",
+    ),
+    Mutation(
+        law=Law.NOT_SENT,
+        file="tasks/once_stream.py",
+        right="redis.call('EXISTS', KEYS[i]) == 0",
+        wrong="redis.call('EXISTS', KEYS[i]) == 2",
+    ),
+    Mutation(
+        law=Law.UNAPPROVED,
+        file="worker/pipeline.py",
+        right="return guards.rule_hit(run, text, REPLY) or await guards.moderation_hit(run, text, REPLY)",
+        wrong="return None",
+    ),
+    Mutation(
+        law=Law.SENT_TWICE,
+        file="tasks/once_stream.py",
+        right="    redis.call('XADD', KEYS[1]",
+        wrong="    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, last))\n"
+        "    redis.call('XADD', KEYS[1]",
+    ),
+    Mutation(
+        law=Law.AFTER_TAKEOVER,
+        file="db/conversation_owners.py",
+        right="%(conversation_id)s, %(people_until)s::timestamptz",
+        wrong="%(conversation_id)s, %(now)s::timestamptz",
+    ),
+    Mutation(
+        law=Law.RESIDUE,
+        file="db/decisions.py",
+        right='"remember": decision.remember,',
+        wrong='"remember": decision.remember or decision.quarantine,',
+    ),
+    Mutation(
+        law=Law.STUCK,
+        file="tasks/relay.py",
+        right="[row.row_id for row in sent]",
+        wrong="[row.row_id for row in sent[1:]]",
+    ),
+    Mutation(
+        law=Law.LEAK,
+        file="tasks/lua/finish.lua",
+        right="forget_starts(id)\n",
+        wrong="forget_starts(id)\nredis.call('ZADD', lane_key('of ' .. id), 0, id)\n",
+    ),
+)
+
+
+def planted(mutation: Mutation, *, events: int = 500) -> list[str]:
+    """The breaches of the mutation's law that a run of a mutated copy reports."""
+    with mutated(mutation) as copy:
+        command = [sys.executable, "-m", "chaos", "--events", str(events), "--workers", "2"]
+        faults = mutation.options or ("--only", "latency", "--others", "1")
+        out = copy / "chaos.json"
+        more = ("--fault-s", "1", "--patience-s", "15", "--out", str(out))
+        subprocess.run(
+            [*command, *faults, *more],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy)},
+            timeout=RUN_S,
+            check=False,
+            stdout=subprocess.DEVNULL,
+        )
+        found: list[str] = orjson.loads(out.read_bytes())["breaches"][mutation.law]
+        return found
+
+
+@contextmanager
+def mutated(mutation: Mutation) -> Iterator[Path]:
+    """A copy of the code with the mutation in it."""
+    with tempfile.TemporaryDirectory(prefix="hushgate-mutated-") as folder:
+        for package in PACKAGES:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(PROJECT / package, Path(folder) / package, ignore=ignored)
+        file = Path(folder) / mutation.file
+        text = file.read_text()
+        if text.count(mutation.right) != 1:
+            raise ValueError(
+                f"{mutation.file}: expected once, got {text.count(mutation.right)} times: {mutation.right}"
+            )
+        file.write_text(text.replace(mutation.right, mutation.wrong))
+        yield Path(folder)
+
+
+def main(
+    only: Annotated[list[Law] | None, typer.Option(help="Only these laws; repeatable.")] = None,
+) -> None:
+    """Report whether each planted breach is found; exit code 1 when one is not."""
+    console, missed = Console(highlight=False), 0
+    for mutation in MUTATIONS:
+        if only and mutation.law not in only:
+            continue
+        found = planted(mutation)
+        missed += not found
+        console.print(
+            f"{mutation.law}: {len(found)} breaches found, {mutation.file}: {found[:1]}", soft_wrap=True
+        )
+    raise typer.Exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,134 @@
+"""Reads tables and streams as they are, for the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import orjson
+from redis import Redis
+
+from chaos import leaks
+from chaos.load import Ledger
+from chaos.observations import (
+    DecisionRow,
+    HistoryRow,
+    KeyRow,
+    Observations,
+    OutboxRow,
+    SeenEscalation,
+    SeenReply,
+)
+from chaos.witness import Witness
+from chaos.world import ESCALATIONS, REPLIES, STREAM, World
+
+PAGE: Final = 5_000
+LEFT: Final = {
+    "replies that wait": "SELECT count(*) FROM outbox WHERE delivered_at IS NULL AND NOT cancel_settled",
+    "outgoing events that wait": "SELECT count(*) FROM outgoing_events WHERE streamed_at IS NULL",
+    "review jobs that do not end": "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')",
+}
+EXCUSED: Final = """
+    SELECT e.body->>'event_id' FROM outgoing_events e LEFT JOIN webhook_deliveries d ON d.event_row = e.id
+    WHERE e.type = 'reply.created' AND d.state IS DISTINCT FROM 'succeeded'
+"""
+SENDING: Final = (
+    "SELECT (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'"
+    " AND (next_attempt_at IS NULL OR next_attempt_at < now() + interval '40 seconds'))"
+    " + (SELECT count(*) FROM outgoing_events WHERE fanned_out_at IS NULL)"
+)
+"""Those whose next attempt is not minutes away."""
+
+
+def unfinished(world: World) -> dict[str, int]:
+    """What is not finished now: entries on the stream, and rows that wait to be sent."""
+    with world.redis as redis:
+        left = {"entries on the stream": cast("int", redis.xlen(STREAM))}
+    return left | {what: int(world.rows(query)[0][0]) for what, query in LEFT.items()}
+
+
+def observe(world: World, ledger: Ledger, witness: Witness, growth: leaks.Growth) -> Observations:
+    """Everything that the oracle judges."""
+    with world.redis as redis:
+        replies, escalations = tuple(_replies(redis)), tuple(_escalations(redis))
+    return Observations(
+        published=ledger.published,
+        entries=ledger.entries,
+        unacknowledged=ledger.unacknowledged,
+        taken=ledger.taken,
+        keys=_keys(world),
+        decisions=tuple(
+            DecisionRow(decision_id=str(key), name=name, decision=decision)
+            for key, name, decision in world.rows("SELECT id, event_id, decision FROM ai_decisions")
+        ),
+        duplicates=tuple(world.rows("SELECT entry_id, event_id FROM duplicates")),
+        dead=tuple(
+            (entry, _name_in(bytes(raw), ledger))
+            for entry, raw in world.rows("SELECT entry_id, raw FROM dead_letters")
+        ),
+        history=_history(world),
+        outbox=tuple(
+            OutboxRow(name=name, handoff=handoff, cancelled=cancelled)
+            for name, handoff, cancelled in world.rows(
+                "SELECT event_id, origin = 'handoff', cancelled_at IS NOT NULL FROM outbox"
+            )
+        ),
+        replies=replies,
+        escalations=escalations,
+        webhooks=tuple(world.receiver.taken.values()),
+        webhooks_excused=frozenset(row[0] for row in world.rows(EXCUSED)),
+        residue=tuple(witness.residue),
+        prompts_missed=witness.missed,
+        left=unfinished(world),
+        leaks=growth.breaches(world),
+    )
+
+
+def _keys(world: World) -> tuple[KeyRow, ...]:
+    """The keys with the number of the transaction that wrote them: the order of commits."""
+    found = world.rows("SELECT event_id, entry_id, decision_id, xmin::text::bigint FROM event_keys")
+    return tuple(
+        KeyRow(name=name, entry_id=entry, decision_id=key and str(key), commit=commit)
+        for name, entry, key, commit in found
+    )
+
+
+def _history(world: World) -> tuple[HistoryRow, ...]:
+    found = world.rows(
+        "SELECT conversation_id, message_id, role <> 'assistant', text FROM messages ORDER BY id"
+    )
+    return tuple(
+        HistoryRow(conversation=conversation, name=name, by_author=by_author, text=text)
+        for conversation, name, by_author, text in found
+    )
+
+
+def _replies(redis: Redis) -> Iterator[SeenReply]:
+    for stream_id, body in _entries(redis, REPLIES):
+        yield SeenReply(
+            stream_id=stream_id,
+            name=body["event_id"],
+            conversation=body["conversation_id"],
+            handoff=bool(body["handoff"]),
+        )
+
+
+def _escalations(redis: Redis) -> Iterator[SeenEscalation]:
+    for _, body in _entries(redis, ESCALATIONS):
+        yield SeenEscalation(decision_id=body["decision_id"], closed="cause" in body)
+
+
+def _entries(redis: Redis, stream: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All entries of a stream, in order."""
+    start = "-"
+    while found := cast("list[tuple[bytes, dict[bytes, bytes]]]", redis.xrange(stream, start, count=PAGE)):
+        for entry_id, fields in found:
+            yield entry_id.decode(), orjson.loads(fields[b"data"])
+        start = f"({found[-1][0].decode()}"
+
+
+def _name_in(raw: bytes, ledger: Ledger) -> str:
+    """The name of a payload: the word in it that we published, or the event id."""
+    text = raw.decode(errors="replace")
+    words = text.replace('"', " ").replace(",", " ").split()
+    return next((word for word in words if word in ledger.published), text[:60])

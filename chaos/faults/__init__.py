@@ -1,0 +1,18 @@
+"""What is broken on purpose, one module for each part of a fleet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chaos.faults import network, processes, servers, upstream
+from chaos.faults.injection import Fault, Injection
+from chaos.kinds import FaultKind
+
+FAULTS: Final[dict[FaultKind, Fault]] = {
+    **processes.FAULTS,
+    **network.FAULTS,
+    **servers.FAULTS,
+    **upstream.FAULTS,
+}
+
+__all__ = ["FAULTS", "Fault", "Injection"]

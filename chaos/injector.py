@@ -1,0 +1,68 @@
+"""Injects the faults of a schedule during the load, and counts those that were seen to happen."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import psycopg
+from redis.exceptions import RedisError
+
+from chaos.faults import FAULTS, Injection
+from chaos.kinds import FaultKind
+from chaos.plan import Appointment, FaultThread, schedule
+from chaos.recovery import Recoveries
+from chaos.world import Interrupted, World
+
+LOOK_S: Final = 0.05
+
+
+class Injector:
+    """Two threads of faults, which overlap.
+
+    Attributes:
+        injected: how often each kind was begun.
+        happened: how often it was seen to happen: an exit code, bytes held back, a refused write.
+        failed: what went wrong in the tool itself.
+    """
+
+    def __init__(self, world: World, recoveries: Recoveries, published: Callable[[], int]) -> None:
+        self.injected = Counter[FaultKind]()
+        self.happened = Counter[FaultKind]()
+        self.failed: list[str] = []
+        self._world = world
+        self._recoveries = recoveries
+        self._published = published
+        self.threads = [
+            threading.Thread(target=self._run, args=(thread, appointments), name=thread, daemon=True)
+            for thread, appointments in schedule(world.plan).items()
+        ]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether further faults come."""
+        return any(thread.is_alive() for thread in self.threads)
+
+    def _run(self, thread: FaultThread, appointments: Sequence[Appointment]) -> None:
+        rng = random.Random(f"{self._world.plan.seed}/{thread}")
+        injection = Injection(world=self._world, rng=rng, recoveries=self._recoveries)
+        try:
+            for each in appointments:
+                while self._published() < each.after:
+                    self._world.pause(LOOK_S)
+                self._inject(each.kind, injection)
+        except Interrupted:
+            pass
+
+    def _inject(self, kind: FaultKind, injection: Injection) -> None:
+        self.injected[kind] += 1
+        try:
+            happened, entries = FAULTS[kind](injection)
+        except (OSError, RedisError, psycopg.Error) as error:  # a server of another fault was away
+            self.failed.append(f"{kind}: {type(error).__name__}: {error}"[:200])
+            return
+        self.happened[kind] += happened
+        self._recoveries.watch(kind, entries)

@@ -1,0 +1,76 @@
+"""Every kind of fault and every law, declared once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class Role(StrEnum):
+    """A process of the fleet; ``DELIVERER`` is a worker without engine: relay, webhooks, Celery tasks."""
+
+    WORKER = "worker"
+    DELIVERER = "deliverer"
+    BEAT = "beat"
+    GATEWAY = "gateway"
+    REVIEW = "review"
+
+
+class FaultKind(StrEnum):
+    """What is done to the fleet."""
+
+    WORKER_KILL = "worker_kill"
+    WORKER_STOP = "worker_stop"
+    WORKER_TERM = "worker_term"
+    DELIVERER_KILL = "deliverer_kill"
+    DELIVERER_STOP = "deliverer_stop"
+    DELIVERER_TERM = "deliverer_term"
+    BEAT_KILL = "beat_kill"
+    BEAT_STOP = "beat_stop"
+    BEAT_TERM = "beat_term"
+    GATEWAY_KILL = "gateway_kill"
+    GATEWAY_STOP = "gateway_stop"
+    GATEWAY_TERM = "gateway_term"
+    REVIEW_KILL = "review_kill"
+    REVIEW_STOP = "review_stop"
+    REVIEW_TERM = "review_term"
+    CUT_OFF_KILL = "cut_off_kill"
+    VALKEY_KILL = "valkey_kill"
+    POSTGRES_KILL = "postgres_kill"
+    RESET = "connection_reset"
+    LOST_ANSWERS = "lost_answers"
+    FROZEN = "frozen_sockets"
+    LATENCY = "latency"
+    HALF_OPEN = "half_open"
+    PARTITION = "partition"
+    UPSTREAM_429 = "upstream_429"
+    UPSTREAM_500 = "upstream_500"
+    UPSTREAM_HANG = "upstream_hang"
+    UPSTREAM_HALF = "upstream_half_answer"
+    CLOCK_JUMP = "clock_jump"
+    DISK_FULL = "disk_full"
+    MEMORY_FULL = "memory_full"
+    READ_ONLY = "postgres_read_only"
+
+
+PROCESS_SIGNALS: Final = {
+    FaultKind(f"{role}_{way}"): (role, way) for role in Role for way in ("kill", "stop", "term")
+}
+"""The kinds that are one signal to one process."""
+
+
+class Law(StrEnum):
+    """What must hold whatever happens; the value is its name in the report."""
+
+    LOST = "lost"
+    TWICE = "twice"
+    INVENTED = "invented"
+    DEAD_LETTERS = "wrong dead letters"
+    ORDER = "out of order"
+    NOT_SENT = "approved and not sent"
+    UNAPPROVED = "sent unapproved"
+    SENT_TWICE = "sent twice"
+    AFTER_TAKEOVER = "sent after takeover"
+    RESIDUE = "residue of flagged exchanges"
+    STUCK = "stuck"
+    LEAK = "leaks"

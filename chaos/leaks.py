@@ -1,0 +1,96 @@
+"""What grows: keys and lanes in Valkey, connections, memory of processes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final, cast
+
+from redis import Redis
+
+from chaos.kinds import Role
+from chaos.world import KEYS, World
+
+CONNECTIONS: Final = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+POOL: Final = 10
+"""Default of HUSHGATE_DB_POOL; a worker has one for the hot path and a few for its jobs."""
+MOST_POSTGRES: Final = {
+    Role.WORKER: POOL + 5,
+    Role.DELIVERER: POOL + 5,
+    Role.BEAT: 0,
+    Role.GATEWAY: 15,
+    Role.REVIEW: 25,
+}
+MOST_VALKEY: Final = 60
+"""Connections of one process to Valkey: Celery's threads and the engine's."""
+SENT: Final = ":sent:"
+WARM_S: Final = 60.0
+GROWTH: Final = 1.5
+"""A process that has this many times the memory of its first minute leaks; texts and caches come first."""
+
+
+@dataclass(slots=True)
+class Growth:
+    """Figures at the end of a run, and what of them is a breach."""
+
+    keys: dict[str, int] = field(default_factory=dict)
+    lanes: int = 0
+    postgres: int = 0
+    valkey: int = 0
+    memory_mb: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def breaches(self, world: World) -> tuple[str, ...]:
+        """Read the figures; a sentence for each one that is too large."""
+        with world.redis as redis:
+            self.keys, self.lanes = dict(_keys(redis)), _lanes(redis)
+            self.valkey = len(cast("list[Any]", redis.client_list()))
+            dead = _owned_by_dead(redis, {each.pid for each in world.processes.managed.values()})
+        self.postgres = int(world.rows(CONNECTIONS)[0][0])
+        self.memory_mb = {str(role): _memory(found) for role, found in world.processes.memory_mb.items()}
+        living = [each.role for each in world.processes.managed.values()]
+        most = sum(MOST_POSTGRES[role] for role in living) + 10
+        found = [f"{self.lanes} lanes without entries"] if self.lanes else []
+        found += [f"{dead} lanes owned by processes that ended"] if dead else []
+        if self.postgres > most:
+            found.append(f"{self.postgres} connections to Postgres, {most} at most")
+        if self.valkey > MOST_VALKEY * len(living):
+            found.append(f"{self.valkey} connections to Valkey for {len(living)} processes")
+        return (*found, *self._memory_breaches())
+
+    def _memory_breaches(self) -> tuple[str, ...]:
+        return tuple(
+            f"{role}: {figures['late']:.0f} MB after {figures['warm']:.0f} MB"
+            for role, figures in self.memory_mb.items()
+            if figures["late"] > GROWTH * figures["warm"] > 0
+        )
+
+
+def _keys(redis: Redis) -> Counter[str]:
+    """Keys by their family: the name without ids."""
+    found = Counter[str]()
+    for key in redis.scan_iter(count=5_000):
+        name = key.decode(errors="replace")
+        head, _, tail = name.partition("}:")
+        found[f"{head}}}:{tail.partition(':')[0]}" if tail else name.partition(":")[0]] += 1
+    return found
+
+
+def _lanes(redis: Redis) -> int:
+    return sum(1 for _ in redis.scan_iter(f"{KEYS}lane:*", count=5_000))
+
+
+def _owned_by_dead(redis: Redis, living: set[int]) -> int:
+    owners = cast("dict[bytes, bytes]", redis.hgetall(f"{KEYS}owner"))
+    return sum(int(value.split(b":")[1]) not in living for value in owners.values())
+
+
+def _memory(samples: list[tuple[float, float]]) -> dict[str, float]:
+    """Resident megabytes: at most, in the second half minute of a process and after five."""
+    warm = [size for age, size in samples if WARM_S / 2 <= age < WARM_S]
+    late = [size for age, size in samples if age >= 5 * WARM_S]
+    return {
+        "most": round(max((size for _, size in samples), default=0.0), 1),
+        "warm": round(median(warm), 1) if warm else 0.0,
+        "late": round(median(late), 1) if late else 0.0,
+    }

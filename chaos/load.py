@@ -1,0 +1,236 @@
+"""Publishes the events of a run, by the stream and by HTTP, and takes conversations as a person."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import orjson
+from redis import Redis
+from redis.exceptions import RedisError
+
+from chaos.kinds import Role
+from chaos.observations import MARK, EventKind, PublishedEvent
+from chaos.seeding import DESK, KEYWORD, OFF, SHOP
+from chaos.world import STREAM, Interrupted, World
+
+BATCH: Final = 40
+BY_HTTP: Final = 0.15
+"""Share of the batches that are published by HTTP; those without malformed payloads."""
+REPEATED: Final = 0.04
+RETRY_S: Final = 0.3
+EVENTS_PER_CONVERSATION: Final = 40
+QUESTIONS: Final = ("What are your opening hours?", "Can I return a purchase after thirty days?")
+TEXTS: Final = {
+    EventKind.RULE: f"this is {KEYWORD} {{mark}}",
+    EventKind.MODERATED: "I will kill you {mark}",
+    EventKind.BAD_DRAFT: "[[sandbox:llm=flagged]] What are your opening hours? {mark}",
+    EventKind.HANDOFF: "I want to speak to a human",
+    EventKind.AGENT: "Hello, this is Kim. I will look after it.",
+}
+SLOW_QUESTION: Final = "[[sandbox:llm=500:1]] opening hours?"
+SHARES: Final = {
+    EventKind.RULE: 0.50,
+    EventKind.QUESTION: 0.25,
+    EventKind.MODERATED: 0.08,
+    EventKind.BAD_DRAFT: 0.04,
+    EventKind.HANDOFF: 0.05,
+    EventKind.OLD: 0.02,
+    EventKind.OFF: 0.03,
+    EventKind.MALFORMED: 0.03,
+}
+"""Half of them end at the rules, so that thousands of events take a minute and not five."""
+MODERATED_APART: Final = frozenset({EventKind.MODERATED, EventKind.BAD_DRAFT})
+"""Their conversations have the question only that is answered: where people own one, nothing is moderated."""
+MALFORMED: Final = ('{{bad "{}"', "[]{}", '{{"user_id":"u","x":"{}"}}', '{{"text":"\\ud800{}"}}')
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was published; see ``Observations``."""
+
+    published: dict[str, PublishedEvent] = field(default_factory=dict)
+    entries: dict[str, str] = field(default_factory=dict)
+    unacknowledged: Counter[str] = field(default_factory=Counter)
+    taken: dict[str, str] = field(default_factory=dict)
+    by_http: int = 0
+
+
+class Publisher:
+    """Publishes until the plan's number of events is reached or the run stops."""
+
+    def __init__(self, world: World) -> None:
+        self.ledger = Ledger()
+        self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+        self._world = world
+        self._rng = random.Random(world.plan.seed + 1)
+        self._redis: Redis | None = None
+        self._bodies: dict[str, bytes] = {}
+
+    def _run(self) -> None:
+        try:
+            while len(self.ledger.entries) < self._world.plan.events:
+                self._await_room()
+                draw = self._rng.random()
+                if draw < 0.06:
+                    self._takeover()
+                elif draw < 0.12:
+                    self._person_writes()
+                else:
+                    self._publish(self._batch(), by_http=draw > 1 - BY_HTTP)
+        except Interrupted:
+            pass
+
+    def _await_room(self) -> None:
+        while True:
+            try:
+                if int(self._client().xlen(STREAM)) < self._world.plan.backlog:
+                    return
+            except RedisError:
+                self._redis = None
+            self._world.pause(0.1)
+
+    def _batch(self) -> list[str]:
+        """Names of new events; some of them twice."""
+        names: list[str] = []
+        for _ in range(BATCH):
+            if names and self._rng.random() < REPEATED:
+                names.append(self._rng.choice(names))
+            else:
+                kind = self._rng.choices(tuple(SHARES), tuple(SHARES.values()))[0]
+                names.append(self._new(kind, self._conversation(kind)))
+        return names
+
+    def _conversation(self, kind: EventKind) -> str:
+        """One in which the kind ends as it is meant to: people own those with handoffs now and then."""
+        window = len(self.ledger.published) // (EVENTS_PER_CONVERSATION * 100)
+        if kind is EventKind.HANDOFF or (kind is EventKind.RULE and self._rng.random() < 0.05):
+            return f"h{window}.{self._rng.randrange(12)}"
+        family = "off" if kind is EventKind.OFF else "m" if kind in MODERATED_APART else "c"
+        if kind in {EventKind.RULE, EventKind.QUESTION} and self._rng.random() < 0.4:
+            family = "m"
+        return f"{family}{window}.{self._rng.randrange(50)}"
+
+    def _new(self, kind: EventKind, conversation: str, account: str = "") -> str:
+        number = len(self.ledger.published)
+        name = f"e{self._world.plan.seed}.{number}"
+        self.ledger.published[name] = PublishedEvent(name=name, conversation=conversation, kind=kind)
+        if kind is EventKind.MALFORMED:
+            self._bodies[name] = self._rng.choice(MALFORMED).format(f" {name} ").encode()
+            return name
+        days = 3 if kind is EventKind.OLD else 0
+        body: dict[str, Any] = {
+            "event_id": name,
+            "user_id": account or (OFF if kind is EventKind.OFF else SHOP),
+            "scope": "chat",
+            "conversation_id": conversation,
+            "message_id": name,
+            "author_id": "a",
+            "text": self._text(kind, conversation, number),
+            "created_at": (datetime.now(UTC) - timedelta(days=days)).isoformat(),
+        }
+        if kind is EventKind.AGENT:
+            body["type"] = "agent_message"
+        self._bodies[name] = orjson.dumps(body)
+        return name
+
+    def _text(self, kind: EventKind, conversation: str, number: int) -> str:
+        if kind in TEXTS:
+            return TEXTS[kind].format(mark=f"{MARK}{number}q")
+        if conversation.startswith("m"):
+            return QUESTIONS[0]
+        return SLOW_QUESTION if self._rng.random() < 0.02 else self._rng.choice(QUESTIONS)
+
+    def _takeover(self) -> None:
+        """Two questions, then a person takes the conversation, then two questions without an answer."""
+        conversation = f"t{len(self.ledger.published)}"
+        self._publish([self._new(EventKind.QUESTION, conversation, DESK) for _ in range(2)], by_http=False)
+        self._world.pause(self._rng.random() * 0.6)  # the replies are under way, or not
+        path = f"/api/v1/accounts/{DESK}/conversations/{quote(conversation)}/take"
+        while self._post(Role.REVIEW, path, b"{}")[0] != 200:  # 404: no event of it is stored yet
+            self._world.pause(RETRY_S)
+        if (limit := self._now()) is not None:
+            self.ledger.taken[conversation] = limit
+        kind = EventKind.AFTER_TAKEOVER
+        self._publish([self._new(kind, conversation, DESK) for _ in range(2)], by_http=False)
+
+    def _person_writes(self) -> None:
+        """A question, a message of a person, and a question without an answer."""
+        conversation = f"g{len(self.ledger.published)}"
+        kinds = (EventKind.QUESTION, EventKind.AGENT, EventKind.AFTER_TAKEOVER)
+        self._publish([self._new(kind, conversation, DESK) for kind in kinds], by_http=False)
+
+    def _now(self) -> str | None:
+        """An id that every later entry of the reply stream exceeds."""
+        while True:
+            try:
+                seconds, micros = self._client().time()
+            except RedisError:
+                self._redis = None
+                self._world.pause(RETRY_S)
+            else:
+                return f"{seconds * 1000 + micros // 1000 + 1}-0"
+
+    def _publish(self, names: Sequence[str], *, by_http: bool) -> None:
+        """Publish, and again until each is acknowledged, in their order."""
+        is_clean = all(self.ledger.published[name].kind is not EventKind.MALFORMED for name in names)
+        left = list(names)
+        while left:
+            sent = self._by_http(left) if by_http and is_clean else self._by_stream(left)
+            self.ledger.entries.update(zip(sent, left, strict=False))
+            left = left[len(sent) :]
+            self.ledger.unacknowledged.update(left)
+            if left:
+                self._world.pause(RETRY_S)
+        for name in set(names):
+            self._bodies.pop(name, None)
+
+    def _by_stream(self, names: Sequence[str]) -> list[str]:
+        """Entry ids of the first of these events, as far as Redis acknowledged them."""
+        found: list[str] = []
+        try:
+            with self._client().pipeline(transaction=False) as pipeline:
+                for name in names:
+                    pipeline.xadd(STREAM, {"data": self._bodies[name]})
+                for answer in pipeline.execute(raise_on_error=False):
+                    if not isinstance(answer, bytes):
+                        break
+                    found.append(answer.decode())
+        except (RedisError, OSError):
+            self._redis = None
+        return found
+
+    def _by_http(self, names: Sequence[str]) -> list[str]:
+        """Entry ids of all of these events, or none."""
+        body = b"[" + b",".join(self._bodies[name] for name in names) + b"]"
+        status, answer = self._post(Role.GATEWAY, "/api/v1/events", body)
+        if status != 202:
+            return []
+        self.ledger.by_http += len(names)
+        return [each["entry_id"] for each in orjson.loads(answer)["events"]]
+
+    def _post(self, role: Role, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of an answer; 0 without one."""
+        place = urlsplit(self._world.addresses[role])
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=15)
+        headers = {"authorization": f"Bearer {self._world.access.token}", "content-type": "application/json"}
+        try:
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()
+
+    def _client(self) -> Redis:
+        if self._redis is None:
+            self._redis = self._world.redis
+        return self._redis

@@ -1,0 +1,148 @@
+"""What was published and what was seen: the whole input of the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+MARK: Final = "zqf"
+"""Begins the mark in every text that must not stay in the history; no other text has it."""
+
+
+class EventKind(StrEnum):
+    """What an event is made to end as; the publisher knows it, no worker is told."""
+
+    QUESTION = "question"
+    RULE = "flagged by a rule"
+    MODERATED = "flagged by moderation"
+    BAD_DRAFT = "flagged draft"
+    HANDOFF = "wants a person"
+    AGENT = "message of a person"
+    OLD = "too old"
+    OFF = "account without AI"
+    AFTER_TAKEOVER = "question after a takeover"
+    MALFORMED = "malformed"
+
+
+ANSWERABLE: Final = frozenset({EventKind.QUESTION, EventKind.HANDOFF})
+"""The only kinds that may have a reply, or a text at a handoff."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedEvent:
+    """One event, or one payload that is none; ``name`` is the event id or a text inside the payload."""
+
+    name: str
+    conversation: str
+    kind: EventKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRow:
+    """The raw key of an event; ``commit`` is the number of the transaction that wrote it."""
+
+    name: str
+    entry_id: str
+    decision_id: str | None
+    commit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    """A raw decision."""
+
+    decision_id: str
+    name: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """A raw line of the stored history, in the order of its id."""
+
+    conversation: str
+    name: str
+    by_author: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """A raw row of the outbox."""
+
+    name: str
+    handoff: bool
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenReply:
+    """An entry of the reply stream."""
+
+    stream_id: str
+    name: str
+    conversation: str
+    handoff: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenEscalation:
+    """An entry of the stream of escalations."""
+
+    decision_id: str
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenWebhook:
+    """A request that the receiver took."""
+
+    identifier: str
+    name: str
+    conversation: str
+    handoff: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """Everything that is judged.
+
+    Attributes:
+        published: name -> what was published, in the order of publication.
+        entries: stream entry -> name, of each entry that Redis or the gateway acknowledged.
+        unacknowledged: name -> attempts to publish whose outcome is unknown.
+        taken: conversation -> id on the reply stream after which nothing of the AI may follow.
+        duplicates: raw rows, as stream entry and name.
+        dead: raw dead letters, as stream entry and name.
+        webhooks_excused: names of replies that no webhook must have brought: it waits, or was withdrawn.
+        residue: marks of earlier events that a model or a judge was sent.
+        prompts_missed: requests to the models that were not looked at.
+        left: what is not finished at the end, name -> count.
+        leaks: what grew, as sentences.
+    """
+
+    published: Mapping[str, PublishedEvent] = field(default_factory=dict)
+    entries: Mapping[str, str] = field(default_factory=dict)
+    unacknowledged: Mapping[str, int] = field(default_factory=dict)
+    taken: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[KeyRow, ...] = ()
+    decisions: tuple[DecisionRow, ...] = ()
+    duplicates: tuple[tuple[str, str], ...] = ()
+    dead: tuple[tuple[str, str], ...] = ()
+    history: tuple[HistoryRow, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()
+    replies: tuple[SeenReply, ...] = ()
+    escalations: tuple[SeenEscalation, ...] = ()
+    webhooks: tuple[SeenWebhook, ...] = ()
+    webhooks_excused: frozenset[str] = frozenset()
+    residue: tuple[str, ...] = ()
+    prompts_missed: int = 0
+    left: Mapping[str, int] = field(default_factory=dict)
+    leaks: tuple[str, ...] = ()
+
+    @property
+    def unacknowledged_total(self) -> int:
+        """Attempts to publish whose outcome is unknown."""
+        return sum(self.unacknowledged.values())

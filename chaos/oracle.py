@@ -1,0 +1,232 @@
+"""Which laws do not hold. Judged from what was published and seen, never from a figure of the product."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+from chaos.kinds import Law
+from chaos.observations import (
+    ANSWERABLE,
+    MARK,
+    EventKind,
+    Observations,
+    PublishedEvent,
+    SeenReply,
+    SeenWebhook,
+)
+
+
+def breaches(seen: Observations) -> dict[Law, tuple[str, ...]]:
+    """A sentence for each breach, by law; every law is in it."""
+    return {law: tuple(judge(seen)) for law, judge in JUDGES.items()}
+
+
+def stream_order(entry_id: str) -> tuple[int, int]:
+    """The place of an entry in its stream."""
+    milliseconds, _, number = entry_id.partition("-")
+    return int(milliseconds), int(number)
+
+
+def _lost(seen: Observations) -> Iterator[str]:
+    """Every acknowledged entry has an end, and every event a decision."""
+    ends = {row.entry_id for row in seen.keys if row.decision_id}
+    ends |= {entry for entry, _ in (*seen.duplicates, *seen.dead)}
+    yield from _each("entry without an end", set(seen.entries) - ends)
+    accepted = {name for name in seen.entries.values() if _is_event(seen, name)}
+    yield from _each("event without a decision", accepted - {row.name for row in seen.decisions})
+
+
+def _twice(seen: Observations) -> Iterator[str]:
+    """No entry has two ends, no event two decisions."""
+    ends = Counter(row.entry_id for row in seen.keys if row.decision_id)
+    ends.update(entry for entry, _ in (*seen.duplicates, *seen.dead))
+    yield from _each("entry with several ends", _repeated(ends))
+    yield from _each("event with several decisions", _repeated(Counter(row.name for row in seen.decisions)))
+
+
+def _invented(seen: Observations) -> Iterator[str]:
+    """No row without a cause: an unknown entry is one of an attempt that was not acknowledged."""
+    rows = [(row.entry_id, row.name) for row in seen.keys if row.decision_id]
+    strange = Counter(
+        name for entry, name in (*rows, *seen.duplicates, *seen.dead) if entry not in seen.entries
+    )
+    more = {name for name, count in strange.items() if count > seen.unacknowledged.get(name, 0)}
+    yield from _each("end of an entry that nobody published", more)
+    keys = {row.decision_id for row in seen.keys if row.decision_id}
+    unmatched = keys ^ {row.decision_id for row in seen.decisions}
+    yield from _each("key and decision that do not belong together", unmatched)
+
+
+def _dead_letters(seen: Observations) -> Iterator[str]:
+    """A dead letter is a payload that is no event, and every such payload is one."""
+    dead = {name for _, name in seen.dead}
+    malformed = {name for name in seen.entries.values() if seen.published[name].kind is EventKind.MALFORMED}
+    yield from _each("malformed payload that is no dead letter", malformed - dead)
+    yield from _each("event as dead letter", {name for name in dead if _is_event(seen, name)})
+
+
+def _order(seen: Observations) -> Iterator[str]:
+    """Decisions, history and replies of a conversation are in the order of its entries."""
+    first: dict[str, tuple[int, int]] = {}
+    for entry, name in seen.entries.items():
+        first[name] = min(first.get(name, (1 << 63, 0)), stream_order(entry))
+    decided: dict[str, list[tuple[int, tuple[int, int]]]] = defaultdict(list)
+    place: dict[str, tuple[int, int]] = {}
+    for row in seen.keys:
+        if row.decision_id and row.name in seen.published:
+            place[row.name] = stream_order(row.entry_id)
+            decided[seen.published[row.name].conversation].append((row.commit, place[row.name]))
+            if place[row.name] > first.get(row.name, place[row.name]):
+                yield f"decided from a later entry: {row.name}"
+    yield from _unordered("decisions", {name: sorted(rows) for name, rows in decided.items()})
+    stored: dict[str, list[tuple[int, tuple[int, int]]]] = defaultdict(list)
+    for number, line in enumerate(seen.history):
+        if line.by_author and line.name in place:
+            stored[line.conversation].append((number, place[line.name]))
+    yield from _unordered("history", stored)
+    sent: dict[str, list[tuple[int, tuple[int, int]]]] = defaultdict(list)
+    for number, reply in enumerate(seen.replies):
+        if not reply.handoff and reply.name in place:
+            sent[reply.conversation].append((number, place[reply.name]))
+    yield from _unordered("replies", sent)
+
+
+def _not_sent(seen: Observations) -> Iterator[str]:
+    """Every approved reply is on its stream, and every escalation; each reply on the stream was a webhook."""
+    on_stream = {(reply.name, reply.handoff) for reply in seen.replies}
+    due = {(row.name, row.handoff) for row in seen.outbox if not row.cancelled}
+    yield from _each("reply that is not on the stream", due - on_stream)
+    stored = {row.name for row in seen.outbox}
+    respond = {row.name for row in seen.decisions if row.decision == "respond"}
+    yield from _each("approved reply without an outbox row", respond - stored)
+    escalated = {row.decision_id for row in seen.decisions if row.decision == "escalate"}
+    opened = {each.decision_id for each in seen.escalations if not each.closed}
+    yield from _each("escalation that is not on the stream", escalated - opened)
+    received = {(each.name, each.handoff) for each in seen.webhooks}
+    missing = {(name, handoff) for name, handoff in on_stream - received if name not in seen.webhooks_excused}
+    yield from _each("reply that no webhook brought", missing)
+
+
+def _unapproved(seen: Observations) -> Iterator[str]:
+    """Only answerable events have replies, and only where a decision says so."""
+    kinds = {name: event.kind for name, event in seen.published.items()}
+    due = {(row.name, row.decision) for row in seen.decisions}
+    sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
+    for reply in sent:
+        kind = kinds.get(reply.name)
+        if kind is None or kind not in ANSWERABLE:
+            yield f"reply to an event that may have none: {reply.name} ({kind})"
+        elif (reply.name, "escalate" if reply.handoff else "respond") not in due:
+            yield f"reply without a decision for it: {reply.name}"
+    opened = {each.decision_id for each in seen.escalations}
+    escalated = {row.decision_id for row in seen.decisions if row.decision == "escalate"}
+    yield from _each("escalation without a decision for it", opened - escalated)
+
+
+def _sent_twice(seen: Observations) -> Iterator[str]:
+    """Each reply is once on its stream, under one webhook id; escalations open once, then close once."""
+    yield from _each(
+        "reply that is on the stream again",
+        _repeated(Counter((reply.name, reply.handoff) for reply in seen.replies)),
+    )
+    identifiers = {(each.identifier, each.name, each.handoff) for each in seen.webhooks}
+    yield from _each(
+        "reply under several webhook ids",
+        _repeated(Counter((name, handoff) for _, name, handoff in identifiers)),
+    )
+    yield from _each(
+        "escalation that is on the stream again",
+        _repeated(Counter((each.decision_id, each.closed) for each in seen.escalations)),
+    )
+    opened = set[str]()
+    for each in seen.escalations:
+        if each.closed and each.decision_id not in opened:
+            yield f"closed before it was opened: {each.decision_id}"
+        opened.add(each.decision_id)
+
+
+def _after_takeover(seen: Observations) -> Iterator[str]:
+    """Nothing of the AI follows the answer that a person has the conversation, nor a person's message."""
+    for reply in seen.replies:
+        limit = seen.taken.get(reply.conversation)
+        if limit is not None and _is_later(reply, limit):
+            yield f"reply on the stream after the takeover: {reply.name}"
+    later = EventKind.AFTER_TAKEOVER
+    sent: tuple[SeenReply | SeenWebhook, ...] = (*seen.replies, *seen.webhooks)
+    for answered in sent:
+        event = seen.published.get(answered.name)
+        if event is not None and event.kind is later:
+            yield f"reply to an event after the takeover: {answered.name}"
+
+
+def _residue(seen: Observations) -> Iterator[str]:
+    """No flagged exchange is in the history, or in a later prompt.
+
+    Where people own the conversation, only rules flag.
+    """
+    escalated = {row.name for row in seen.decisions if row.decision == "escalate"}
+    people = {seen.published[name].conversation for name in escalated if name in seen.published}
+    flagged = {name for name, event in seen.published.items() if _is_flagged(event, people)}
+    kept = {line.name for line in seen.history if line.name in flagged or MARK in line.text}
+    yield from _each("flagged exchange in the history", kept & flagged)
+    yield from _each("flagged text in a later prompt", set(seen.residue) & flagged)
+
+
+def _stuck(seen: Observations) -> Iterator[str]:
+    return (f"{count} {what}" for what, count in seen.left.items() if count)
+
+
+def _leak(seen: Observations) -> Iterator[str]:
+    return iter(seen.leaks)
+
+
+JUDGES: Final[Mapping[Law, Callable[[Observations], Iterator[str]]]] = {
+    Law.LOST: _lost,
+    Law.TWICE: _twice,
+    Law.INVENTED: _invented,
+    Law.DEAD_LETTERS: _dead_letters,
+    Law.ORDER: _order,
+    Law.NOT_SENT: _not_sent,
+    Law.UNAPPROVED: _unapproved,
+    Law.SENT_TWICE: _sent_twice,
+    Law.AFTER_TAKEOVER: _after_takeover,
+    Law.RESIDUE: _residue,
+    Law.STUCK: _stuck,
+    Law.LEAK: _leak,
+}
+
+
+def _each(what: str, found: Iterable[object]) -> Iterator[str]:
+    return (f"{what}: {each}" for each in sorted(map(str, found)))
+
+
+def _repeated(counts: Counter[object] | Counter[str] | Counter[tuple[str, bool]]) -> set[object]:
+    return {each for each, count in counts.items() if count > 1}
+
+
+def _kind(seen: Observations, name: str) -> EventKind | None:
+    event = seen.published.get(name)
+    return None if event is None else event.kind
+
+
+def _is_event(seen: Observations, name: str) -> bool:
+    return _kind(seen, name) not in {None, EventKind.MALFORMED}
+
+
+def _is_flagged(event: PublishedEvent, people: set[str]) -> bool:
+    by_model = event.kind in {EventKind.MODERATED, EventKind.BAD_DRAFT}
+    return event.kind is EventKind.RULE or (by_model and event.conversation not in people)
+
+
+def _is_later(reply: SeenReply, limit: str) -> bool:
+    return not reply.handoff and stream_order(reply.stream_id) > stream_order(limit)
+
+
+def _unordered(what: str, rows: Mapping[str, list[tuple[int, tuple[int, int]]]]) -> Iterator[str]:
+    """Conversations whose rows, in the order of their numbers, are not in the order of their entries."""
+    for conversation, found in rows.items():
+        if any(a[1] >= b[1] or a[0] >= b[0] for a, b in pairwise(found)):
+            yield f"{what} of {conversation}"

@@ -1,0 +1,72 @@
+"""The plan of a run: how much is published, and which fault comes when; the seed decides all of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from chaos.kinds import PROCESS_SIGNALS, FaultKind
+
+LAST_AT: Final = 0.97
+"""The last fault comes when this share of the events is published."""
+
+
+class FaultThread(StrEnum):
+    """Faults of one thread come one after the other, those of the two threads overlap."""
+
+    PROCESSES = "processes"
+    SURROUNDINGS = "surroundings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run does.
+
+    Attributes:
+        backlog: unfinished entries at which publishing pauses.
+        counts: how often each kind of fault is injected.
+        ttl_s: life of a worker's heartbeat.
+        fault_s: longest duration of a fault that lasts.
+        disk_mb: size of the disk of Postgres and Valkey, in memory; 0: the folder for temporary files.
+    """
+
+    events: int
+    workers: int
+    seed: int
+    counts: Mapping[FaultKind, int]
+    backlog: int = 2_000
+    ttl_s: int = 2
+    fault_s: float = 4.0
+    disk_mb: int = 0
+    patience_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appointment:
+    """A fault and when it comes: after so many published events."""
+
+    kind: FaultKind
+    after: int
+
+
+def schedule(plan: Plan) -> dict[FaultThread, tuple[Appointment, ...]]:
+    """The faults of each thread, spread evenly over the load, with a jitter drawn from the seed."""
+    rng = random.Random(plan.seed)
+    found: dict[FaultThread, list[Appointment]] = {thread: [] for thread in FaultThread}
+    for kind, count in sorted(plan.counts.items()):
+        for number in range(count):
+            share = (number + rng.random()) / count * LAST_AT
+            found[thread_of(kind)].append(Appointment(kind=kind, after=int(share * plan.events)))
+    return {
+        thread: tuple(sorted(appointments, key=lambda each: each.after))
+        for thread, appointments in found.items()
+    }
+
+
+def thread_of(kind: FaultKind) -> FaultThread:
+    """The thread that injects a kind of fault."""
+    is_process = kind in PROCESS_SIGNALS or kind is FaultKind.CUT_OFF_KILL
+    return FaultThread.PROCESSES if is_process else FaultThread.SURROUNDINGS

@@ -1,0 +1,212 @@
+"""One run: start, publish under faults, settle, observe, judge."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import psycopg
+from redis.exceptions import RedisError
+
+from chaos import oracle
+from chaos.collect import SENDING, observe, unfinished
+from chaos.injector import Injector
+from chaos.kinds import FaultKind, Role
+from chaos.leaks import Growth
+from chaos.load import Publisher
+from chaos.observations import EventKind, Observations
+from chaos.plan import Plan
+from chaos.recovery import Recoveries
+from chaos.report import FaultCount, Report, recovery
+from chaos.witness import Witness
+from chaos.world import World, world
+from cli.stack import loopback
+
+START_S: Final = 180.0
+SERVERS_END_S: Final = 4.0
+SAY_S: Final = 10.0
+LOOK_S: Final = 0.2
+WEBHOOKS_S: Final = 35.0
+"""The lease of a killed poller lives 30 s."""
+
+
+@dataclass(slots=True)
+class Run:
+    """The parts of a run that watch and break the world."""
+
+    world: World
+    publisher: Publisher
+    recoveries: Recoveries
+    witness: Witness
+    injector: Injector
+    growth: Growth
+    say: Callable[[str], None]
+    interrupted: bool = False
+    said_s: float = 0.0
+
+
+def run(plan: Plan, command: str, say: Callable[[str], None]) -> Report:
+    """Run the plan; Ctrl-C ends publishing and faults, and what was seen until then is judged."""
+    began = time.monotonic()
+    with world(plan, say) as found:
+        _await_start(found, say)
+        publisher, recoveries = Publisher(found), Recoveries(found)
+        injector = Injector(found, recoveries, lambda: len(publisher.ledger.entries))
+        parts = Run(
+            world=found,
+            publisher=publisher,
+            recoveries=recoveries,
+            witness=Witness(found),
+            injector=injector,
+            growth=Growth(),
+            say=say,
+        )
+        try:
+            _load(parts)
+        except KeyboardInterrupt:
+            parts.interrupted = True
+            say("interrupted: what was seen until now is judged")
+        _heal(parts)
+        _settle(parts)
+        seen = observe(found, publisher.ledger, parts.witness, parts.growth)
+        return _report(parts, seen, command, time.monotonic() - began)
+
+
+def _await_start(found: World, say: Callable[[str], None]) -> None:
+    """Wait until every worker and both web servers answer."""
+    say(f"waiting for {found.plan.workers} workers, deliverer, beat, gateway and review pages")
+
+    def ready() -> bool:
+        with found.redis as redis:
+            beating = int(redis.scard("{hushgate:events}:workers"))
+        return beating >= found.plan.workers and all(
+            _answers(found.addresses[role]) for role in (Role.GATEWAY, Role.REVIEW)
+        )
+
+    if not found.until(ready, START_S, 0.2):
+        raise RuntimeError(f"the fleet did not start within {START_S:.0f} s; logs: {found.folder}")
+
+
+def _answers(address: str) -> bool:
+    return loopback.status(f"{address}/healthz") == 200
+
+
+def _load(parts: Run) -> None:
+    """Publish under faults until both are done."""
+    parts.publisher.thread.start()
+    for thread in parts.injector.threads:
+        thread.start()
+    while parts.publisher.thread.is_alive() or parts.injector.is_alive:
+        time.sleep(LOOK_S)
+        _look_after(parts)
+
+
+def _look_after(parts: Run) -> None:
+    """Restart what ended, sample memory, and say how far the run is."""
+    parts.world.processes.restart_ended()
+    if time.monotonic() - parts.said_s < SAY_S:
+        return
+    parts.said_s = time.monotonic()
+    parts.world.processes.sample_memory()
+    left = "?"
+    with suppress(RedisError, psycopg.Error, OSError):
+        left = str(unfinished(parts.world)["entries on the stream"])
+    published = len(parts.publisher.ledger.entries)
+    faults = parts.injector.happened.total()
+    parts.say(f"{published:,} of {parts.world.plan.events:,} published, {left} unfinished, {faults} faults")
+
+
+def _heal(parts: Run) -> None:
+    """End every fault and every thread that makes some."""
+    parts.world.stopping.set()
+    for thread in (*parts.injector.threads, parts.publisher.thread):
+        if thread.ident is not None:
+            thread.join(60)
+    parts.world.disk.free()
+    if parts.interrupted:  # Ctrl-C is for every process of the terminal: servers and sandbox are ending
+        time.sleep(SERVERS_END_S)
+        parts.world.restart_sandbox()
+    parts.world.stack.restart_ended()
+    parts.world.network.heal()
+    parts.world.sandbox.drop_rules()
+    for each in parts.world.processes.managed.values():
+        if not each.lives:
+            parts.world.processes.start(each.name)
+
+
+def _settle(parts: Run) -> None:
+    """Wait while the fleet makes progress; what is left after a long time without any is stuck."""
+    before, moved_s = {"": 0}, time.monotonic()
+    while time.monotonic() - moved_s < parts.world.plan.patience_s:
+        _look_after(parts)
+        with suppress(RedisError, psycopg.Error, OSError):
+            left = unfinished(parts.world)
+            if not any(left.values()):
+                break
+            if left != before:
+                before, moved_s = left, time.monotonic()
+        time.sleep(LOOK_S)
+    _await_webhooks(parts)
+    parts.recoveries.stop()
+    parts.witness.stop()
+
+
+def _await_webhooks(parts: Run) -> None:
+    """Wait while webhooks that are due arrive."""
+    before = -1
+    while (requests := parts.world.receiver.requests) != before:
+        before = requests
+        if parts.world.until(lambda: parts.world.rows(SENDING)[0][0] == 0, WEBHOOKS_S):
+            return
+
+
+def _report(parts: Run, seen: Observations, command: str, seconds: float) -> Report:
+    plan, injector = parts.world.plan, parts.injector
+    return Report(
+        command=command,
+        seed=plan.seed,
+        interrupted=parts.interrupted,
+        seconds=round(seconds, 1),
+        load_average=round(os.getloadavg()[1], 1),
+        figures=_figures(parts, seen),
+        faults={
+            str(kind): FaultCount(
+                planned=plan.counts[kind],
+                injected=injector.injected[kind],
+                happened=injector.happened[kind],
+                recovery=recovery(parts.recoveries.took_s[kind]),
+            )
+            for kind in FaultKind
+            if plan.counts.get(kind)
+        },
+        breaches=oracle.breaches(seen),
+        grown=asdict(parts.growth) | {"ended without a signal": dict(parts.world.processes.ended)},
+        failed=(*injector.failed, *parts.world.processes.last_lines),
+    )
+
+
+def _figures(parts: Run, seen: Observations) -> dict[str, int]:
+    kinds = [event.kind for event in seen.published.values()]
+    return {
+        "published events": len(kinds) - kinds.count(EventKind.MALFORMED),
+        "published malformed payloads": kinds.count(EventKind.MALFORMED),
+        "accepted entries": len(seen.entries),
+        "of them by HTTP": parts.publisher.ledger.by_http,
+        "attempts without an answer": seen.unacknowledged_total,
+        "decided": len(seen.decisions),
+        "duplicates": len(seen.duplicates),
+        "dead letters": len(seen.dead),
+        "replies": len(seen.replies),
+        "escalations": sum(not each.closed for each in seen.escalations),
+        "takeovers": len(seen.taken),
+        "webhooks": len(seen.webhooks),
+        "webhooks that came again": parts.world.receiver.again,
+        "webhooks waiting or withdrawn": len(seen.webhooks_excused),
+        "prompts looked at": parts.witness.looked_at,
+        "prompts missed": seen.prompts_missed,
+        "faults": parts.injector.happened.total(),
+    }

@@ -1,0 +1,110 @@
+"""What a run stores before it publishes: accounts, documents, a person with a token, an endpoint."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from uuid import uuid4
+
+import psycopg
+from uuid_utils.compat import uuid7
+
+from db.access_log import LogEntry, LoggedAction
+from db.documents.storage import add_text_document
+from db.people import api_tokens, records
+from db.people.api_tokens import TokenScope
+from db.people.records import Role, RoleGrant
+from db.pool import create_pool
+from db.review_store import Store
+from db.webhooks import endpoints
+from db.webhooks.endpoints import NewEndpoint
+from review.auth.api_tokens import PREFIX, SHOWN_CHARS
+from worker.webhooks.types import WebhookType
+
+SHOP: Final = "shop"
+"""People own a conversation for half a second after an escalation."""
+DESK: Final = "desk"
+"""A conversation that people took stays theirs."""
+OFF: Final = "off"
+"""Has no AI."""
+HANDOFF_TEXT: Final = "A colleague will answer here."
+KEYWORD: Final = "spam"
+PARAGRAPHS: Final = (
+    "Our opening hours are nine to five.",
+    "A purchase may be returned within thirty days.",
+)
+PERSON: Final = "chaos"
+LIFE: Final = timedelta(days=30)
+ACCOUNT: Final = """
+    INSERT INTO ai_rules (user_id, ai_control_enabled, ai_enabled_for_chats, burst_window_s, stale_reply,
+        flagged_keywords, people_idle_s, handoff_texts)
+    VALUES (%s, %s, true, 0, 'send', ARRAY[%s], %s, jsonb_build_object('en', %s::text))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The API token of the run's person."""
+
+    token: str
+    person_id: str
+
+
+def seed_accounts(database_url: str) -> None:
+    """Store the accounts."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for account, is_on, idle_s in ((SHOP, True, 0.5), (DESK, True, 0.0), (OFF, False, 0.5)):
+            connection.execute(ACCOUNT, (account, is_on, KEYWORD, idle_s, HANDOFF_TEXT))
+
+
+async def seed_rest(database_url: str, webhook_url: str) -> Access:
+    """Store documents, the endpoint and the person; the person's API token."""
+    async with create_pool(database_url, size=1, application="chaos", role=None) as source:
+        for account in (SHOP, DESK):
+            await add_text_document(source, account, "Hours", PARAGRAPHS)
+        new = NewEndpoint(
+            user_id="*",
+            url=webhook_url,
+            description="chaos",
+            types=(WebhookType.REPLY_CREATED,),
+            created_by=PERSON,
+        )
+        logged = LogEntry(person=PERSON, action=LoggedAction.WEBHOOK, detail={"changed": "added"})
+        key = secrets.token_bytes(32)
+        await endpoints.add_endpoint(source, new, key, datetime.now(UTC), logged=logged)
+    async with Store(database_url, size=1) as store:
+        return await _add_person(store)
+
+
+async def _add_person(store: Store) -> Access:
+    token, now = PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
+    async with store.writing() as connection:
+        await records.add_person(
+            connection,
+            uuid7(),
+            login=PERSON,
+            name="Chaos",
+            password_hash=None,
+            must_change_password=False,
+            created_by=PERSON,
+        )
+        found = await records.get_credentials(connection, PERSON)
+        assert found is not None  # just added
+        person_id = found.person.person_id
+        for role in Role:
+            grant = RoleGrant(user_id=records.EVERY_ACCOUNT, role=role)
+            await records.grant_role(connection, person_id, grant, granted_by=PERSON)
+        await api_tokens.store_token(
+            connection,
+            uuid4(),
+            person_id,
+            token,
+            name=PERSON,
+            prefix=token[:SHOWN_CHARS],
+            scopes=tuple(TokenScope),
+            now=now,
+            expires_at=now + LIFE,
+        )
+    return Access(token=token, person_id=str(person_id))

@@ -1,0 +1,56 @@
+"""Connections to Redis that report it as lost when they were closed before a command.
+
+A server or proxy that accepts a connection and resets it at once leaves a closed transport: uvloop raises
+RuntimeError on it, which redis-py does not translate and no caller expects; it ended the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
+from redis.exceptions import ConnectionError as ConnectionLost
+
+
+class _Reporting(AbstractConnection):
+    async def send_packed_command(
+        self, command: bytes | str | Iterable[bytes], check_health: bool = True
+    ) -> None:
+        """Send a command.
+
+        Raises:
+            ConnectionLost: the connection was closed before.
+        """
+        try:
+            await super().send_packed_command(command, check_health)
+        except RuntimeError as error:  # redis-py has disconnected
+            raise ConnectionLost(f"connection closed before the command: {error}") from error
+
+
+class ReportingConnection(_Reporting, Connection):
+    """Over TCP."""
+
+
+class ReportingSSLConnection(_Reporting, SSLConnection):
+    """Over TLS."""
+
+
+class ReportingUnixConnection(_Reporting, UnixDomainSocketConnection):
+    """Over a Unix socket."""
+
+
+REPORTING: Final[dict[Any, type[AbstractConnection]]] = {
+    Connection: ReportingConnection,
+    SSLConnection: ReportingSSLConnection,
+    UnixDomainSocketConnection: ReportingUnixConnection,
+}
+
+
+def report_closed_of_nodes(cluster: Any) -> None:
+    """Give these connections to a cluster's client, whose constructor takes no class."""
+    kind = REPORTING[cluster.connection_kwargs["connection_class"]]
+    for values in (cluster.connection_kwargs, cluster.nodes_manager.connection_kwargs):
+        values["connection_class"] = kind
+    for node in cluster.nodes_manager.startup_nodes.values():
+        node.connection_class = kind

@@ -1,0 +1,32 @@
+"""One short chaos run: every kind of fault, no law broken."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.kinds import FaultKind, Law
+
+MOST_UNSEEN = 6
+"""A busy machine may leave a fault without a demonstration: nothing was sent over its link meanwhile."""
+CERTAIN = (FaultKind.WORKER_KILL, FaultKind.VALKEY_KILL, FaultKind.POSTGRES_KILL, FaultKind.READ_ONLY)
+
+
+@pytest.mark.timeout(600)
+def test_a_fleet_keeps_every_law_under_every_fault(tmp_path: Path) -> None:
+    """Kills of processes and servers, faults of links, models, clock, disk and memory, at the same time."""
+    out = tmp_path / "chaos.json"
+    options = "--events 700 --workers 2 --worker-kills 3 --redis-kills 1 --postgres-kills 1 --fault-s 1.5"
+    command = [sys.executable, "-m", "chaos", *options.split(), "--out", str(out)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    report = json.loads(out.read_text())
+    happened = {kind: report["faults"][kind]["happened"] for kind in FaultKind}
+    assert report["violations"] == dict.fromkeys(map(str, Law), 0)
+    assert all(happened[kind] for kind in CERTAIN)
+    assert sum(map(bool, happened.values())) >= len(FaultKind) - MOST_UNSEEN

@@ -1,0 +1,229 @@
+"""The oracle of chaos runs: each law, broken in a recorded run, is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from chaos.breaches import MUTATIONS, PROJECT
+from chaos.kinds import FaultKind, Law
+from chaos.observations import (
+    DecisionRow,
+    EventKind,
+    HistoryRow,
+    KeyRow,
+    Observations,
+    OutboxRow,
+    PublishedEvent,
+    SeenEscalation,
+    SeenReply,
+    SeenWebhook,
+)
+from chaos.oracle import breaches
+from chaos.plan import FaultThread, Plan, schedule, thread_of
+from chaos.witness import foreign_marks
+
+ANSWERED, SECOND, FLAGGED, HANDED, AFTER, BROKEN = "e1", "e2", "e3", "e4", "e5", "e6"
+
+
+def event(name: str, conversation: str, kind: EventKind) -> PublishedEvent:
+    return PublishedEvent(name=name, conversation=conversation, kind=kind)
+
+
+def reply(stream_id: str, name: str, conversation: str, *, handoff: bool = False) -> SeenReply:
+    return SeenReply(stream_id=stream_id, name=name, conversation=conversation, handoff=handoff)
+
+
+def webhook(identifier: str, name: str, *, handoff: bool = False) -> SeenWebhook:
+    return SeenWebhook(identifier=identifier, name=name, conversation="c", handoff=handoff)
+
+
+def key(name: str, entry_id: str, commit: int) -> KeyRow:
+    return KeyRow(name=name, entry_id=entry_id, decision_id=f"d-{name}", commit=commit)
+
+
+def line(conversation: str, name: str, text: str) -> HistoryRow:
+    return HistoryRow(conversation=conversation, name=name, by_author=True, text=text)
+
+
+def decision(name: str, kind: str) -> DecisionRow:
+    return DecisionRow(decision_id=f"d-{name}", name=name, decision=kind)
+
+
+RIGHT: Final = Observations(
+    published={
+        each.name: each
+        for each in (
+            event(ANSWERED, "c", EventKind.QUESTION),
+            event(SECOND, "c", EventKind.QUESTION),
+            event(FLAGGED, "m", EventKind.MODERATED),
+            event(HANDED, "h", EventKind.HANDOFF),
+            event(AFTER, "t", EventKind.AFTER_TAKEOVER),
+            event(BROKEN, "", EventKind.MALFORMED),
+        )
+    },
+    entries={"1-1": ANSWERED, "1-2": SECOND, "1-3": SECOND, "2-0": FLAGGED, "3-0": HANDED, "4-0": AFTER}
+    | {"10-0": BROKEN},
+    taken={"c": "60-0"},
+    keys=(
+        key(ANSWERED, "1-1", 11),
+        key(SECOND, "1-2", 12),
+        key(FLAGGED, "2-0", 13),
+        key(HANDED, "3-0", 14),
+        key(AFTER, "4-0", 15),
+    ),
+    decisions=(
+        decision(ANSWERED, "respond"),
+        decision(SECOND, "respond"),
+        decision(FLAGGED, "ignore"),
+        decision(HANDED, "escalate"),
+        decision(AFTER, "ignore"),
+    ),
+    duplicates=(("1-3", SECOND),),
+    dead=(("10-0", BROKEN),),
+    history=(line("c", ANSWERED, "When?"), line("c", SECOND, "Where?"), line("h", HANDED, "A human")),
+    outbox=(
+        OutboxRow(name=ANSWERED, handoff=False, cancelled=False),
+        OutboxRow(name=SECOND, handoff=False, cancelled=False),
+        OutboxRow(name=HANDED, handoff=True, cancelled=False),
+    ),
+    replies=(
+        reply("50-0", ANSWERED, "c"),
+        reply("51-0", SECOND, "c"),
+        reply("52-0", HANDED, "h", handoff=True),
+    ),
+    escalations=(
+        SeenEscalation(decision_id="d-e4", closed=False),
+        SeenEscalation(decision_id="d-e4", closed=True),
+    ),
+    webhooks=(webhook("w1", ANSWERED), webhook("w2", SECOND), webhook("w3", HANDED, handoff=True)),
+)
+
+Change = Callable[[Observations], Observations]
+BREACHES: Final[tuple[tuple[Law, str, Change], ...]] = (
+    (Law.LOST, "an entry without an end", lambda o: replace(o, duplicates=())),
+    (
+        Law.LOST,
+        "an event without a decision",
+        lambda o: replace(o, keys=o.keys[:4], decisions=o.decisions[:4]),
+    ),
+    (
+        Law.TWICE,
+        "an entry that ended twice",
+        lambda o: replace(o, duplicates=(*o.duplicates, ("4-0", AFTER))),
+    ),
+    (
+        Law.TWICE,
+        "a second decision",
+        lambda o: replace(o, decisions=(*o.decisions, decision(AFTER, "ignore"))),
+    ),
+    (Law.INVENTED, "an end of no entry", lambda o: replace(o, duplicates=(*o.duplicates, ("9-9", AFTER)))),
+    (Law.INVENTED, "a decision without its key", lambda o: replace(o, keys=o.keys[1:])),
+    (Law.DEAD_LETTERS, "an event as dead letter", lambda o: replace(o, dead=(*o.dead, ("4-0", AFTER)))),
+    (Law.DEAD_LETTERS, "no dead letter", lambda o: replace(o, dead=())),
+    (Law.ORDER, "commits", lambda o: replace(o, keys=(replace(o.keys[0], commit=19), *o.keys[1:]))),
+    (Law.ORDER, "two in one commit", lambda o: replace(o, keys=(replace(o.keys[0], commit=12), *o.keys[1:]))),
+    (Law.ORDER, "history", lambda o: replace(o, history=o.history[::-1])),
+    (Law.ORDER, "replies", lambda o: replace(o, replies=o.replies[::-1])),
+    (Law.ORDER, "a later entry", lambda o: replace(o, keys=(o.keys[0], key(SECOND, "1-3", 12), *o.keys[2:]))),
+    (Law.NOT_SENT, "a reply", lambda o: replace(o, replies=o.replies[1:])),
+    (Law.NOT_SENT, "an outbox row", lambda o: replace(o, outbox=o.outbox[1:])),
+    (Law.NOT_SENT, "an escalation", lambda o: replace(o, escalations=())),
+    (Law.NOT_SENT, "a webhook", lambda o: replace(o, webhooks=o.webhooks[1:])),
+    (
+        Law.UNAPPROVED,
+        "a blocked one",
+        lambda o: replace(o, replies=(*o.replies, reply("53-0", FLAGGED, "m"))),
+    ),
+    (Law.UNAPPROVED, "by webhook", lambda o: replace(o, webhooks=(*o.webhooks, webhook("w4", FLAGGED)))),
+    (Law.UNAPPROVED, "no decision", lambda o: replace(o, replies=(*o.replies, reply("53-0", HANDED, "h")))),
+    (Law.SENT_TWICE, "a reply", lambda o: replace(o, replies=(*o.replies, reply("53-0", SECOND, "c")))),
+    (
+        Law.SENT_TWICE,
+        "another webhook id",
+        lambda o: replace(o, webhooks=(*o.webhooks, webhook("w9", ANSWERED))),
+    ),
+    (Law.SENT_TWICE, "an escalation", lambda o: replace(o, escalations=(o.escalations[0], *o.escalations))),
+    (Law.SENT_TWICE, "closed, then opened", lambda o: replace(o, escalations=o.escalations[::-1])),
+    (Law.AFTER_TAKEOVER, "a late reply", lambda o: replace(o, taken={"c": "50-0"})),
+    (
+        Law.AFTER_TAKEOVER,
+        "a later event",
+        lambda o: replace(o, replies=(*o.replies, reply("53-0", AFTER, "t"))),
+    ),
+    (Law.RESIDUE, "in the history", lambda o: replace(o, history=(*o.history, line("m", FLAGGED, "zqf3q")))),
+    (Law.RESIDUE, "in a prompt", lambda o: replace(o, residue=(FLAGGED,))),
+    (Law.STUCK, "an entry", lambda o: replace(o, left={"entries on the stream": 1})),
+    (Law.LEAK, "a lane", lambda o: replace(o, leaks=("1 lane without entries",))),
+)
+
+
+def test_a_right_run_breaks_no_law() -> None:
+    """Every law is judged, and none is broken."""
+    found = breaches(RIGHT)
+
+    assert set(found) == set(Law)
+    assert not any(found.values())
+
+
+@pytest.mark.parametrize(
+    ("law", "change"), [pytest.param(law, c, id=f"{law}: {what}") for law, what, c in BREACHES]
+)
+def test_each_breach_is_reported(law: Law, change: Change) -> None:
+    """A recorded run with one breach is reported under its law."""
+    assert breaches(change(RIGHT))[law]
+
+
+def test_every_law_has_a_planted_breach() -> None:
+    """The table of breaches is total."""
+    assert {law for law, _, _ in BREACHES} == set(Law)
+
+
+def test_every_law_has_a_defect_to_plant_in_the_code() -> None:
+    """Each replaces one text that the code has once."""
+    places = {each.law: (PROJECT / each.file).read_text().count(each.right) for each in MUTATIONS}
+
+    assert places == dict.fromkeys(Law, 1)
+
+
+def test_an_attempt_without_an_answer_may_have_been_an_entry() -> None:
+    """An unknown entry of an event whose publication was repeated breaks no law; a second one does."""
+    once = replace(RIGHT, duplicates=(*RIGHT.duplicates, ("9-9", AFTER)), unacknowledged={AFTER: 1})
+    twice = replace(once, duplicates=(*once.duplicates, ("9-8", AFTER)))
+
+    assert not any(breaches(once).values())
+    assert breaches(twice)[Law.INVENTED]
+
+
+def test_where_people_own_a_conversation_only_rules_flag() -> None:
+    """A text that moderation would have flagged stays in the history of people."""
+    people = replace(RIGHT.published[HANDED], conversation="m")
+    seen = replace(
+        RIGHT,
+        published={**RIGHT.published, HANDED: people},
+        history=(*RIGHT.history, line("m", FLAGGED, "zqf3q")),
+    )
+
+    assert not breaches(seen)[Law.RESIDUE]
+
+
+def test_marks_of_the_own_message_are_no_residue() -> None:
+    """Only marks of earlier messages count."""
+    earlier = {"role": "user", "content": "kill zqf7q"}
+    own = {"role": "user", "content": "hours? zqf8q"}
+
+    assert foreign_marks({"messages": [earlier, own]}) == {"7"}
+
+
+def test_a_schedule_is_spread_and_repeatable() -> None:
+    """The same seed gives the same faults, as many of each kind as planned, within the load."""
+    plan = Plan(events=1000, workers=2, seed=3, counts={FaultKind.WORKER_KILL: 5, FaultKind.RESET: 2})
+    found = schedule(plan)
+
+    assert found == schedule(plan)
+    assert [len(found[thread]) for thread in FaultThread] == [5, 2]
+    assert all(0 <= each.after < 1000 for appointments in found.values() for each in appointments)
+    assert {thread_of(kind) for kind in FaultKind} == set(FaultThread)
