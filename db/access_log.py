@@ -56,6 +56,9 @@ class LoggedAction(StrEnum):
     NOTE = "note"
     COMMENT = "comment"
     ASSIGN = "assign"
+    APPEAL = "appeal"
+    DEAD_LETTER = "dead_letter"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

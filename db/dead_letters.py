@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from db.decisions import Recorded, find_outcome
 from db.pool import Pool, checkout, fetch_value
-from db.tables import dead_letters
 from worker.errors import PayloadRejected
 from worker.model import Event
 
@@ -81,23 +77,3 @@ def _values(letter: DeadLetter) -> dict[str, Any]:
         "size_bytes": letter.size_bytes,
         "raw": letter.payload[:RAW_BYTES],
     }
-
-
-async def list_letters(
-    connection: AsyncConnection, limit: int, *, since: datetime | None = None, reason: str | None = None
-) -> list[dict[str, Any]]:
-    """Dead letters without their payload, newest first; None means any."""
-    query = sa.select(*(column for column in dead_letters.c if column.name != "raw")).limit(limit)
-    query = query.order_by(dead_letters.c.created_at.desc(), dead_letters.c.entry_id.desc())
-    if since is not None:
-        query = query.where(dead_letters.c.created_at >= since)
-    if reason is not None:
-        query = query.where(dead_letters.c.reason_code == reason)
-    return [dict(row) for row in (await connection.execute(query)).mappings()]
-
-
-async def get_payload(connection: AsyncConnection, entry_id: str) -> tuple[bytes, int] | None:
-    """The stored bytes of a payload and its full size; None when there is no such letter."""
-    query = sa.select(dead_letters.c.raw, dead_letters.c.size_bytes)
-    row = (await connection.execute(query.where(dead_letters.c.entry_id == entry_id))).one_or_none()
-    return None if row is None else (bytes(row.raw), int(row.size_bytes))

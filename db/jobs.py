@@ -24,6 +24,7 @@ class JobKind(StrEnum):
 
     EXPORT = "export"
     BULK_REVIEW = "bulk_review"
+    BULK_UNDO = "bulk_undo"
 
 
 class JobState(StrEnum):
@@ -182,6 +183,18 @@ async def list_jobs(connection: AsyncConnection, person_id: UUID, *, limit: int 
     """A person's jobs, newest first."""
     query = sa.select(jobs).where(jobs.c.person_id == person_id).order_by(jobs.c.created_at.desc())
     return tuple(_job(row) for row in await all_rows(connection, query.limit(limit)))
+
+
+async def undo_of(connection: AsyncConnection, job: Job) -> UUID | None:
+    """The newest job of the same person that undoes this one, or None."""
+    query = sa.select(jobs.c.id).where(
+        jobs.c.person_id == job.person_id,
+        jobs.c.kind == JobKind.BULK_UNDO.value,
+        jobs.c.params["of"].astext == str(job.job_id),
+    )
+    newest = query.order_by(jobs.c.created_at.desc()).limit(1)
+    found: UUID | None = (await connection.execute(newest)).scalar_one_or_none()
+    return found
 
 
 async def add_part(connection: AsyncConnection, job_id: UUID, number: int, data: bytes) -> None:

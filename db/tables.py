@@ -159,6 +159,33 @@ ai_rules: Final = table(
         )
         for name in HANDOFF_SETTINGS
     ),
+    required("appeals_enabled", sa.Boolean, server_default=FALSE),
+    required(
+        "appeal_within_days",
+        DOUBLE_PRECISION,
+        server_default=sa.text("184"),
+        comment="how long after a decision an appeal is taken",
+    ),
+    required(
+        "appeal_due_days",
+        DOUBLE_PRECISION,
+        server_default=sa.text("14"),
+        comment="how long people have to decide an appeal",
+    ),
+    sa.CheckConstraint("appeal_within_days > 0 AND appeal_due_days > 0", name="appeal_days_positive"),
+    required("statements_enabled", sa.Boolean, server_default=FALSE),
+    required(
+        "statement_grounds",
+        JSONB,
+        server_default=EMPTY_OBJECT,
+        comment="reason code -> what a statement of reasons says, see worker/statements.py",
+    ),
+    sa.CheckConstraint(
+        "jsonb_typeof(statement_grounds) = 'object' AND NOT jsonb_path_exists(statement_grounds,"
+        " '$.* ? (@.type() <> \"string\")')",
+        name="statement_grounds_are_text",
+    ),
+    required("statement_countries", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="lower case"),
     required("changed_by", sa.Text, server_default=sa.text("current_user")),
     required("changed_at", Timestamp, server_default=NOW),
     sa.CheckConstraint("version > 0", name="version_positive"),
@@ -295,6 +322,8 @@ dead_letters: Final = table(
     *required_texts("field", "expected", "got"),
     required("size_bytes", sa.BigInteger, comment="of the whole payload"),
     required("raw", sa.LargeBinary, comment="the payload's first bytes"),
+    sa.Column("retried_at", Timestamp, comment="when it was published again"),
+    sa.Column("retried_as", sa.Text, comment="the entry made then"),
     index("ix_dead_letters_created_at", "created_at"),
 )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from review.http.field_problems import FieldProblem
 from review.http.visit import Refused
@@ -22,6 +23,9 @@ ACCEPTED: Final[Mapping[str, str]] = {
     "application/cloudevents-batch+json": "An array of CloudEvents 1.0.",
 }
 """Media types beside JSON, for the OpenAPI document."""
+JSON_SPACE: Final = " \t\r\n"
+SPACE: Final = re.compile(rf"[{JSON_SPACE}]*+")
+READER: Final = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +53,15 @@ def media_type(content_type: str, encoding: str) -> str:
     return found
 
 
-def split(body: bytes, media: str) -> Sequence[Any]:
-    """The events of a body, unchecked: lines and a single event as bytes, elements of an array as values.
+def split(body: bytes, media: str) -> Sequence[bytes]:
+    """The events of a body as they were written, unchecked: lines, elements of an array, or a single event.
 
     Raises:
         Refused: 422, the body holds no events.
     """
     if media in LINES:
-        found: Sequence[Any] = [line for line in body.split(b"\n") if line.strip()]
-    elif body.lstrip()[:1] == b"[":
+        found = [line for line in body.split(b"\n") if line.strip()]
+    elif body.lstrip(JSON_SPACE.encode())[:1] == b"[":
         found = _elements(body)
     else:
         found = [body] if body.strip() else []
@@ -66,7 +70,7 @@ def split(body: bytes, media: str) -> Sequence[Any]:
     return found
 
 
-def check(events: Sequence[Any], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
+def check(events: Sequence[bytes], *, most_bytes: int = PAYLOAD_BYTES) -> Batch:
     """Check every event as a worker does; each needs an id, so that a repeated request changes nothing."""
     good, problems = [], []
     for item, event in enumerate(events):
@@ -90,17 +94,38 @@ def unusable(problems: Sequence[FieldProblem], events: int) -> Refused:
     return Refused(422, "Not events", text, problems=problems)
 
 
-def _elements(body: bytes) -> list[Any]:
+def _elements(body: bytes) -> list[bytes]:
+    """The elements of an array as they were written, so that each is read as if it came alone."""
     try:
-        found = json.loads(body.decode())
+        text = body.decode().strip(JSON_SPACE)
+        return [text[start:end].encode() for start, end in _spans(text)]
     except UnicodeDecodeError as error:
         raise _unusable("UTF-8", f"byte {body[error.start]:#04x} at {error.start}") from error
     except RecursionError as error:
         raise _unusable("at most 32 levels of nesting", "more levels") from error
     except ValueError as error:
         raise _unusable("a JSON array of events", str(error)[:120]) from error
-    assert isinstance(found, list)  # JSON that begins with a bracket
-    return found
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the elements of a JSON array begin and end; ValueError: it is none."""
+    at = _after_space(text, 1)
+    if text[at:] == "]":
+        return
+    while True:
+        _, end = READER.raw_decode(text, at)
+        yield at, end
+        sign = _after_space(text, end)
+        if text[sign:] == "]":
+            return
+        if text[sign : sign + 1] != ",":
+            raise json.JSONDecodeError("Expecting ',' delimiter", text, sign)
+        at = _after_space(text, sign + 1)
+
+
+def _after_space(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def _unusable(expected: str, got: str) -> Refused:

@@ -30,6 +30,7 @@ from review.auth.openid_provider import OpenIdProvider
 from review.auth.password_page import FIRST_PASSWORD_PAGES
 from review.auth.second_factor_page import PAGES_WITHOUT_FACTOR
 from review.background import run_background
+from review.care.organisation_covers import with_organisation_covers
 from review.http import form_guards
 from review.http.concurrency_limit import TooManyRequests
 from review.http.error_handlers import error_page, refusal_json
@@ -210,7 +211,7 @@ async def _session_person(visit: Visit, token: str, *, keep: bool) -> Person | N
         person, due = found
         if due and keep:
             await sessions.mark_seen(connection, token, now=now)
-    return None if person.disabled else person
+    return None if person.disabled else with_organisation_covers(person, visit.site.settings)
 
 
 async def _admit(visit: Visit, page: PageRoute) -> None:

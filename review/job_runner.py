@@ -55,6 +55,7 @@ class JobRunnerKind:
 KINDS: Final[tuple[JobRunnerKind, ...]] = (
     JobRunnerKind(kind=JobKind.EXPORT, right=Right.EXPORT, step=exports.write_step),
     JobRunnerKind(kind=JobKind.BULK_REVIEW, right=Right.LEAD, step=bulk_jobs.review_step),
+    JobRunnerKind(kind=JobKind.BULK_UNDO, right=Right.LEAD, step=bulk_jobs.undo_step),
 )
 
 

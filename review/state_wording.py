@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from db.jobs import JobKind, JobState
 from review.languages import gettext, mark
-from worker.model import EventType
+from worker.model import EventType, Scope
 
 SUBJECT_KINDS: Final[Mapping[str, str]] = {
     "account": mark("account"),
@@ -72,6 +73,31 @@ HELD_KINDS: Final[Mapping[str, str]] = {
     "draft": mark("Draft of the AI, not sent"),
     "recheck": mark("The other draft of the recheck"),
 }
+SCOPES: Final[Mapping[str, str]] = {Scope.CHAT: mark("chat"), Scope.COMMENT: mark("comment")}
+"""Total over ``Scope``."""
+JOB_KINDS: Final[Mapping[JobKind, str]] = {
+    JobKind.EXPORT: mark("Export"),
+    JobKind.BULK_REVIEW: mark("Bulk review"),
+    JobKind.BULK_UNDO: mark("Undo of a bulk review"),
+}
+"""Total."""
+JOB_STATES: Final[Mapping[JobState, str]] = {
+    JobState.QUEUED: mark("queued"),
+    JobState.RUNNING: mark("running"),
+    JobState.DONE: mark("done"),
+    JobState.FAILED: mark("failed"),
+    JobState.CANCELLED: mark("cancelled"),
+}
+"""Total."""
+REVIEW_STATES: Final[Mapping[str, str]] = {
+    "open": mark("open"),
+    "reviewed": mark("reviewed"),
+    "agree": mark("agreed"),
+    "overturn": mark("overturned"),
+    "unsure": mark("unsure"),
+    "disputed": mark("disputed"),
+}
+"""What reviewers said of a decision; total over ``db.audit.filters.ReviewFilter``."""
 
 
 def subject_kind(kind: str) -> str:
@@ -117,3 +143,23 @@ def answer_outcome(outcome: str) -> str:
 def held_kind(kind: str) -> str:
     """What a text that was not sent is, as stored."""
     return gettext(HELD_KINDS.get(kind, kind))
+
+
+def scope_name(scope: str) -> str:
+    """Where a message was written."""
+    return gettext(SCOPES.get(scope, scope))
+
+
+def job_kind(kind: JobKind) -> str:
+    """What a job does."""
+    return gettext(JOB_KINDS[kind])
+
+
+def job_state(state: JobState) -> str:
+    """How far a job is."""
+    return gettext(JOB_STATES[state])
+
+
+def review_state(state: str) -> str:
+    """What reviewers said of a decision."""
+    return gettext(REVIEW_STATES.get(state, state))

@@ -9,6 +9,7 @@ import structlog
 from celery import shared_task
 
 from db import upkeep
+from db.appeals.settling import settle_outcomes
 from db.escalations.closing import close_due_escalations
 from tasks.fleet.beats import sign_tasks
 from tasks.governance import sweep as retention
@@ -20,6 +21,7 @@ from tasks.stream_upkeep.sweep import sweep_streams
 log = structlog.get_logger(__name__)
 
 SCHEDULE: Final = {
+    "appeals": {"task": "hushgate.appeals", "schedule": 30.0, "options": {"expires": 30}},
     "deliver": {"task": "hushgate.deliver", "schedule": 10.0, "options": {"expires": 10}},
     "erasures": {"task": "hushgate.erasures", "schedule": 10.0, "options": {"expires": 10}},
     "escalations": {"task": "hushgate.escalations", "schedule": 30.0, "options": {"expires": 30}},
@@ -42,6 +44,14 @@ def deliver(task: Any) -> None:
     runtime = _runtime(task)
     runtime.nudge()
     runtime.call(sign_tasks(runtime.parts.redis, task.app.hushgate_settings.stream))
+
+
+@shared_task(name="hushgate.appeals", bind=True)
+def appeals(task: Any) -> None:
+    """Report the outcomes of appeals that can no longer be undone."""
+    runtime = _runtime(task)
+    if settled := runtime.call(settle_outcomes(runtime.parts.pool, datetime.now(UTC))):
+        log.info("appeals_settled", appeals=settled)
 
 
 @shared_task(name="hushgate.escalations", bind=True)

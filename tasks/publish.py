@@ -18,7 +18,7 @@ from tasks.shards.agreement import agree, current_layout
 from tasks.shards.clients import is_cluster_client
 from tasks.shards.layout import Shard, ShardLayout
 from worker.errors import PayloadRejected, StreamFull, StreamSealed
-from worker.payload import PAYLOAD_BYTES, Arrival, parse
+from worker.payload import PAYLOAD_BYTES, Arrival, check_storable, parse
 
 STREAM: Final = "hushgate:events"
 BATCH: Final = 500
@@ -217,8 +217,11 @@ def _payload(event: Mapping[str, Any]) -> bytes:
             code="not_object", field="data", expected="one JSON object", got=f"a {type(event).__name__}"
         )
     try:
-        return orjson.dumps(dict(event))
+        written = orjson.dumps(dict(event))
     except TypeError as error:  # orjson.JSONEncodeError is one
         raise PayloadRejected(
             code="not_json", field="data", expected="values that JSON can hold", got=str(error)
         ) from error
+    if isinstance(metadata := event.get("metadata"), dict):
+        check_storable(metadata)  # orjson writes NaN and infinity as null
+    return written

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime
 from typing import Final, TypeVar
 from uuid import UUID
@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from db import outbox
-from db.outbox import WaitingReply
+from db.outbox import WaitingReply, WereSent
 from db.outgoing.events import OutgoingEvent
 from db.outgoing.locked_batch import LockedBatch
 from db.pool import Pool
@@ -103,11 +103,37 @@ class Relay:
         return len(sent) if complete else None
 
     def _waiting(self, lease: Lease) -> AbstractAsyncContextManager[LockedBatch[WaitingReply] | None]:
-        async def sent(decisions: Sequence[UUID]) -> frozenset[UUID] | None:
-            found = await lease.sent([str(decision_id) for decision_id in decisions])
-            return None if found is None else frozenset(map(UUID, found))
+        return outbox.waiting_replies(self._pool, BATCH, self._now(), _were_sent(lease))
 
-        return outbox.waiting_replies(self._pool, BATCH, self._now(), sent)
+
+def _were_sent(lease: Lease) -> WereSent:
+    async def sent(decisions: Sequence[UUID]) -> frozenset[UUID] | None:
+        found = await lease.sent([str(decision_id) for decision_id in decisions])
+        return None if found is None else frozenset(map(UUID, found))
+
+    return sent
+
+
+async def mark_sent(pool: Pool, redis: Redis, *, stream: str, now: datetime, limit: int) -> int | None:
+    """Record replies that are on the stream as delivered, and send none; how many.
+
+    None while another relay acts. Of the waiting replies the ``limit`` oldest are looked at.
+    """
+
+    @asynccontextmanager
+    async def waiting(lease: Lease) -> AsyncIterator[LockedBatch[WaitingReply] | None]:
+        async with outbox.waiting_replies(pool, limit, now, _were_sent(lease)) as batch:
+            found = None if batch is None else await lease.sent([str(row.decision_id) for row in batch.rows])
+            if batch is None or found is None:
+                yield None
+                return
+            rows = [row for row in batch.rows if str(row.decision_id) in found]
+            yield LockedBatch(batch.connection, rows, outbox.SET_DELIVERED)
+
+    name = OnceStream(redis, stream)
+    kind = WebhookType.REPLY_CREATED
+    marked, complete = await send_waiting(name, waiting, _outgoing, lambda: now, webhook=kind)
+    return len(marked) if complete else None
 
 
 async def send_waiting(

@@ -99,7 +99,8 @@ class FinishRequest:
     keep: bool
 
 
-def _script(*names: str) -> str:
+def script(*names: str) -> str:
+    """The text of Lua files, one after the other."""
     folder = resources.files("tasks") / "lua"
     return "".join((folder / f"{name}.lua").read_text() for name in names)
 
@@ -138,16 +139,16 @@ class Lanes:
         self.keep_bytes = keep_bytes
         self._prefix = f"{{{stream}}}:"
         self._reads_ahead = False
-        self._prepare = LuaScript(redis, _script("prepare"))
-        self._heartbeat = LuaScript(redis, _script("heartbeat"))
-        self._leave = LuaScript(redis, _script("leave"))
-        self._read = LuaScript(redis, _script("prelude", "read"))
-        self._begin = LuaScript(redis, _script("prelude", "begin"))
-        self._newer = LuaScript(redis, _script("prelude", "newer"))
-        self._finish = LuaScript(redis, _script("prelude", "finish"))
-        self._release = LuaScript(redis, _script("prelude", "release"))
-        self._reap = LuaScript(redis, _script("prelude", "reap"))
-        self._repair = LuaScript(redis, _script("prelude", "repair"))
+        self._prepare = LuaScript(redis, script("prepare"))
+        self._heartbeat = LuaScript(redis, script("heartbeat"))
+        self._leave = LuaScript(redis, script("leave"))
+        self._read = LuaScript(redis, script("prelude", "read"))
+        self._begin = LuaScript(redis, script("prelude", "begin"))
+        self._newer = LuaScript(redis, script("prelude", "newer"))
+        self._finish = LuaScript(redis, script("prelude", "finish"))
+        self._release = LuaScript(redis, script("prelude", "release"))
+        self._reap = LuaScript(redis, script("prelude", "reap"))
+        self._repair = LuaScript(redis, script("prelude", "repair"))
 
     def follow(self, key: str) -> None:
         """Use another key of the stream from now on: its shard was sealed."""

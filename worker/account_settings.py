@@ -60,6 +60,7 @@ from worker.setting import (
     warn_unmasked,
     warn_unmoderated,
 )
+from worker.statements import checked_country, checked_grounds
 
 
 def _known_country(value: str) -> str:
@@ -85,6 +86,7 @@ SentReason = Annotated[
 AuthorText = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 PairName = Annotated[str, StringConstraints(min_length=1, max_length=1100, pattern=r"^\S([^\x00-\x1f]*\S)?$")]
 QueueName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\s=]([^\x00-\x1f=]*[^\s=])?$")]
+GroundText = Annotated[str, StringConstraints(max_length=3000, pattern=r"^[^\x00-\x1f=]+$")]
 Seconds = Annotated[float, Field(ge=0, le=31 * 86_400, allow_inf_nan=False)]
 
 
@@ -548,6 +550,61 @@ class AccountSettings(BaseModel):
             title="Holidays",
             section=Section.HANDOFF,
             help="Dates such as 2026-12-25, closed all day.",
+        ),
+    ]
+    appeals_enabled: Annotated[
+        bool,
+        Setting(
+            title="Appeals",
+            section=Section.APPEALS,
+            help="People may appeal against a decision that gave them no reply; see docs/appeals.md.",
+        ),
+    ]
+    appeal_within_days: Annotated[
+        float,
+        Field(ge=1, le=3660, allow_inf_nan=False),
+        Setting(
+            title="Appeals are taken after a decision for, days",
+            section=Section.APPEALS,
+            help="Article 20 of the Digital Services Act asks for six months: 184 days are never less.",
+        ),
+    ]
+    appeal_due_days: Annotated[
+        float,
+        Field(ge=1, le=366, allow_inf_nan=False),
+        Setting(
+            title="Appeals are decided within, days",
+            section=Section.APPEALS,
+            help="The due date that the list of appeals shows.",
+        ),
+    ]
+    statements_enabled: Annotated[
+        bool,
+        Setting(
+            title="Statements of reasons",
+            section=Section.APPEALS,
+            help="Statements of reasons of the Digital Services Act may be exported. A bot that says nothing"
+            " does not restrict anything: see docs/appeals.md first.",
+        ),
+    ]
+    statement_grounds: Annotated[
+        dict[PairName, GroundText],
+        Field(max_length=100),
+        AfterValidator(checked_grounds),
+        Setting(
+            title="Grounds of statements",
+            section=Section.APPEALS,
+            help="By reason code: decision_visibility | decision_ground | category | law or section of your"
+            " terms | why. A reason without a ground gets no statement.",
+        ),
+    ]
+    statement_countries: Annotated[
+        list[Annotated[str, AfterValidator(checked_country)]],
+        Field(max_length=40),
+        Setting(
+            title="Countries of statements",
+            section=Section.APPEALS,
+            help="Codes such as de, fr: where the restrictions apply; needed for an export.",
         ),
     ]
 

@@ -32,6 +32,7 @@ class Section(StrEnum):
     APPROVAL = "Approval by people"
     HANDOFF = "Handoff to people"
     SPENDING = "Budgets and limits"
+    APPEALS = "Appeals and statements of reasons"
 
 
 class SettingKind(StrEnum):

@@ -14,6 +14,7 @@ import typer
 from redis.exceptions import RedisError
 
 from cli.doctor.check import DoctorCheck, failed, passed
+from cli.doctor.durability import durability_checks
 from cli.doctor.embedding import stored_vectors
 from cli.doctor.endpoints import listed_models
 from cli.doctor.fleet import fleet_checks
@@ -107,8 +108,17 @@ def _guarded(group: CheckGroup, settings: Settings) -> Iterator[DoctorCheck]:
 
 
 GROUPS: Final = (
-    CheckGroup(name="redis", fix="check REDIS_URL and that the server runs", checks=redis_checks),
-    CheckGroup(name="postgres", fix="check DATABASE_URL and that the server runs", checks=postgres_checks),
+    CheckGroup(
+        name="redis",
+        fix="check REDIS_URL and that the server runs; its log says why it does not start",
+        checks=redis_checks,
+    ),
+    CheckGroup(
+        name="postgres",
+        fix="check DATABASE_URL and that the server runs; its log says why it does not start",
+        checks=postgres_checks,
+    ),
+    CheckGroup(name="power failure", fix=FIRST, checks=durability_checks),
     CheckGroup(name="database login", fix=FIRST, checks=login_rights),
     CheckGroup(
         name="read replica",

@@ -18,6 +18,9 @@ def server_checks(info: Mapping[str, Any]) -> Iterator[DoctorCheck]:
     aof = bool(info.get("aof_enabled"))
     fix = "set appendonly yes in redis.conf (CONFIG SET until then): events are stored in Redis only"
     yield failed("redis AOF", "on" if aof else "off", fix, unless=aof)
+    written = str(info.get("aof_last_write_status", "ok"))
+    fix = "free disk space of the server: it refuses writes until its log can be written"
+    yield failed("redis AOF writes", written, fix, unless=written == "ok")
     policy = str(info.get("maxmemory_policy"))
     fix = "CONFIG SET maxmemory-policy noeviction: eviction deletes events"
     yield failed("redis eviction", policy, fix, unless=policy == "noeviction")

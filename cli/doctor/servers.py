@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from redis import Redis
-from redis.exceptions import ResponseError
 
 from cli.doctor.check import DoctorCheck, failed, passed, warned
 from cli.doctor.cluster import cluster_checks
@@ -28,7 +27,6 @@ MOST_SKEW_S: Final = 2.0
 REACH_S: Final = 10.0
 CLOCKS: Final = "redis to postgres clock"
 FREE_MEMORY: Final = "start workers, run hushgate streams trim, or raise maxmemory"
-EVERYSEC: Final = "a power failure may lose about a second of events"
 
 
 def redis_checks(settings: Settings) -> Iterator[DoctorCheck]:
@@ -40,7 +38,6 @@ def redis_checks(settings: Settings) -> Iterator[DoctorCheck]:
         info: dict[str, Any] = redis.info()
         yield from server_checks(info)
         yield memory_check(info)
-        yield from _fsync_check(redis)
         yield clock_check("redis clock", _redis_clock(redis) - time.time())
 
 
@@ -97,7 +94,8 @@ def conservation_check(settings: Settings) -> Iterator[DoctorCheck]:
         yield failed(
             "conservation",
             f"{shown}; {found.missing} missing, {found.audited} audited",
-            "find out who trimmed the stream, changed tables by hand, or restored only one server",
+            "run hushgate repair; find out who trimmed the stream, changed tables by hand, or restored only"
+            " one server",
         )
 
 
@@ -113,16 +111,6 @@ async def _balance(settings: Settings) -> conservation.Balance:
 def _redis(settings: Settings) -> Redis:
     url = settings.redis_url.get_secret_value()
     return connect_sync(url, timeout_s=REACH_S, decode_responses=True)
-
-
-def _fsync_check(redis: Redis) -> Iterator[DoctorCheck]:
-    try:
-        fsync = str(redis.config_get("appendfsync").get("appendfsync"))
-    except ResponseError:
-        return  # managed servers forbid CONFIG
-    always = fsync == "always"
-    fix = "set appendfsync always, or use publishers that can publish again"
-    yield warned("redis fsync", fsync if always else f"{fsync}: {EVERYSEC}", fix, unless=always)
 
 
 def clock_check(name: str, ahead_s: float, other: str = "the clock of this machine") -> DoctorCheck:

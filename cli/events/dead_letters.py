@@ -1,68 +1,198 @@
-"""``hushgate dead-letters``: payloads that could not become an event, and how to publish them again."""
+"""``hushgate dead-letters``: payloads that could not become an event, and what to do with them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from cli.exit_codes import ExitCode
-from cli.options import read_audit, stream_settings, time_of
-from cli.output import emit, fail
-from db import dead_letters
-from tasks.publish import append
-from tasks.shards.clients import connect_sync
-
-app = typer.Typer(
-    no_args_is_help=True, help="Payloads that could not become an event: `list` them, `replay` one."
+from cli.accounts.store_account import login
+from cli.events.letter_filter import (
+    AccountOption,
+    BeforeOption,
+    DryRun,
+    Entries,
+    EveryOption,
+    LimitOption,
+    ReasonOption,
+    ShardOption,
+    SinceOption,
+    TextsOption,
+    letter_filter,
+    require_choice,
 )
-COLUMNS = ["created_at", "entry_id", "reason_code", "field", "expected", "got", "size_bytes"]
+from cli.events.letters import DROPPED, RETRIED, drop_all, republish
+from cli.exit_codes import ExitCode
+from cli.options import database_url, own_connections
+from cli.output import emit, fail
+from db.access_log import LogEntry, LoggedAction
+from db.buried.letters import StoredLetter, find_letters, log_reading
+from db.pool import Pool
+
+Value = TypeVar("Value")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Payloads that could not become an event: `list` and `show` them, `retry` or `drop` them."
+    " `replay` is the former name of `retry`.",
+)
+COLUMNS: Final = (
+    "created_at", "entry_id", "account", "reason_code", "field", "expected", "got", "size_bytes",
+    "retried_as",
+)  # fmt: skip
+OUR_WORDS: Final = frozenset({"poison", "wrong_shard", "missing_data"})
+"""Reasons whose ``got`` is a sentence of Hushgate; that of others may quote the payload."""
 
 
 @app.command("list")
 def list_(
-    since: Annotated[
-        str | None, typer.Option(help="Dead letters since this time or age, such as 24h.")
-    ] = None,
-    reason: Annotated[
-        str | None, typer.Option(help="Dead letters with this reason code, such as not_json or poison.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Dead letters to print at most.")] = 50,
+    account: AccountOption = None,
+    since: SinceOption = None,
+    before: BeforeOption = None,
+    reason: ReasonOption = None,
+    shard: ShardOption = None,
+    limit: LimitOption = 50,
+    texts: TextsOption = False,
 ) -> None:
     """Print dead letters, newest first, with the reason why they are not events.
 
-    For example:
+    `got` can quote the payload and is shown with --texts only. For example:
 
         hushgate dead-letters list --since 24h --reason poison
     """
-    start = time_of("--since", since)
-    emit(
-        read_audit(lambda source: dead_letters.list_letters(source, limit, since=start, reason=reason)),
-        COLUMNS,
-    )
+    chosen = letter_filter(account=account, reason=reason, since=since, before=before, shard=shard)
+    found = _run(lambda source: find_letters(source, chosen, limit))
+    if texts and found:
+        _log_reading(account, letters=len(found))
+    emit([_row(letter, texts=texts) for letter in found], COLUMNS)
 
 
 @app.command()
-def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `list` prints it.")]) -> None:
-    """Publish a dead letter's payload again, as a new entry; the dead letter is kept.
+def show(
+    entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `list` prints it.")],
+    texts: TextsOption = False,
+) -> None:
+    """Print one dead letter; its payload with --texts.
 
-    Use it for payloads that can be decided now: a limit was raised, or a defect was fixed. Example:
+    For example:
 
-        hushgate dead-letters replay 1763761234567-0
+        hushgate dead-letters show 1763761234567-0 --texts
     """
-    kept = read_audit(lambda connection: dead_letters.get_payload(connection, entry_id))
-    if kept is None:
+    letter = _letter(entry_id)
+    if texts:
+        _log_reading(letter.account, entry_id=entry_id)
+    payload = {"payload": letter.raw} if texts else {}
+    row = _row(letter, texts=texts) | {"retried_at": letter.retried_at, "problem": letter.problem} | payload
+    emit([row], list(row))
+
+
+@app.command()
+def retry(
+    entries: Entries = None,
+    account: AccountOption = None,
+    since: SinceOption = None,
+    before: BeforeOption = None,
+    reason: ReasonOption = None,
+    shard: ShardOption = None,
+    every: EveryOption = False,
+    limit: LimitOption = 1000,
+    dry_run: DryRun = False,
+) -> None:
+    """Publish payloads again as new entries, oldest first, each once; the dead letters are kept.
+
+    Use it for payloads that can be decided now: a limit was raised, or a defect was fixed. A new entry is the
+    last one of its conversation. A letter that was published before is not published again, whoever asks and
+    however an earlier run ended. Exit 1 when some were refused, 5 when all were. Examples:
+
+        hushgate dead-letters retry 1763761234567-0
+
+        hushgate dead-letters retry --reason poison --since 2h --dry-run
+    """
+    chosen = letter_filter(
+        entries=entries, account=account, reason=reason, since=since, before=before, shard=shard
+    )
+    require_choice(chosen, every=every)
+    found = _run(lambda source: find_letters(source, chosen, limit))
+    _require_all(entries, found)
+    letters = [each for each in found if entries or not each.retried_as]
+    rows = asyncio.run(republish(sorted(letters, key=lambda each: each.place), dry_run=dry_run))
+    _end(rows, RETRIED)
+
+
+@app.command()
+def drop(
+    entries: Entries = None,
+    account: AccountOption = None,
+    since: SinceOption = None,
+    before: BeforeOption = None,
+    reason: ReasonOption = None,
+    shard: ShardOption = None,
+    every: EveryOption = False,
+    limit: LimitOption = 1000,
+    dry_run: DryRun = False,
+) -> None:
+    """Delete dead letters with their payloads; those that a legal hold covers stay.
+
+    The conservation check counts them as deleted. For example:
+
+        hushgate dead-letters drop --reason not_json --before 7d --dry-run
+    """
+    chosen = letter_filter(
+        entries=entries, account=account, reason=reason, since=since, before=before, shard=shard
+    )
+    require_choice(chosen, every=every)
+    found = _run(lambda source: find_letters(source, chosen, limit))
+    _require_all(entries, found)
+    _end(asyncio.run(drop_all(found, dry_run=dry_run)), DROPPED)
+
+
+@app.command(hidden=True)
+def replay(entry_id: Annotated[str, typer.Argument(help="Stream entry id, as `list` prints it.")]) -> None:
+    """`retry` under its former name: publish one dead letter again."""
+    rows = asyncio.run(republish([_letter(entry_id)], dry_run=False))
+    if rows[0]["problem"]:
+        raise fail(f"entry: {rows[0]['problem']}", code=ExitCode.REJECTED)
+    emit([{"published": rows[0][RETRIED]}], ["published"])
+
+
+def _end(rows: list[dict[str, Any]], done: str) -> None:
+    """Print the rows; exit 1 when some letters were refused, 5 when all were."""
+    emit(rows, ("entry_id", done, "problem"))
+    refused = [row for row in rows if row["problem"]]
+    if refused:
+        code = ExitCode.REJECTED if len(refused) == len(rows) else ExitCode.NEGATIVE
+        raise fail(f"entries: {len(refused)} of {len(rows)} were refused", code=code)
+
+
+def _letter(entry_id: str) -> StoredLetter:
+    chosen = letter_filter(entries=[entry_id], account=None, reason=None, since=None, before=None, shard=None)
+    found = _run(lambda source: find_letters(source, chosen, 1))
+    if not found:
         raise fail(f"entry: no dead letter {entry_id}", code=ExitCode.NEGATIVE)
-    raw, size = kept
-    if not raw:
-        raise fail(
-            "entry: the entry had no field data, so there is nothing to publish", code=ExitCode.REJECTED
-        )
-    if len(raw) < size:
-        raise fail(
-            f"entry: only {len(raw)} of {size} bytes were kept; publish the payload from its source",
-            code=ExitCode.REJECTED,
-        )
-    settings = stream_settings()
-    with connect_sync(settings.redis_url.get_secret_value()) as redis:
-        emit([{"published": append(redis, [raw], stream=settings.stream)[0]}], ["published"])
+    return found[0]
+
+
+def _require_all(entries: list[str] | None, found: tuple[StoredLetter, ...]) -> None:
+    missing = sorted(set(entries or ()) - {letter.entry_id for letter in found})
+    if missing:
+        raise fail(f"entry: no dead letter {', '.join(missing)}", code=ExitCode.NEGATIVE)
+
+
+def _row(letter: StoredLetter, *, texts: bool) -> dict[str, Any]:
+    row = {name: getattr(letter, name) for name in COLUMNS}
+    return row if texts or letter.reason_code in OUR_WORDS else row | {"got": None}
+
+
+def _run(work: Callable[[Pool], Awaitable[Value]]) -> Value:
+    async def run() -> Value:
+        async with own_connections(database_url()) as source:
+            return await work(source)
+
+    return asyncio.run(run())
+
+
+def _log_reading(account: str | None, **detail: str | int) -> None:
+    shown = {"what": "dead letters"} | detail
+    entry = LogEntry(action=LoggedAction.DEAD_LETTER, person=login(), user_id=account, detail=shown)
+    _run(lambda source: log_reading(source, entry))

@@ -72,3 +72,5 @@ def _checksum(body: bytes) -> bytes:
 
 OLDEST: Final = str(Position(direction=Direction.NEWER, at=EPOCH))
 """The cursor of the last page."""
+NEWEST: Final = str(Position(direction=Direction.OLDER, at=datetime(9999, 1, 1, tzinfo=UTC)))
+"""The cursor of the last page where the oldest decisions come first."""

@@ -34,7 +34,7 @@ BRIEF: Final = Patience(at_once_s=0.05, slices_s=0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionPage:
-    """Some decisions, newest first.
+    """Some decisions, newest first, or oldest first by ``load_oldest_first``.
 
     Attributes:
         newer: cursor of the page above; None at the top.
@@ -95,6 +95,30 @@ async def load_page(
             return await load_page(connection, filters, limit=limit, patience=patience)
         rows = rows[::-1]
     return _page(rows, position, more=more, searched_to=found.searched_to)
+
+
+async def load_oldest_first(
+    connection: AsyncConnection,
+    filters: Filters,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    patience: Patience = Patience(),  # noqa: B008  # frozen
+) -> DecisionPage:
+    """One page with the oldest decisions first; cursors and time as of ``load_page``.
+
+    Raises:
+        CursorRejected: the cursor was not made by an earlier page.
+    """
+    start = Position(direction=Direction.NEWER, at=EPOCH)
+    position = start if cursor is None else parse_cursor(cursor)
+    found = await search.find_decisions(connection, filters, position, limit=limit + 1, patience=patience)
+    more, rows = len(found.rows) > limit, found.rows[:limit]
+    if position.direction is Direction.OLDER and not more and found.searched_to is None:
+        return await load_oldest_first(connection, filters, limit=limit, patience=patience)
+    rows = rows if position.direction is Direction.OLDER else rows[::-1]
+    page = _page(rows, position, more=more, searched_to=found.searched_to)
+    return replace(page, rows=page.rows[::-1])
 
 
 async def count_decisions(connection: AsyncConnection, filters: Filters) -> DecisionCount:
@@ -182,8 +206,9 @@ async def high_scores(connection: AsyncConnection, rows: Sequence[SearchRow]) ->
     """The high-scoring moderation categories of these decisions, by id; reads every snapshot."""
     if not rows:
         return {}
+    times = [row["created_at"] for row in rows]
     query = sa.select(ai_decisions.c.id, HIGH_SCORE_CATEGORIES).where(
-        ai_decisions.c.created_at.between(rows[-1]["created_at"], rows[0]["created_at"]),
+        ai_decisions.c.created_at.between(min(times), max(times)),
         sa.tuple_(ai_decisions.c.created_at, ai_decisions.c.id).in_(
             [(row["created_at"], row["id"]) for row in rows]
         ),

@@ -17,6 +17,7 @@ from db.audit.snapshot_filters import Condition
 from db.collaboration.tables import decision_assignments as assigned
 from db.figures import statements
 from db.figures.statements import RunEvent
+from db.identifiers import uuid_time_bounds
 from db.people.tables import people
 from db.review_tables import queue_items, review_states
 from db.tables import ai_decisions, event_keys
@@ -56,6 +57,7 @@ class Filters:
         stage_outcome: ``moderation:failed``; ``*:failed`` is any stage.
         assignee: login of the person it is assigned to, or whose claim in a queue has not expired.
         text: part of the message, in any case.
+        chosen: only these decisions; empty: any.
         hidden: these decisions count as not reviewed; see ``db.reviews.queue_items``.
         walk: scan the snapshots for labels instead of their index; ``db.audit.estimates`` sets it.
     """
@@ -83,6 +85,7 @@ class Filters:
     review: ReviewFilter | None = None
     assignee: str | None = None
     text: str | None = None
+    chosen: tuple[UUID, ...] = ()
     hidden: tuple[UUID, ...] = ()
     walk: bool = False
 
@@ -103,6 +106,7 @@ def filter_conditions(filters: Filters) -> list[Condition]:
     """The conditions on a decision, without those on its account."""
     return [
         *_columns(filters),
+        *_chosen(filters),
         *_within(ai_decisions.c.created_at, filters),
         *_event(filters),
         *_trace(filters),
@@ -190,6 +194,12 @@ def _columns(filters: Filters) -> Iterator[Condition]:
         is_prefix = rule.endswith("*")
         column = ai_decisions.c.matched_rule
         yield column.like(f"{_plain(prefix)}%") if is_prefix else column == rule
+
+
+def _chosen(filters: Filters) -> Iterator[Condition]:
+    if bounds := [uuid_time_bounds(each) for each in filters.chosen]:  # times let the planner skip partitions
+        yield ai_decisions.c.created_at.between(min(bounds)[0], max(bounds)[1])
+        yield ai_decisions.c.id.in_(filters.chosen)
 
 
 def _trace(filters: Filters) -> Iterator[Condition]:

@@ -110,6 +110,7 @@ RETENTION: Final = (
     _with_audit("subject_notes", "by the time of the note"),
     _with_audit("subject_tags", "by the time of the tag"),
     _with_audit("ai_decisions", "whole months; a month with held rows stays, without its other rows"),
+    _days("appeals", "keep_appeals_days", "after the outcome; open ones stay"),
     _days("access_log", "keep_access_log_days"),
     _days("legal_holds", "keep_access_log_days", "after its end"),
     _days("jobs", "keep_jobs_days", "after its end; the review server deletes exports after a week"),

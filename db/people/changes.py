@@ -52,10 +52,29 @@ async def rehash_password(connection: AsyncConnection, person_id: UUID, old: str
 
 
 async def set_preferences(
-    connection: AsyncConnection, person_id: UUID, *, name: str, covered: Sequence[str], keys_on: bool
+    connection: AsyncConnection,
+    person_id: UUID,
+    *,
+    name: str,
+    covered: Sequence[str] | None,
+    keys_on: bool,
+    break_after_min: int | None,
 ) -> None:
-    """Store a person's own preferences."""
-    await _set(connection, person_id, name=name, covered=list(covered), keys_on=keys_on)
+    """Store a person's own preferences; ``covered`` and ``break_after_min`` None: the organisation's."""
+    await _set(
+        connection,
+        person_id,
+        name=name,
+        covered=list(covered or ()),
+        own_covers=covered is not None,
+        keys_on=keys_on,
+        break_after_min=break_after_min,
+    )
+
+
+async def switch_keys(connection: AsyncConnection, person_id: UUID, *, keys_on: bool) -> None:
+    """Switch a person's keyboard shortcuts on or off."""
+    await _set(connection, person_id, keys_on=keys_on)
 
 
 async def disable_person(connection: AsyncConnection, person_id: UUID, *, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -12,11 +12,20 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.collaboration.tables import comment_mentions
+from db.people.list_layout import ListLayout, layout_from_row
 from db.people.tables import people, person_roles, second_factors
 from db.rows import Row, all_rows, first_row
 
 EVERY_ACCOUNT: Final = "*"
-_SAME: Final = ("login", "keys_on", "must_change_password", "password_given_by", "language", "time_zone")
+_SAME: Final = (
+    "login",
+    "keys_on",
+    "must_change_password",
+    "password_given_by",
+    "break_after_min",
+    "language",
+    "time_zone",
+)
 _ROLE: Final = (person_roles.c.user_id, person_roles.c.role)
 _GRANTS: Final = (
     sa.select(sa.func.jsonb_agg(aggregate_order_by(sa.func.jsonb_build_array(*_ROLE), *_ROLE)))
@@ -76,7 +85,11 @@ class Person:
 
     Attributes:
         login: lower case.
-        covered: moderation categories whose texts stay covered until the person shows them.
+        covered: moderation categories whose texts stay covered until the person shows them; once the person
+            is signed in, with those that the organisation covers for them.
+        own_covers: True when the person chose ``covered``.
+        break_after_min: minutes of reading decisions until a reminder of a break, 0: never; None: as the
+            organisation chose.
         must_change_password: True until a first password is replaced.
         disabled: True when the person may not sign in.
         has_password: False when only the identity provider signs the person in.
@@ -86,6 +99,7 @@ class Person:
         second_factor: True when a password alone does not sign the person in.
         language: of the pages, such as ``vi``; None: the browser's.
         time_zone: IANA name for shown times; None: the browser's.
+        list_layout: columns and order of the list of decisions.
         unread: mentions that the person has not read.
     """
 
@@ -94,6 +108,8 @@ class Person:
     name: str
     grants: tuple[RoleGrant, ...] = ()
     covered: tuple[str, ...] = ()
+    own_covers: bool = False
+    break_after_min: int | None = None
     keys_on: bool = True
     must_change_password: bool = False
     disabled: bool = False
@@ -103,6 +119,7 @@ class Person:
     second_factor: bool = False
     language: str | None = None
     time_zone: str | None = None
+    list_layout: ListLayout = field(default_factory=ListLayout)
     unread: int = 0
 
     @property
@@ -201,10 +218,12 @@ def person_from_row(row: Row) -> Person:
         name=row["name"] or row["login"],
         grants=tuple(RoleGrant(user_id=user_id, role=Role(role)) for user_id, role in row["grants"] or ()),
         covered=tuple(row["covered"]),
+        own_covers=row["own_covers"] or bool(row["covered"]),
         disabled=row["disabled_at"] is not None,
         has_password=row["password_hash"] is not None,
         elsewhere=row["oidc_subject"] is not None,
         second_factor=row["second_factor"],
+        list_layout=layout_from_row(row),
         unread=row["unread"],
         **same,
     )

@@ -25,12 +25,32 @@ people: Final = table(
     sa.Column("oidc_issuer", sa.Text),
     sa.Column("oidc_subject", sa.Text),
     required("covered", sa.ARRAY(sa.Text), server_default=EMPTY_LIST, comment="categories to cover"),
+    required(
+        "own_covers", sa.Boolean, server_default=FALSE, comment="covered was chosen, though it may be empty"
+    ),
+    sa.Column(
+        "break_after_min",
+        sa.Integer,
+        comment="minutes of reading until a reminder, 0 never; null: the organisation's",
+    ),
     required("keys_on", sa.Boolean, server_default=TRUE, comment="keyboard shortcuts are active"),
     sa.Column("language", sa.Text, comment="of the pages, such as vi; null: the browser's"),
     sa.Column("time_zone", sa.Text, comment="IANA name for shown times; null: the browser's"),
+    sa.Column(
+        "list_columns",
+        sa.ARRAY(sa.Text),
+        comment="optional columns of the list of decisions; null: the usual ones",
+    ),
+    required(
+        "list_order",
+        sa.Text,
+        server_default="newest",
+        comment="which decisions come first in lists: newest or oldest",
+    ),
     sa.Column("disabled_at", Timestamp),
     required("created_at", Timestamp, server_default=NOW),
     required("created_by", sa.Text, server_default=""),
+    sa.CheckConstraint("list_order IN ('newest', 'oldest')", name="list_order_known"),
     sa.UniqueConstraint("oidc_issuer", "oidc_subject"),
     sa.CheckConstraint("login = lower(login) AND login <> ''", name="login_lower"),
 )

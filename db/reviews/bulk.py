@@ -1,19 +1,21 @@
-"""Bulk review: count matching decisions, then review them a batch at a time."""
+"""Bulk review: count matching decisions, try the review on some, then review all, a batch at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.audit import decision_list
 from db.audit.filters import Filters
-from db.audit.search import matching_query
+from db.audit.search import SearchRow, matching_query
 from db.reviews import exchanges, submission
-from db.reviews.rulings import Remedy, ReviewRejected
+from db.reviews.rulings import Effect, Remedy, ReviewRejected
 from db.reviews.submission import Submission
 
 MOST: Final = 10_000
@@ -21,8 +23,29 @@ MOST: Final = 10_000
 NEWEST: Final = sa.text(
     "SELECT decision_id, last_review, updated_at FROM review_states WHERE decision_id = ANY(:ids)"
 )
+OWN: Final = sa.text("""
+    SELECT decision_id FROM decision_reviews r
+    WHERE decision_id = ANY(:ids) AND person_id = :person AND ruling <> 'withdrawn' AND source <> 'golden'
+        AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
+""")
 BATCH: Final = 100
 """Decisions per step and transaction: about a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedReview:
+    """What a bulk review would do with one decision.
+
+    Attributes:
+        effect: of the review; None when the decision is skipped.
+        problem: why it is skipped; empty otherwise.
+        replaces: it withdraws an earlier review of the same person.
+    """
+
+    row: SearchRow
+    effect: Effect | None
+    problem: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +70,31 @@ async def count_matching(connection: AsyncConnection, filters: Filters) -> int:
     return int((await connection.execute(sa.select(sa.func.count()).select_from(some))).scalar_one())
 
 
+async def try_reviews(
+    connection: AsyncConnection, filters: Filters, template: Submission, *, limit: int, now: datetime
+) -> tuple[TriedReview, ...]:
+    """What the review would do with the newest decisions: it is stored, and rolled back."""
+    page = await decision_list.load_page(connection, filters, limit=limit)
+    newest = await _newest_reviews(connection, page.rows)
+    ids = [row["id"] for row in page.rows]
+    found = await connection.execute(OWN, {"ids": ids, "person": template.reviewer.person_id})
+    own = set(found.scalars())
+    tried = []
+    savepoint = await connection.begin_nested()
+    try:
+        for row in page.rows:
+            seen, _ = newest.get(row["id"], (None, None))
+            try:
+                effect = await _review(connection, replace(template, decision_id=row["id"], seen=seen), now)
+            except ReviewRejected as rejected:
+                tried.append(TriedReview(row=row, effect=None, problem=str(rejected)))
+            else:
+                tried.append(TriedReview(row=row, effect=effect, replaces=row["id"] in own))
+    finally:
+        await savepoint.rollback()
+    return tuple(tried)
+
+
 async def review_batch(
     connection: AsyncConnection,
     filters: Filters,
@@ -58,37 +106,39 @@ async def review_batch(
 ) -> BulkBatch:
     """Store the ``template`` review on the next decisions, in the caller's transaction.
 
-    The remedy ``RESTORE`` means each decision's proposed remedy, and none where nothing is sealed.
+    The remedy ``RESTORE`` means the restore that each decision offers, and nothing where nothing is sealed.
     A decision that was reviewed after ``asked_at`` is skipped.
     """
     page = await decision_list.load_page(connection, filters, limit=BATCH, cursor=cursor)
-    newest = {
-        row.decision_id: (row.last_review, row.updated_at)
-        for row in await connection.execute(NEWEST, {"ids": [row["id"] for row in page.rows]})
-    }
+    newest = await _newest_reviews(connection, page.rows)
     reviewed = skipped = unrestored = 0
     for row in page.rows:
         seen, changed_at = newest.get(row["id"], (None, None))
         if changed_at is not None and changed_at > asked_at:
             skipped += 1
             continue
-        review = replace(template, decision_id=row["id"], seen=seen)
-        stored = await _review(connection, review, now)
-        reviewed += stored is not None
-        skipped += stored is None
-        unrestored += stored is False
+        try:
+            effect = await _review(connection, replace(template, decision_id=row["id"], seen=seen), now)
+        except ReviewRejected:  # reviewed meanwhile, erased, or already as corrected
+            skipped += 1
+            continue
+        reviewed += 1
+        unrestored += template.remedy is not Remedy.NONE and effect is Effect.NONE
     return BulkBatch(reviewed=reviewed, skipped=skipped, unrestored=unrestored, cursor=page.older)
 
 
-async def _review(connection: AsyncConnection, review: Submission, now: datetime) -> bool | None:
-    """Whether the requested remedy was applied; None when nothing was stored."""
-    has_remedy = review.remedy is not Remedy.NONE
-    if has_remedy:
+async def _newest_reviews(
+    connection: AsyncConnection, rows: Sequence[SearchRow]
+) -> dict[UUID, tuple[UUID, datetime]]:
+    """The newest review of each reviewed decision, and when its state changed last."""
+    found = await connection.execute(NEWEST, {"ids": [row["id"] for row in rows]})
+    return {row.decision_id: (row.last_review, row.updated_at) for row in found}
+
+
+async def _review(connection: AsyncConnection, review: Submission, now: datetime) -> Effect:
+    """The effect of the stored review; a bulk review restores exchanges, and removes none."""
+    if review.remedy is not Remedy.NONE:
         proposed = await exchanges.proposed_remedy(connection, review.decision_id, review.ruling, now)
-        review = replace(review, remedy=proposed)
-    try:
-        async with connection.begin_nested():
-            await submission.submit_review(connection, review, now)
-    except ReviewRejected:  # reviewed meanwhile, erased, or already as corrected
-        return None
-    return not has_remedy or review.remedy is not Remedy.NONE
+        review = replace(review, remedy=Remedy.NONE if proposed is Remedy.REMOVE else proposed)
+    async with connection.begin_nested():
+        return (await submission.submit_review(connection, review, now)).review.effect

@@ -100,6 +100,14 @@ def implied_correction(decision: DecisionKind, reason: RulingReason | None) -> D
     return None if implied is decision else implied
 
 
+def proposed_correction(
+    decision: DecisionKind, reason_code: str, reason: RulingReason | None
+) -> DecisionKind | None:
+    """The right decision that the form proposes with a reason; None when the reason does not fit."""
+    fitting = FITTING[outcome_of(decision, reason_code)]
+    return next((each.proposes for each in fitting if each.reason is reason), None)
+
+
 def required_correction(
     decision: DecisionKind, ruling: Ruling, reason: RulingReason | None, given: DecisionKind | None
 ) -> DecisionKind | None:

@@ -90,6 +90,7 @@ class ReviewSource(StrEnum):
     GOLDEN = "golden"
     BULK = "bulk"
     CLI = "cli"
+    APPEAL = "appeal"
 
 
 class ReviewRejected(RejectedError):
@@ -169,6 +170,10 @@ RECENT: Final = sa.text(f"""
         AND NOT EXISTS (SELECT FROM decision_reviews w WHERE w.withdraws = r.id)
     ORDER BY r.created_at DESC LIMIT 1
 """)
+OF_JOB: Final = sa.text(f"""
+    {READ} WHERE r.job_id = :job AND r.decision_id > :after ORDER BY r.decision_id LIMIT :limit
+""")
+NO_DECISION: Final = UUID(int=0)
 LAST: Final = sa.text("SELECT last_review FROM review_states WHERE decision_id = :decision")
 
 
@@ -182,6 +187,14 @@ async def get_review(connection: AsyncConnection, review_id: UUID) -> Review | N
     """A review by its id, or None."""
     row = await first_row(connection, ONE, {"review": review_id})
     return review_from_row(row) if row else None
+
+
+async def reviews_of_job(
+    connection: AsyncConnection, job_id: UUID, *, after: UUID | None, limit: int
+) -> tuple[Review, ...]:
+    """The reviews that a job stored, by decision, from the one after ``after`` on."""
+    values = {"job": job_id, "after": after or NO_DECISION, "limit": limit}
+    return tuple(review_from_row(row) for row in await all_rows(connection, OF_JOB, values))
 
 
 async def undoable_review(connection: AsyncConnection, person_id: UUID, now: datetime) -> Review | None:

@@ -1,14 +1,15 @@
-"""Undo: withdrawing a review within a minute, with its effect."""
+"""Undo: withdrawing a review with its effect, within a minute or as part of an undone bulk review."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from db.identifiers import uuid_at
-from db.reviews import exchanges, queue_items, remedies, rulings
+from db.reviews import appealed, exchanges, queue_items, remedies, rulings
 from db.reviews.appended_reviews import append_review, lock_review_state, review_columns, update_review_state
 from db.reviews.exchanges import ReviewSubject
 from db.reviews.remedies import UndoTooLate
@@ -45,15 +46,42 @@ async def withdraw_review(
     assert review is not None  # reviews are never deleted
     _check_may_undo(review, reviewer, now)
     await _check_same_exchange(connection, subject, review)
-    effect = await remedies.undo_remedy(connection, subject, review, now)
-    row = review_columns(subject, reviewer, mine, now)
-    change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
-    await append_review(connection, row | change)
-    await update_review_state(connection, subject, mine, now)
-    await queue_items.reopen_items(connection, review.id, now)
+    await _append_withdrawal(connection, subject, review, review_columns(subject, reviewer, mine, now))
     stored = await rulings.get_review(connection, mine)
     assert stored is not None  # stored above
     return stored
+
+
+async def withdraw_unchanged(
+    connection: AsyncConnection, review: Review, reviewer: Reviewer, now: datetime, *, job_id: UUID
+) -> bool:
+    """Withdraw a review of an undone bulk review, with its effect.
+
+    False, and nothing is changed, when the decision was reviewed or answered since, or is no longer stored.
+    """
+    subject, mine = await exchanges.load_subject(connection, review.decision_id), uuid_at(now)
+    if subject is None or await lock_review_state(connection, subject, mine, now) != review.id:
+        return False
+    try:
+        await _check_same_exchange(connection, subject, review)
+    except UndoTooLate:
+        return False
+    row = review_columns(subject, reviewer, mine, now) | {"job_id": job_id}
+    await _append_withdrawal(connection, subject, review, row)
+    return True
+
+
+async def _append_withdrawal(
+    connection: AsyncConnection, subject: ReviewSubject, review: Review, row: dict[str, Any]
+) -> None:
+    """Undo the effect, append the withdrawal, and reopen what the review had closed; the state is locked."""
+    now: datetime = row["created_at"]
+    await appealed.reopen_appeal(connection, review.id)
+    effect = await remedies.undo_remedy(connection, subject, review, now)
+    change = {"ruling": Ruling.WITHDRAWN, "effect": effect, "source": review.source, "withdraws": review.id}
+    await append_review(connection, row | change)
+    await update_review_state(connection, subject, row["id"], now)
+    await queue_items.reopen_items(connection, review.id, now)
 
 
 def _check_may_undo(review: Review, reviewer: Reviewer, now: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import html
+import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Final
@@ -34,6 +35,7 @@ STARTED: Final = ("conversation.user.created", "conversation.admin.single.create
 CONTINUED: Final = ("conversation.user.replied", "conversation.admin.replied")
 REDACTED: Final = "conversation_part.redacted"
 CUSTOMERS: Final = ("user", "lead", "contact")
+TAG: Final = re.compile(r"<[^<>]*>")
 BREAKS: Final = ("br", "p", "div", "li", "h1", "h2")
 
 
@@ -137,8 +139,11 @@ def _marked_up(text: str) -> str:
 def _plain(markup: str) -> str:
     """The text of Intercom's HTML."""
     reader = _Reader()
-    reader.feed(markup)
-    reader.close()
+    try:
+        reader.feed(markup)
+        reader.close()
+    except AssertionError:  # how Python's parser refuses "<![", which browsers show
+        reader.texts = [html.unescape(TAG.sub(" ", markup))]
     return "\n".join(line for line in map(str.strip, "".join(reader.texts).splitlines()) if line)
 
 

@@ -40,6 +40,7 @@ class Receiver(ThreadingHTTPServer):
             payload = json.loads(body)
             if not isinstance(payload, dict):
                 raise PayloadError("body: expected a JSON object, got another value")
+            answer = self.inbound.answer(payload)
             self.publish(self.inbound.events(payload, self.inbox))
         except SignatureError as error:
             return 401, {"error": str(error)}
@@ -47,7 +48,7 @@ class Receiver(ThreadingHTTPServer):
             return 400, {"error": str(error)}
         except redis.RedisError:
             return 503, {"error": "Redis does not take events now"}
-        return 200, self.inbound.answer(payload)
+        return 200, answer
 
     def publish(self, events: list[Json]) -> None:
         """Append all events or none."""

@@ -42,6 +42,9 @@ ACTIONS: Final[Mapping[LoggedAction, str]] = {
     LoggedAction.NOTE: mark("Wrote a note, or added or removed a tag"),
     LoggedAction.COMMENT: mark("Wrote or withdrew a comment"),
     LoggedAction.ASSIGN: mark("Assigned a decision"),
+    LoggedAction.APPEAL: mark("Took or decided an appeal, or made a link for one"),
+    LoggedAction.DEAD_LETTER: mark("Read, published again or dropped a dead letter"),
+    LoggedAction.REPAIR: mark("Repaired stored data at the command line"),
 }
 """Total: an action without words fails a test."""
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from starlette.datastructures import FormData
 
+from worker.statements import EXAMPLE
+
 ROWS: Final[Mapping[str, str]] = {
     "fallback_texts": "fallback",
     "disclosure_texts": "disclosure",
@@ -19,6 +21,7 @@ LINES: Final[Mapping[str, str]] = {
     "escalation_actions": "NO_ANSWER = escalate",
     "escalation_queues": "label:language=de = german",
     "business_hours": "mon = 09:00-12:00, 13:00-17:00",
+    "statement_grounds": f"FLAGGED_RULE = {EXAMPLE}",
 }
 """Settings with one line for each pair -> an example; the form field has the setting's name."""
 EMPTY_ROWS: Final = 2

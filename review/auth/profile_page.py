@@ -12,11 +12,13 @@ from db.access_log import LoggedAction
 from db.people import changes, sessions
 from review.auth.credentials import NAME_CHARS
 from review.auth.notices import load_notices
+from review.care.organisation_covers import organisation_covers
+from review.content_covers import CATEGORIES
 from review.http.visit import Refused, Visit
 from review.languages import gettext as _
 from review.languages.choice import zone_names
-from worker.moderation import CATEGORIES
 
+MOST_MINUTES: Final = 480
 SESSION_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -29,6 +31,9 @@ async def show_profile(visit: Visit) -> Response:
     return visit.render(
         "profile.html",
         categories=CATEGORIES,
+        organisation=organisation_covers(visit.site.settings),
+        required=visit.site.settings.covers_required,
+        organisation_break=visit.site.settings.break_after_min,
         zones=sorted(zone_names()),
         sessions=found,
         notices=notices,
@@ -44,6 +49,7 @@ async def save_profile(visit: Visit) -> Response:
         expected = _("Expected 1 to %(most)s printable characters, got %(got)s.")
         raise Refused(400, "Name", expected % {"most": NAME_CHARS, "got": len(name)})
     covered = [str(each) for each in visit.form.getlist("covered")]
+    as_organisation = visit.field("covers") == "organisation"
     if unknown := sorted(set(covered) - set(CATEGORIES)):
         raise Refused(
             400,
@@ -55,8 +61,9 @@ async def save_profile(visit: Visit) -> Response:
             connection,
             visit.person.person_id,
             name=name,
-            covered=[each for each in CATEGORIES if each in covered],
+            covered=None if as_organisation else [each for each in CATEGORIES if each in covered],
             keys_on="keys_on" in visit.form,
+            break_after_min=_break_after_min(visit),
         )
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail={"changed": "own profile"})
     return visit.redirect("profile", "saved=1")
@@ -64,11 +71,8 @@ async def save_profile(visit: Visit) -> Response:
 
 async def switch_shortcuts(visit: Visit) -> Response:
     """Switch keyboard shortcuts on or off: speech input would trigger them."""
-    person, keys_on = visit.person, "keys" in visit.form
     async with visit.store.writing() as connection:
-        await changes.set_preferences(
-            connection, person.person_id, name=person.name, covered=person.covered, keys_on=keys_on
-        )
+        await changes.switch_keys(connection, visit.person.person_id, keys_on="keys" in visit.form)
     return visit.redirect("home")
 
 
@@ -94,6 +98,17 @@ async def recognise_sign_ins(visit: Visit) -> Response:
         detail = {"changed": "own sign-ins recognised", "sessions": found}
         await visit.log(LoggedAction.PEOPLE, connection=connection, detail=detail)
     return visit.redirect("profile", "saved=sessions")
+
+
+def _break_after_min(visit: Visit) -> int | None:
+    """Minutes from 5 to 480, 0 for never; None, an empty field, for the organisation's."""
+    text = visit.field("break_after_min").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal()) or not (int(text) == 0 or 5 <= int(text) <= MOST_MINUTES):
+        expected = _("Expected a number of minutes from 5 to %(most)s, or 0 for never; got “%(got)s”.")
+        raise Refused(400, _("Break"), expected % {"most": MOST_MINUTES, "got": text[:40]})
+    return int(text)
 
 
 def _session_hash(text: str) -> bytes:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode
-from uuid import UUID
 
 from starlette.responses import Response
 
 from db import conversation_owners
 from db.access_log import LoggedAction
 from db.answers import records
-from db.audit import decision_context, decision_list, erased, settings_snapshot, similar
+from db.audit import decision_context, erased, settings_snapshot, similar
 from db.audit.conversation_confidence import of_newest_replies
 from db.audit.decision_context import DecisionRow, Sealed
 from db.conversation_owners import ConversationIds, OwnerRecord
@@ -22,14 +20,15 @@ from db.reviews import exchanges, queue_items
 from db.webhooks.of_reply import ReplyDelivery, deliveries_of_reply
 from review.access import Right
 from review.answers.panel import load_answer_panel
+from review.care.breaks import break_reminder, keep_reading
 from review.collaboration.panel import load_collaboration
 from review.content_covers import cover_reason
 from review.decision.draft_grounds import decision_grounds
+from review.decision.list_position import load_position
 from review.decision.measure_bars import measure_bars
-from review.decision.review_panel import ReviewPanel, list_query, load_review_panel
+from review.decision.review_panel import ReviewPanel, load_review_panel
 from review.decision.view import DecisionRecord, build_view, without_reviews
 from review.http.visit import Refused, Visit
-from review.lists.visit_query import parse_visit_query
 from review.queues.review_form import ReviewDraft
 from worker.snapshot import Snapshot
 
@@ -39,21 +38,6 @@ NOT_FOUND: Final = Refused(
     "No such decision",
     "There is no decision with this id, or it belongs to an account that you may not see.",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListPosition:
-    """The list that the person came from, and the decisions next to this one.
-
-    Attributes:
-        query: of the list's URL.
-        link_query: for links to other decisions of the list; empty when the person came from elsewhere.
-    """
-
-    query: str = ""
-    link_query: str = ""
-    newer: UUID | None = None
-    older: UUID | None = None
 
 
 async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) -> Response:
@@ -70,7 +54,8 @@ async def show_decision(visit: Visit, action: LoggedAction = LoggedAction.READ) 
             raise
         return visit.redirect("decision", decision_id=answered)
     content_only = visit.partial and visit.form.get("part") == "content"
-    return visit.render("decision/_content.html" if content_only else "decision/page.html", **values)
+    template = "decision/_content.html" if content_only else "decision/page.html"
+    return keep_reading(visit, visit.render(template, break_due=break_reminder(visit), **values))
 
 
 async def reveal_texts(visit: Visit) -> Response:
@@ -119,7 +104,7 @@ async def load_page(visit: Visit, action: LoggedAction) -> dict[str, Any]:
         panel = await load_review_panel(visit, connection, subject)
         beside = await load_collaboration(visit, connection, row["id"], row["user_id"], hidden=panel.hidden)
         record = await _load_record(visit, connection, row, panel)
-        position = await _list_position(visit, connection, row)
+        position = await load_position(visit, connection, row)
         trust = await of_newest_replies(connection, row["user_id"], row["conversation_id"])
     record = replace(
         record,
@@ -210,26 +195,6 @@ async def _webhooks(visit: Visit, record: DecisionRecord) -> tuple[ReplyDelivery
     if record.blind or not row["reply_created_at"]:
         return ()
     return await deliveries_of_reply(visit.store.pool, row["user_id"], row["id"])
-
-
-async def _list_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
-    """The next decisions by the filters of the list that the person came from, if these are valid."""
-    if (came_from := list_query(visit)) is None:
-        return ListPosition()
-    try:
-        pairs = parse_qsl(came_from, max_num_fields=50)
-    except ValueError:
-        return ListPosition()
-    query = parse_visit_query(visit, pairs)
-    if query.problems:
-        return ListPosition()
-    filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
-    return ListPosition(
-        query=query.encoded(),
-        link_query=urlencode({"from": query.encoded()}),
-        newer=await decision_list.newer_decision(connection, filters, row),
-        older=await decision_list.older_decision(connection, filters, row),
-    )
 
 
 def _erased_message(found: erased.ErasedDecision) -> str:

@@ -12,10 +12,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from review import access, content_covers, ruling_labels, state_wording, wording
+from review.appeals import wording as appeal_wording
 from review.http.static_files import static_url
 from review.languages import gettext, ngettext, numbers, pgettext, times
 from review.languages.catalogues import LANGUAGES
 from review.languages.reader import reader
+from review.lists.choice_wording import choice_label
 from review.shell.icons import icon
 from worker.webhooks.types import CANCEL_REASONS
 
@@ -74,9 +76,16 @@ def _environment() -> Environment:
         "cancel_reason": state_wording.cancel_wording,
         "answer_outcome": state_wording.answer_outcome,
         "held_kind": state_wording.held_kind,
+        "scope_name": state_wording.scope_name,
+        "choice_label": choice_label,
+        "job_kind": state_wording.job_kind,
+        "job_state": state_wording.job_state,
+        "review_state": state_wording.review_state,
         "ruling_label": ruling_labels.ruling_label,
         "ruling_reason": ruling_labels.ruling_reason,
         "closing_cause": state_wording.closing_wording,
+        "appeal_outcome": appeal_wording.outcome_label,
+        "appeal_source": appeal_wording.source_label,
     }
     return environment
 

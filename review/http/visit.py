@@ -30,6 +30,7 @@ from review.dashboard.rounds import Rounds
 from review.http.concurrency_limit import ConcurrencyLimit
 from review.http.field_problems import FieldProblem
 from review.http.log_intervals import FollowLog, ReportCounter
+from review.http.request_rate import RequestRate
 from review.http.templating import Templates
 from review.languages import gettext as _
 from review.shell.frame import page_frame
@@ -90,6 +91,8 @@ class Site:
     csp_reports: ReportCounter = field(default_factory=ReportCounter)
     requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
     rounds: Rounds = field(default_factory=Rounds)
+    link_visits: RequestRate = field(default_factory=RequestRate)
+    """Of signed links, by address and by what they name."""
 
 
 @dataclass(slots=True, kw_only=True)

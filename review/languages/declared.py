@@ -1,4 +1,4 @@
-"""English texts that are declared below the pages, where nothing can mark them: reasons and settings.
+"""English texts that are declared below the pages, where nothing can mark them: reasons, settings, filters.
 
 Pages translate them where they show them, by ``gettext`` or the filter ``translated``.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from db.reviews.rulings import RulingReason
+from review.lists.filter_fields import FIELDS
 from worker.account_settings import SETTINGS
 from worker.moderator_settings import MODERATOR_PARTS
 from worker.reasons import Reason
 from worker.setting import Section
+from worker.statements import CAUTION
 from worker.webhooks.types import CANCEL_REASONS
 
 
@@ -26,5 +29,16 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield text, "worker/account_settings.py"
     for section in Section:
         yield section.value, "worker/setting.py"
+    for ruling_reason in RulingReason:
+        yield ruling_reason.label, "db/reviews/rulings.py"
     for text in CANCEL_REASONS.values():
         yield text, "worker/webhooks/types.py"
+    yield CAUTION, "worker/statements.py"
+    yield from _of_filters()
+
+
+def _of_filters() -> Iterator[tuple[str, str]]:
+    for field in FIELDS:
+        yield field.title, "review/lists/filter_fields.py"
+        if " " in field.example:  # the others are values
+            yield field.example, "review/lists/filter_fields.py"

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from db.audit.filters import Filters
 from review import reason_labels
+from review.languages import mark
 from review.lists.filter_fields import FIELDS, FilterField
 from review.lists.filter_parsers import BadValue, ParseContext
 
@@ -22,6 +23,7 @@ LONGEST_LIST: Final = 1000
 SHOWN: Final = 60
 """Characters of a wrong value that a message repeats."""
 FIELDS_BY_NAME: Final = {field.name: field for field in FIELDS}
+UNKNOWN: Final = mark("Unknown filter")
 DEFAULT_AGE: Final = timedelta(hours=24)
 
 
@@ -108,7 +110,7 @@ def _single(pairs: list[tuple[str, str]]) -> tuple[dict[str, str], list[FilterPr
         if name not in FIELDS_BY_NAME:
             expected = f"one of {', '.join(FIELDS_BY_NAME)}"
             problems.append(
-                FilterProblem(field=name[:SHOWN], title="Unknown filter", expected=expected, got=_short(name))
+                FilterProblem(field=name[:SHOWN], title=UNKNOWN, expected=expected, got=_short(name))
             )
         elif FIELDS_BY_NAME[name].several:
             given[name] = ",".join(filter(None, (given.get(name), value)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -15,6 +16,7 @@ from db.identifiers import uuid_at
 from db.jobs import Job, JobKind, JobState
 from db.review_store import AsyncConnection
 from db.reviews import queue_items
+from db.reviews.bulk_undo import BULK_UNDO_WINDOW
 from review.access import Right
 from review.http.visit import Refused, Visit
 from review.lists import exports
@@ -83,15 +85,23 @@ async def list_jobs(visit: Visit) -> Response:
 
 async def show_job(visit: Visit) -> Response:
     """The progress of a job."""
-    job = await _own_job(visit)
+    job = await own_job(visit)
     async with visit.store.reading() as connection:
         size = await jobs.stored_size(connection, job.job_id) if job.ended else 0
-    return visit.render("job.html", job=job, size=size)
+        undone_by = await jobs.undo_of(connection, job) if job.kind is JobKind.BULK_REVIEW else None
+    undoable = undone_by is None and visit.may(Right.LEAD) and is_undoable(job, visit.now)
+    return visit.render("job.html", job=job, size=size, undone_by=undone_by, undoable=undoable)
+
+
+def is_undoable(job: Job, now: datetime) -> bool:
+    """Whether a job is a bulk review that has ended and is not too old to be undone."""
+    ended = job.finished_at
+    return job.kind is JobKind.BULK_REVIEW and ended is not None and now <= ended + BULK_UNDO_WINDOW
 
 
 async def cancel_job(visit: Visit) -> Response:
     """Cancel a job; its changes so far stay."""
-    job = await _own_job(visit)
+    job = await own_job(visit)
     async with visit.store.writing() as connection:
         await jobs.cancel_job(connection, job.job_id)
     return visit.redirect("job", job_id=job.job_id)
@@ -99,7 +109,7 @@ async def cancel_job(visit: Visit) -> Response:
 
 async def download_export(visit: Visit) -> Response:
     """The file of an export, as a stream."""
-    job = await _own_job(visit)
+    job = await own_job(visit)
     if job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:
         raise Refused(404, "There is no file", "The export is not finished, failed, or was cancelled.")
     packed = accepts_gzip(visit.request.headers.get("Accept-Encoding", ""))
@@ -125,7 +135,7 @@ async def download_export(visit: Visit) -> Response:
     return StreamingResponse(body, headers=headers, media_type=MEDIA[form])
 
 
-async def _own_job(visit: Visit) -> Job:
+async def own_job(visit: Visit) -> Job:
     """The job in the page's address, when it is the person's own."""
     not_found = Refused(404, "Not found", "There is no such job of yours; exports are deleted after a week.")
     job_id = visit.path_id("job_id", not_found)

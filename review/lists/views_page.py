@@ -13,13 +13,14 @@ from db.identifiers import uuid_at
 from db.review_store import AsyncConnection
 from review.access import Right
 from review.http.visit import Refused, Visit
+from review.languages import mark
 from review.lists.filter_fields import FIELDS
 from review.lists.visit_query import parse_visit_query
 
 NOT_FOUND: Final = Refused(404, "Not found", "There is no such view of yours.")
 
-SAVED: Final = "The view is saved."
-MESSAGES: Final = {"kept": SAVED, "saved": SAVED, "deleted": "The view is deleted."}
+SAVED: Final = mark("The view is saved.")
+MESSAGES: Final = {"kept": SAVED, "saved": SAVED, "deleted": mark("The view is deleted.")}
 """The message after an action, by the word in the address."""
 
 

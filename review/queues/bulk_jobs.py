@@ -1,4 +1,4 @@
-"""Bulk review jobs: their parameters, and the step that a job repeats."""
+"""Bulk review jobs and their undo: parameters, and the step that a job repeats."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from uuid import UUID
 from db.jobs import Job, JobStep
 from db.people.records import Person
 from db.review_store import AsyncConnection
-from db.reviews import bulk, queue_items
+from db.reviews import bulk, bulk_undo, queue_items
 from db.reviews.rulings import Remedy, Reviewer, ReviewSource, Ruling, RulingReason
 from db.reviews.submission import Submission
 from review.access import Right, accounts_with
 from review.http.visit import Site
-from review.lists.filters import ParseContext, parse_stored_query
+from review.lists.filters import ParseContext
+from review.queues.bulk_selection import BulkSelection, stored_selection
 from worker.model import DecisionKind
 
 NO_DECISION: Final = UUID(int=0)
@@ -36,12 +37,24 @@ class BulkProgress:
         return f"{self.reviewed}:{self.skipped}:{self.unrestored}:{self.cursor}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoProgress:
+    """The progress of the undo of a bulk review; ``last`` is the last decision processed."""
+
+    undone: int = 0
+    kept: int = 0
+    last: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.undone}:{self.kept}:{self.last}"
+
+
 def job_params(
-    submission: Submission, *, query: str, asked_at: datetime, accounts: Sequence[str] | None
+    submission: Submission, selection: BulkSelection, *, asked_at: datetime, accounts: Sequence[str] | None
 ) -> dict[str, Any]:
     """The parameters of a job, as JSON."""
     return {
-        "query": query,
+        **selection.as_params(),
         "asked_at": asked_at.isoformat(),
         "accounts": None if accounts is None else list(accounts),
     } | {name: getattr(submission, name) for name in ("ruling", "reason", "note", "corrected", "remedy")}
@@ -54,12 +67,19 @@ def progress_of(position: str | None) -> BulkProgress:
     return BulkProgress(reviewed=reviewed, skipped=skipped, unrestored=unrestored, cursor=cursor)
 
 
+def undo_progress_of(position: str | None) -> UndoProgress:
+    """The progress of an undo, by its position."""
+    undone, kept, last = (position or str(UndoProgress())).split(":", 2)
+    return UndoProgress(undone=int(undone), kept=int(kept), last=last)
+
+
 async def review_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
     """Review the next batch, in accounts that the job's owner still leads."""
     params, so_far = job.params, progress_of(job.position)
     asked_at = datetime.fromisoformat(params["asked_at"])
     accounts = _still_led(params["accounts"], accounts_with(person, Right.LEAD))
-    query = parse_stored_query(params["query"], ParseContext(now=asked_at, login=person.login), accounts)
+    context = ParseContext(now=asked_at, login=person.login)
+    query = stored_selection(params).filters(context, accounts)
     filters = await queue_items.with_hidden_reviews(connection, query.filters, person.person_id)
     done = await bulk.review_batch(
         connection,
@@ -76,6 +96,24 @@ async def review_step(site: Site, connection: AsyncConnection, job: Job, person:
         cursor=done.cursor or "",
     )
     return JobStep(done=after.reviewed + after.skipped, position=str(after), finished=done.cursor is None)
+
+
+async def undo_step(site: Site, connection: AsyncConnection, job: Job, person: Person) -> JobStep:
+    """Withdraw the next reviews of a bulk review, in accounts that the job's owner still leads."""
+    so_far = undo_progress_of(job.position)
+    done = await bulk_undo.undo_batch(
+        connection,
+        UUID(job.params["of"]),
+        Reviewer(person_id=person.person_id, login=person.login),
+        accounts=accounts_with(person, Right.LEAD),
+        after=UUID(so_far.last) if so_far.last else None,
+        undo_id=job.job_id,
+        now=site.now(),
+    )
+    after = UndoProgress(
+        undone=so_far.undone + done.undone, kept=so_far.kept + done.kept, last=str(done.last or "")
+    )
+    return JobStep(done=after.undone + after.kept, position=str(after), finished=done.last is None)
 
 
 def _template(params: Mapping[str, Any], job: Job, person: Person) -> Submission:

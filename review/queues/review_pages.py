@@ -20,6 +20,7 @@ from db.reviews.submission import StaleReview, StoredReview, Submission
 from db.reviews.submission import submit_review as store_review
 from review.access import Right
 from review.decision import page
+from review.decision.list_position import following_decision
 from review.decision.review_panel import list_query
 from review.http.visit import Refused, Visit
 from review.queues.review_form import ReviewDraft, last_seen_of, parse_review_form, reviewer_of, submission_of
@@ -29,7 +30,7 @@ GONE: Final = "It was erased, or never existed. Nothing was stored. Your note wa
 
 
 async def submit_review(visit: Visit) -> Response:
-    """Store a review, then show the next item of its queue, or the decision."""
+    """Store a review, then show the next item of its queue or of the list, or the decision."""
     decision_id, draft = visit.path_id("decision_id", NOT_FOUND), parse_review_form(visit)
     try:
         submission = submission_of(visit, decision_id, draft)
@@ -45,6 +46,8 @@ async def submit_review(visit: Visit) -> Response:
         return await page.show_rejected_review(visit, draft, status=400, problem=str(rejected))
     if stored.item is not None and stored.known is None:
         return await redirect_to_next(visit, stored.item.queue_id, ruled_on=decision_id)
+    if stored.known is None and (following := await following_decision(visit, decision_id)) is not None:
+        return redirect_to_decision(visit, following, "main")
     return redirect_to_decision(visit, decision_id, "review")
 
 
@@ -113,6 +116,7 @@ async def redirect_to_next(
             accounts=accounts,
             draw=random.random(),  # noqa: S311  # the choice of an item needs no secrecy
             now=visit.now,
+            rotate_after=visit.site.settings.rotate_after,
         )
         if claim is None and ruled_on is not None:
             return redirect_to_decision(visit, ruled_on, "review", finished=queue_id)

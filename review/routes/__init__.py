@@ -8,6 +8,7 @@ from review.routes.accounts import ACCOUNTS
 from review.routes.answers import ANSWERS_API
 from review.routes.api import API
 from review.routes.api_changes import API_CHANGES
+from review.routes.appeals import APPEALS, APPEALS_API
 from review.routes.auth import SIGNING_IN
 from review.routes.collaboration import COLLABORATION
 from review.routes.conversations import CONVERSATIONS
@@ -35,6 +36,7 @@ PAGES: Final = (
     *WEBHOOKS,
     *GOVERNANCE,
     *OWNER,
+    *APPEALS,
     *ACCOUNTS,
     *PEOPLE,
     *WEBHOOKS_API,
@@ -42,4 +44,5 @@ PAGES: Final = (
     *ANSWERS_API,
     *API_CHANGES,
     *GOVERNANCE_API,
+    *APPEALS_API,
 )

@@ -7,9 +7,11 @@ from typing import Final
 from review.access import Right
 from review.decision import page, prompt_page
 from review.http.page_routes import get, post
-from review.lists import decisions_page, jobs_page, views_page
+from review.lists import decisions_page, jobs_page, list_layout_page, list_search, views_page
 
 DECISIONS: Final = (
+    get("/decisions/search", "decision_search", list_search.suggest_filters, Right.VIEW),
+    post("/decisions/layout", "decisions_layout", list_layout_page.save_layout, Right.VIEW),
     # one decision
     get("/decisions/{decision_id}", "decision", page.show_decision, Right.VIEW),
     post("/decisions/{decision_id}/reveal", "decision_reveal", page.reveal_texts, Right.VIEW),

@@ -6,6 +6,7 @@ from typing import Final
 
 from review.access import Right
 from review.auth import api_tokens, password_page, profile_page, second_factor_page
+from review.care import breaks
 from review.dashboard import first_steps, home_page
 from review.digests import settings_page
 from review.http.page_routes import get, post
@@ -17,6 +18,7 @@ OWN: Final = (
     post("/first-steps/hide", "first_steps_hide", first_steps.hide_checklist, Right.ADMIN),
     get("/profile", "profile", profile_page.show_profile, Right.SIGNED_IN),
     post("/profile", "profile_post", profile_page.save_profile, Right.SIGNED_IN),
+    post("/profile/break", "break_dismiss", breaks.dismiss_reminder, Right.SIGNED_IN),
     get("/profile/password", "password", password_page.show_password_form, Right.SIGNED_IN),
     post("/profile/password", "password_post", password_page.change_password, Right.SIGNED_IN),
     get("/profile/second-factor", "second_factor", second_factor_page.show_second_factor, Right.SIGNED_IN),

@@ -32,4 +32,6 @@ REVIEWING: Final = (
     post("/decisions/{decision_id}/pick", "queue_pick", item_pages.add_to_queue, Right.LEAD),
     get("/bulk", "bulk", bulk_pages.show_bulk_form, Right.LEAD),
     post("/bulk", "bulk_start", bulk_pages.start_bulk_review, Right.LEAD),
+    post("/bulk/preview", "bulk_preview", bulk_pages.preview_bulk_review, Right.LEAD),
+    post("/jobs/{job_id}/undo", "job_undo", bulk_pages.undo_bulk_review, Right.LEAD),
 )

@@ -77,6 +77,14 @@ LINKS: Final[tuple[NavigationLink, ...]] = (
         key="q",
     ),
     NavigationLink(
+        title=mark("Appeals"),
+        path="/appeals",
+        right=Right.REVIEW,
+        group=NavigationGroup.REVIEWING,
+        icon="flag",
+        key="f",
+    ),
+    NavigationLink(
         title=mark("Conversations"),
         path="/conversations",
         right=Right.VIEW,

@@ -30,6 +30,25 @@
     if (row) (one("[data-open]", row) || one("a[href], button", row))?.click();
   }
 
+  // x ticks the current row, shift with j or k also the next ones
+
+  function tick(row, wanted) {
+    const box = row && one("input[data-tick]", row);
+    if (!box) return;
+    box.checked = wanted ?? !box.checked;
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  function extend(step) {
+    const list = rows();
+    tick(current(), true);
+    if (current() && !list[list.indexOf(current()) + step]) return;
+    move(step);
+    tick(current(), true);
+  }
+
+  const TICKS = { "x": () => tick(current()), "J": () => extend(1), "K": () => extend(-1) };
+
   // --- the review form
 
   function choose(number) {
@@ -132,7 +151,7 @@
 
   let going = 0;
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.isComposing || event.repeat && !"jk".includes(event.key)) return;
+    if (event.defaultPrevented || event.isComposing || event.repeat && !"jkJK".includes(event.key)) return;
     if (!window.hushgate.keysOn()) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey) {
       event.preventDefault();
@@ -147,7 +166,8 @@
       if (place) { event.preventDefault(); location.assign(place.href); return; }
     }
     if (event.key === "g") { going = Date.now() + 1500; return; }
-    const act = Object.hasOwn(ACTS, event.key) ? ACTS[event.key] : declared(event.key);
+    const ticks = one("input[data-tick]") && Object.hasOwn(TICKS, event.key) && TICKS[event.key];
+    const act = ticks || (Object.hasOwn(ACTS, event.key) ? ACTS[event.key] : declared(event.key));
     if (!act) return;
     event.preventDefault();
     act();

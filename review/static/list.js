@@ -42,3 +42,47 @@
   }).observe(document.getElementById("list").parentElement, { subtree: true, attributeFilter: ["aria-current"] });
   set(localStorage.getItem(KEPT) === "on");
 })();
+
+// Ticked decisions: how many, and all of the page.
+(() => {
+  const form = document.getElementById("ticked");
+  const every = document.querySelector("[data-tick-all]");
+  if (!form || !every) return;
+  const button = form.querySelector("button"), number = form.querySelector("[data-number]");
+  const boxes = () => [...document.querySelectorAll("input[data-tick]")];
+
+  function count() {
+    const ticked = boxes().filter((box) => box.checked).length;
+    button.disabled = !ticked;
+    number.hidden = !ticked;
+    number.textContent = String(ticked);
+    every.checked = ticked > 0 && ticked === boxes().length;
+    every.indeterminate = ticked > 0 && !every.checked;
+  }
+
+  every.hidden = false;
+  every.addEventListener("change", () => {
+    const wanted = every.checked;
+    for (const box of boxes()) box.checked = wanted;
+    count();
+  });
+  document.addEventListener("change", (event) => { if (event.target.matches("input[data-tick]")) count(); });
+  window.addEventListener("pageshow", count);  // also after the back button, when the browser restores ticks
+})();
+
+// Suggestions of the search: the arrow keys move through them, Escape closes them.
+(() => {
+  const field = document.querySelector("[data-search]"), list = document.getElementById("search-suggestions");
+  if (!field || !list) return;
+  const links = () => [...list.querySelectorAll("a")];
+
+  field.parentElement.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") { list.replaceChildren(); field.focus(); }
+    if (!step || !links().length || event.isComposing) return;
+    event.preventDefault();
+    const places = [field, ...links()];
+    places[(places.indexOf(document.activeElement) + step + places.length) % places.length].focus();
+  });
+  document.addEventListener("click", (event) => { if (!event.target.closest("[role=search]")) list.replaceChildren(); });
+})();

@@ -16,6 +16,7 @@ from tests.support.browser.chromium import chromium
 from tests.support.browser.desk import Desk
 from tests.support.browser.serving import serving
 from tests.support.browser.world import World, world
+from tests.support.review_world import APPEAL_SECRET
 
 
 @pytest.fixture(scope="package")
@@ -44,8 +45,9 @@ def served(
 ) -> Iterator[tuple[str, Path]]:
     """The address of the pages, and the server's log."""
     log = tmp_path_factory.mktemp("review") / "review.log"
-    moderation = {"OPENAI_API_KEY": "sandbox", "OPENAI_BASE_URL": sandbox_process.base_url}
-    with serving(filled.url, stack.redis_url, log, **moderation) as url:
+    more = {"OPENAI_API_KEY": "sandbox", "OPENAI_BASE_URL": sandbox_process.base_url}
+    more["HUSHGATE_APPEAL_SECRET"] = APPEAL_SECRET
+    with serving(filled.url, stack.redis_url, log, **more) as url:
         yield url, log
 
 

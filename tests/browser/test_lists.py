@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser.desk import Desk, export
+from tests.support.browser.axe import faults
+from tests.support.browser.desk import Desk, export, picture
 from tests.support.browser.world import CHANNEL, HOSTILE, SHOP
 
 
@@ -40,14 +41,14 @@ def test_a_view_is_kept_on_the_server_and_found_again(desk: Desk) -> None:
     """Its filters come back in another browser."""
     page = desk.sit("lead")
     page.goto(f"/decisions?account={SHOP}&decision=escalate")
-    page.locator("summary", has_text="Views").click()
+    page.locator("summary", has_text="Save view").click()
     page.get_by_label("Save these filters as").fill("Shop, escalated")
     page.get_by_role("button", name="Save", exact=True).click()
     elsewhere = desk.sit("lead")
     elsewhere.goto("/decisions")
-    elsewhere.locator("summary", has_text="Views").click()
     elsewhere.get_by_role("link", name="Shop, escalated").click()
 
+    expect(elsewhere.locator(".views [aria-current]")).to_have_text("Shop, escalated")
     expect(elsewhere.get_by_label("Filters in use")).to_contain_text(f"Account: {SHOP}")
     expect(elsewhere.get_by_label("Filters in use")).to_contain_text("Decision: Handed to a person")
 
@@ -68,21 +69,31 @@ def test_an_export_runs_beside_and_holds_no_formula(desk: Desk, tmp_path: Path) 
 
 
 def test_many_are_reviewed_after_their_count_was_shown(desk: Desk) -> None:
-    """The count first, then one ruling with a reason, then a job that says how far it is."""
+    """The count, one ruling with a reason, its effect on some, then a job that can be undone as a whole."""
     page = desk.sit("lead")
     page.goto(f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel")
     page.get_by_role("link", name="Review all of these").click()
     count = page.locator("#count").inner_text()
     page.get_by_role("radio", name="Agree").check()
     page.get_by_label("Reason").select_option("OTHER")
+    page.get_by_role("button", name="Show the effect").click()
+    expect(page.locator("#preview [data-row]")).to_have_count(min(int(count), 20))
+    picture(page, "bulk-preview")
+    assert faults(page) == []
     page.get_by_role("button", name=f"Review {count} decision").click()
     expect(page.locator("#job")).to_contain_text("done")
+    job = page.url
     page.goto(
         f"/decisions?account={CHANNEL}&reason=FLAGGED_RULE&rule=flagged_phrase%3Amy+channel&review=agree"
     )
 
     assert int(count) > 1
     expect(page.locator("#rows")).to_contain_text("agree")
+    page.goto(job)
+    page.get_by_role("button", name=f"Undo {count} review").click()
+    expect(page.locator("#job")).to_contain_text("Reviews withdrawn")
+    expect(page.locator("#job")).to_contain_text("done")
+    assert faults(page) == []
 
 
 @pytest.mark.parametrize("path", ["/dashboard", "/queues", "/"])

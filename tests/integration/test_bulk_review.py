@@ -24,7 +24,7 @@ from db.jobs import (
 from db.people.records import Person, Role
 from db.review_store import Store
 from db.reviews import bulk as bulk_reviews
-from db.reviews import submission
+from db.reviews import bulk_undo, submission
 from db.reviews.rulings import Reviewer, Ruling
 from db.reviews.submission import Submission
 from review.access import Right
@@ -36,12 +36,14 @@ from review.job_runner import (
     Stepper,
     run_waiting,
 )
-from review.queues import bulk_jobs
-from tests.support.audited import blocked, history, ignored, record, rows
+from review.queues import bulk_jobs, bulk_pages
+from tests.support.audited import blocked, history, ignored, record, replied, rows
 from tests.support.reviewing import Visitor, add_person, settings_at, site, stored
 from worker.model import Decision
 
 HIDDEN = re.compile(r'name="(query|count|asked_at)" value="([^"]*)"')
+LAST = "SELECT last_review FROM review_states WHERE decision_id = %s"
+EFFECT = re.compile(r'<span class="badge[ a-z]*">(reviewed|skipped)</span>')
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +88,18 @@ def lead(visitors: Any, url: str, account: str = "*") -> tuple[Visitor, Person]:
     return visitor, person
 
 
-def ask(visitor: Visitor, page: Response, **fields: str) -> Response:
-    """Send the form of a page with the count it shows."""
-    shown = {name: value.replace("&amp;", "&") for name, value in HIDDEN.findall(page.text)}
+def ask(visitor: Visitor, page: Response, **fields: Any) -> Response:
+    """Let the effect be shown, then send the form of that page with the count it shows."""
     values = {"ruling": "agree", "reason": "OTHER", "note": "looked at twenty"}
-    return visitor.post("/bulk", **values | shown | fields)
+    chosen = {"query": hidden(page)["query"], "id": fields.get("id", [])}
+    effect = visitor.post("/bulk/preview", **values | chosen)
+    assert effect.status_code == 200, effect.text
+    return visitor.post("/bulk", **values | hidden(effect) | fields)
+
+
+def hidden(page: Response) -> dict[str, str]:
+    """The hidden fields of a page that say what was counted, and when."""
+    return {name: value.replace("&amp;", "&") for name, value in HIDDEN.findall(page.text)}
 
 
 def started(visitor: Visitor, author: str, **fields: str) -> UUID:
@@ -289,3 +298,157 @@ def test_a_lead_of_one_account_counts_that_one(visitors: Any, database_url: str)
 
     assert '<strong id="count">1</strong>' in page.text
     assert reviewer.get("/bulk").status_code == 403
+
+
+def test_the_effect_is_shown_before_anything_is_stored(visitors: Any, database_url: str) -> None:
+    """Twenty decisions with what the ruling would do to each; the same happens afterwards."""
+    sealed = blocked(author_id="tried", conversation_id="tried-sealed")
+    other = ignored(author_id="tried", conversation_id="tried-plain")
+    answered = replied(author_id="tried", conversation_id="tried-sent")
+    record(database_url, sealed, other, answered)
+    visitor, _ = lead(visitors, database_url)
+    page = visitor.get("/bulk?author=tried&since=7d")
+    chosen = {"ruling": "overturn", "reason": "OTHER", "corrected": "respond", "remedy": "restore"}
+    effect = visitor.post("/bulk/preview", **chosen, query=hidden(page)["query"])
+    stored_by_preview = rows(
+        database_url, "SELECT 1 FROM decision_reviews WHERE decision_id = %s", sealed.decision_id
+    )
+    job_id = started(visitor, "tried", **chosen)
+    worked(database_url)
+    after = bulk_jobs.progress_of(job(database_url, job_id).position)
+
+    assert stored_by_preview == []
+    assert history(database_url, "tried-sealed") == [("user", "is this spam?")]
+    assert EFFECT.findall(effect.text).count("reviewed") == after.reviewed == 2
+    assert EFFECT.findall(effect.text).count("skipped") == after.skipped == 1  # it was answered already
+    assert effect.text.count("the sealed exchange is restored") == 1
+    assert effect.text.count("nothing to restore") == after.unrestored == 1
+
+
+def test_a_restore_in_bulk_takes_no_reply_back(visitors: Any, database_url: str) -> None:
+    """Replies that were sent stay, whatever a single review of them would propose."""
+    record(database_url, replied(author_id="stays", conversation_id="stays"))
+    visitor, _ = lead(visitors, database_url)
+    before = history(database_url, "stays")
+    started(visitor, "stays", ruling="overturn", reason="BAD_TONE", corrected="escalate", remedy="restore")
+    worked(database_url)
+    effects = rows(
+        database_url,
+        "SELECT effect FROM decision_reviews r JOIN ai_decisions d ON d.id = r.decision_id"
+        " WHERE d.author_id = 'stays'",
+    )
+
+    assert effects == [{"effect": "none"}]
+    assert history(database_url, "stays") == before
+
+
+def test_ticked_decisions_are_reviewed_alone(visitors: Any, database_url: str) -> None:
+    """Of any age, and only in accounts that the person leads."""
+    first, _left, last = some(database_url, "ticked", 3)
+    foreign = ignored(author_id="ticked", user_id="umbrella")
+    record(database_url, foreign)
+    visitor, _ = lead(visitors, database_url, account="acme")
+    ids = [str(each.decision_id) for each in (first, last, foreign)]
+    page = visitor.get("/bulk?" + urlencode([("id", each) for each in ids]))
+    answer = ask(visitor, page, id=ids)
+    worked(database_url)
+    reviewed = rows(
+        database_url,
+        "SELECT decision_id FROM decision_reviews WHERE job_id = %s",
+        answer.headers["location"].rsplit("/", 1)[1],
+    )
+
+    assert '<strong id="count">2</strong>' in page.text
+    assert {row["decision_id"] for row in reviewed} == {first.decision_id, last.decision_id}
+    assert "2 ticked decisions" not in visitor.get(answer.headers["location"]).text
+    assert visitor.get("/bulk?id=no-id").status_code == 400
+
+
+def test_many_decisions_need_their_number_typed(
+    visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number as shown, with or without separators."""
+    monkeypatch.setattr(bulk_pages, "TYPED_FROM", 3)
+    some(database_url, "typed", 3)
+    visitor, _ = lead(visitors, database_url)
+    page = visitor.get("/bulk?author=typed&since=7d")
+    refused = ask(visitor, page, typed="4")
+
+    answer = ask(visitor, page, typed="3")
+    worked(database_url)
+
+    assert (refused.status_code, "Type the number of decisions, 3," in refused.text) == (400, True)
+    assert answer.status_code == 303
+
+
+def test_an_undone_bulk_review_leaves_what_people_changed_since(visitors: Any, database_url: str) -> None:
+    """Reviews and restored exchanges go back, except where another person reviewed meanwhile."""
+    sealed = blocked(author_id="undone", conversation_id="undone-sealed")
+    changed = blocked(author_id="undone", conversation_id="undone-changed")
+    record(database_url, sealed, changed)
+    visitor, _ = lead(visitors, database_url)
+    job_id = started(visitor, "undone", ruling="overturn", corrected="respond", remedy="restore")
+    early = visitor.post(f"/jobs/{job_id}/undo")
+    worked(database_url)
+    colleague = Submission(
+        decision_id=changed.decision_id,
+        reviewer=Reviewer(person_id=None, login="somebody"),
+        ruling=Ruling.AGREE,
+        seen=rows(database_url, LAST, changed.decision_id)[0]["last_review"],
+    )
+    at = datetime.now(UTC)
+    stored(database_url, lambda connection: submission.submit_review(connection, colleague, at))
+    offered = visitor.get(f"/jobs/{job_id}").text
+    undo = visitor.post(f"/jobs/{job_id}/undo")
+    worked(database_url)
+    shown = visitor.get(undo.headers["location"]).text
+    states = rows(
+        database_url,
+        "SELECT d.conversation_id, s.state FROM review_states s JOIN ai_decisions d ON d.id = s.decision_id"
+        " WHERE d.author_id = 'undone' ORDER BY 1",
+    )
+
+    assert early.status_code == 409
+    assert "Undo 2 reviews" in offered
+    assert undo.status_code == 303
+    assert "<dt>Reviews withdrawn</dt><dd>1</dd>" in shown
+    assert "<dt>Left as they are</dt><dd>1 " in shown
+    assert [(row["conversation_id"], row["state"]) for row in states] == [
+        ("undone-changed", "disputed"),
+        ("undone-sealed", "open"),
+    ]
+    assert history(database_url, "undone-sealed") == []
+    assert history(database_url, "undone-changed") == [("user", "is this spam?")]
+    assert visitor.post(f"/jobs/{job_id}/undo").status_code == 409
+
+
+def test_an_undo_is_continued_after_a_crash_and_repeats_nothing(
+    visitors: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In batches; each review is withdrawn once."""
+    monkeypatch.setattr(bulk_undo, "BATCH", 2)
+    some(database_url, "undone twice", 5)
+    visitor, _ = lead(visitors, database_url)
+    job_id = started(visitor, "undone twice")
+    worked(database_url)
+    undo_id = UUID(visitor.post(f"/jobs/{job_id}/undo").headers["location"].rsplit("/", 1)[1])
+    calls = 0
+
+    async def dies(*given: Any) -> JobStep:
+        nonlocal calls
+        calls += 1
+        done = await bulk_jobs.undo_step(*given)
+        if calls == 2:
+            raise asyncio.CancelledError
+        return done
+
+    with pytest.raises(asyncio.CancelledError):
+        worked(database_url, (JobRunnerKind(kind=JobKind.BULK_UNDO, right=Right.LEAD, step=dies),))
+    before = len(rulings(database_url, undo_id))
+    worked(database_url)
+
+    assert before == 2
+    assert (job(database_url, undo_id).state, rulings(database_url, undo_id)) == (
+        JobState.DONE,
+        ["withdrawn"] * 5,
+    )

@@ -873,7 +873,8 @@ def test_a_fit_deployment_has_nothing_to_mend(shell: Shell, fresh_url: str) -> N
         "redis AOF",
         "redis eviction",
         "redis memory",
-        "redis fsync",
+        "power failure",
+        "failover",
         "postgres version",
         "migrations",
         "audit partition",
@@ -929,8 +930,10 @@ def test_servers_that_are_away_are_found(shell: Shell) -> None:
     fixes = failures(ended)
 
     assert ended.code == 1
-    assert fixes["redis"] == "check REDIS_URL and that the server runs"
-    assert fixes["postgres"] == "check DATABASE_URL and that the server runs"
+    assert fixes["redis"] == "check REDIS_URL and that the server runs; its log says why it does not start"
+    assert (
+        fixes["postgres"] == "check DATABASE_URL and that the server runs; its log says why it does not start"
+    )
     assert fixes["model endpoint"].startswith("check OPENROUTER_BASE_URL and the network")
     assert "LLM_ERROR" in fixes["model endpoint"]
     assert "hunter2" not in ended.out + ended.err

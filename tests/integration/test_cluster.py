@@ -17,6 +17,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cli.doctor.cluster import cluster_checks
+from cli.events import repair
 from tasks.backup.streams import load_streams, require_empty, save_streams, saved_entry_ids
 from tasks.engine import Engine, EngineLimits
 from tasks.fleet.state import load_stream_state
@@ -33,6 +34,7 @@ from tasks.stream_upkeep.figures import load_figures
 from tasks.stream_upkeep.trimming import Keep, trim
 from tests.support.cluster import Cluster
 from tests.support.running import eventually
+from tests.support.terminal import Shell
 from worker.settings import OutgoingStreamSettings
 
 STREAM = "hushgate:events"
@@ -79,6 +81,38 @@ def test_a_backup_of_a_cluster_is_restored_to_its_shards(
     assert (sum(each["length"] for each in found), sum(each["entries-added"] for each in found)) == (9, 20)
     assert redis.xlen("hushgate:replies") == 1
     assert set(append(redis, bodies)).isdisjoint(ids)
+
+
+def test_a_breach_in_a_cluster_is_found_and_repaired(
+    redis: Redis, cluster: Cluster, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry that a worker of one shard read, and whose lane and owner are lost."""
+    monkeypatch.setattr(repair, "SECOND_LOOK_S", 0.0)
+    environment = {"DATABASE_URL": database_url, "REDIS_URL": cluster.url, "HOME": str(tmp_path)}
+    shell = Shell(environment=environment, folder=tmp_path)
+    (entry_id,) = append(redis, [json.dumps({"user_id": "u", "conversation_id": "c"}).encode()])
+    place, _ = current_layout(redis, STREAM).place_of(entry_id)
+
+    async def granted(worker: str) -> list[str]:
+        client = connect(cluster.url)
+        mine = Lanes(client, stream=place.shard.name, worker=worker, keep_bytes=4096, mark=place.shard.mark)
+        try:
+            await mine.prepare()
+            await mine.heartbeat(60_000)
+            return [grant.entry_id for grant in (await mine.read(10)).grants]
+        finally:
+            await close(client)
+
+    first = asyncio.run(granted("w1"))
+    for key in list(redis.scan_iter(f"{place.shard.prefix}*")):
+        redis.delete(key)
+    found = shell.run("repair", "--older-than", "0")
+    ended = shell.run("repair", "--older-than", "0", "--fix", "entry-in-no-lane", "--yes")
+    after = shell.run("repair", "--older-than", "0")
+
+    assert [row["subject"] for row in found.rows] == [entry_id]
+    assert (ended.code, after.code) == (0, 0)
+    assert (first, asyncio.run(granted("w2"))) == ([entry_id], [entry_id])
 
 
 class Worker:

@@ -139,6 +139,13 @@ def plant(shop: Shop) -> None:
             " released_by) VALUES (%s, %s, 'author', %s, %s, 'kim', now(), 'kim')",
             (uuid7(), shop.account, AUTHOR, f"case of {AUTHOR} in {PLACE}"),
         )
+        owner.execute(
+            "INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id,"
+            " message_id, author_id, scope, source, text, entered_by, created_at, due_at)"
+            " SELECT gen_random_uuid(), id, created_at, user_id, event_id, conversation_id, message_id,"
+            " author_id, scope, 'api', %s, 'kim', now(), now() FROM ai_decisions WHERE id = %s",
+            (f"appeal of {WORD}", replied["id"]),
+        )
     write_about(shop, replied)
     ask_again(shop)
     delivered = "SELECT 1 FROM outbox WHERE origin = 'person' AND delivered_at IS NOT NULL"
@@ -238,7 +245,7 @@ def test_a_planted_sentinel_is_found_nowhere_after_its_author_is_erased(shop: Sh
     assert {line.partition(":")[0].removeprefix("public.").rstrip("0123456789_") for line in before} >= {
         "ai_decisions", "messages", "quarantine", "held_drafts", "outbox", "answers", "escalations",
         "outgoing_events", "webhook_deliveries", "decision_reviews", "dead_letters", "access_log", "jobs",
-        "saved_views", "legal_holds", "b'hushgate",
+        "appeals", "saved_views", "legal_holds", "b'hushgate",
     }  # fmt: skip
     assert after == []
     assert engine.row("SELECT 1 FROM job_parts") is None  # packed: the word is not seen in it

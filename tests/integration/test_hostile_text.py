@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from urllib.parse import quote
 from uuid import UUID
@@ -19,7 +20,7 @@ from db.people.records import EVERY_ACCOUNT, Role
 from review.http.page_routes import PageRoute
 from review.http.visit import SESSION_COOKIE
 from review.routes import PAGES
-from tests.support.review_world import QUERIES, SAMPLES, World
+from tests.support.review_world import APPEAL_SECRET, QUERIES, SAMPLES, World
 from tests.support.reviewing import site
 
 MARK = "hostile"
@@ -73,6 +74,9 @@ RUNNING = re.compile(r"^\s*(javascript|data|vbscript|file)\s*:", re.IGNORECASE)
 GETS = [page for page in PAGES if page.methods == ("GET",) and page.right is not None and not page.api]
 
 
+_site = partial(site, HUSHGATE_APPEAL_SECRET=APPEAL_SECRET)
+
+
 class Hostile:
     """Gives each field the next text of the corpus, with a mark by which it is found again."""
 
@@ -94,7 +98,7 @@ class Hostile:
 def filled(database_url: str, request: pytest.FixtureRequest) -> Iterator[Filled]:
     """A site over an account whose every text is hostile; each field meets the whole corpus by turns."""
     hostile = Hostile(request.param)
-    with World(database_url, hostile("account"), hostile) as world, site(database_url) as visitor:
+    with World(database_url, hostile("account"), hostile) as world, _site(database_url) as visitor:
         roles = ((EVERY_ACCOUNT, role.value) for role in Role)
         login = f"{hostile('login')}{request.param}".lower()
         person = world.person(*roles, name=hostile("name"), login=login)
@@ -186,6 +190,10 @@ def test_no_page_lets_hostile_text_out_of_its_place(filled: Filled) -> None:
     invitation = client.get(f"/invitation/{SAMPLES['token'](world, person)}")
     check(invitation.text)
     seen += read(invitation.text)
+    linked = client.get(f"/appeal/{SAMPLES['link'](world, person)}")
+    assert linked.status_code == 200
+    check(linked.text)
+    seen += read(linked.text)
 
     unseen = {field for field, texts in given.items() if not any(squeezed(each) in seen for each in texts)}
     assert ", ".join(sorted(unseen - UNSEEN)) == ""

@@ -290,3 +290,28 @@ def test_commands_of_people_work_with_the_login_of_the_review_pages(
 
     assert "permission denied" not in ended.out + ended.err
     assert ended.code == 0
+
+
+def test_repairs_need_the_owner_and_reports_do_not(shell: Shell, stack: Stack, template: str) -> None:
+    """The login of the review pages reports, retries and drops dead letters, and repairs nothing."""
+    create_database(stack.database_url, "hushgate_repaired", template)
+    owned = database_at(stack.database_url, "hushgate_repaired")
+    env = {"DATABASE_URL": service_url(owned, Service.REVIEW)}
+    with psycopg.connect(owned, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO dead_letters (entry_id, created_at, reason_code, field, expected, got, size_bytes,"
+            " raw) VALUES ('1-0', now(), 'poison', '', '', '', 2, '{}')"
+        )
+        connection.execute(
+            "INSERT INTO held_drafts (user_id, conversation_id, message_id, decision_id, reason_code, kind,"
+            " text, created_at, expires_at)"
+            " VALUES ('acme', 'c', 'm', gen_random_uuid(), 'R', 'draft', 'x', now(), now() + '1 day')"
+        )
+    report = shell.run("repair", "--older-than", "0", env=env)
+    fixed = shell.run("repair", "--older-than", "0", "--fix", "orphaned-hold", "--yes", env=env)
+    retried = shell.run("dead-letters", "retry", "--all", env=env)
+    dropped = shell.run("dead-letters", "drop", "--all", env=env)
+
+    assert [row["breach"] for row in report.rows] == ["orphaned-hold"]
+    assert (fixed.code, "permission denied" in fixed.err) == (3, True)
+    assert (retried.code, dropped.code) == (0, 0)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -16,7 +19,7 @@ from db.review_store import Store
 from db.sessions.pooler import require_session
 from sandbox.server import SandboxHandle
 from tests.support.pgbouncer import pooled
-from tests.support.running import running
+from tests.support.running import eventually, running
 from worker.errors import ConfigurationError
 
 SIZE = 3
@@ -40,6 +43,25 @@ def test_events_are_decided_through_a_pooler(
         reasons = {worker.decided(user_id, event_id)["reason_code"] for event_id in events}
 
     assert reasons == {"REPLIED"}
+
+
+def test_a_pooler_that_restarts_loses_no_event(
+    database_url: str, redis_url: str, sandbox: SandboxHandle
+) -> None:
+    """Events that came before, while it was away and after are each decided and answered once."""
+    with ExitStack() as second, ExitStack() as first:
+        url = first.enter_context(pooled(database_url, size=SIZE))
+        with running(database_url, redis_url, sandbox, DATABASE_URL=url) as worker:
+            user_id = worker.account(documents={"Hours": ["We are open from nine to six."]})
+            events = [worker.publish(user_id, "When are you open?") for _ in range(10)]
+            first.close()
+            events += [worker.publish(user_id, "When are you open?") for _ in range(10)]
+            second.enter_context(pooled(database_url, size=SIZE, port=urlsplit(url).port))
+            reasons = [worker.decided(user_id, event_id)["reason_code"] for event_id in events]
+            answered = [eventually(partial(worker.reply, user_id, each), "a reply") for each in events]
+
+    assert reasons == ["REPLIED"] * 20
+    assert {each["event_id"] for each in answered} == set(events)
 
 
 async def test_clients_leave_no_state_in_shared_sessions(pooled_url: str) -> None:

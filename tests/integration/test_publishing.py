@@ -90,6 +90,7 @@ REFUSED: tuple[tuple[Any, str], ...] = (
         GOOD | {"metadata": {"n": 2**70}},
         "data: expected values that JSON can hold, got Integer exceeds 64-bit",
     ),
+    (GOOD | {"metadata": {"n": float("nan")}}, "metadata: expected numbers that a double can hold"),
     (GOOD | {"metadata": {"n": {1}}}, "data: expected values that JSON can hold, got Type is not JSON"),
     (GOOD | {"text": "\ud800"}, "data: expected values that JSON can hold, got str is not valid UTF-8"),
     (GOOD | {"metadata": {"pad": "x" * 262_144}}, "data: expected at most 262144 bytes, got "),

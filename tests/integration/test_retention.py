@@ -32,6 +32,7 @@ SHORTEST: Final = {
     "HUSHGATE_KEEP_MESSAGES_DAYS": 1,
     "HUSHGATE_KEEP_ACCESS_LOG_DAYS": 28,
     "HUSHGATE_KEEP_JOBS_DAYS": 1,
+    "HUSHGATE_KEEP_APPEALS_DAYS": 184,
 }
 DECISION: Final = """
     INSERT INTO ai_decisions (created_at, id, user_id, event_id, message_id, conversation_id, author_id,
@@ -57,6 +58,11 @@ OF_DECISION: Final = {
     " %(conversation)s, 'reply.created', %(id)s::text, jsonb_build_object('decision_id',"
     " %(id)s::text), %(at)s,"
     " %(at)s)",
+    "appeals": "(id, decision_id, decision_at, user_id, event_id, conversation_id, message_id, author_id,"
+    " scope, source, text, entered_by, created_at, due_at, outcome, statement, decided_by, decided_at,"
+    " effect)"
+    " VALUES (%(id)s, %(id)s, %(at)s, 'shop', %(id)s::text, %(conversation)s, 'm', %(author)s, 'chat', 'api',"
+    " 'x', 'kim', %(at)s, %(at)s, 'upheld', 'x', 'kim', %(at)s, 'none')",
     "escalations": "(decision_id, user_id, event_id, conversation_id, message_id, author_id, scope,"
     " reason_code,"
     " queue, opened_at, closed_at, closed_by, cause) VALUES (%(id)s, 'shop', 'e', %(conversation)s, 'm',"

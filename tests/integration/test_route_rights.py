@@ -38,6 +38,8 @@ PUBLIC_PAGES = {
     "invitation",
     "invitation_join",
     "language",
+    "appeal_link",  # the link is signed, and shows the author's own message only
+    "appeal_link_post",
 }
 """The only pages for people who are not signed in; another one needs a reason here."""
 ON_EVERY_ACCOUNT = {"person_manage"}

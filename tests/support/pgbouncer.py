@@ -40,19 +40,23 @@ def program() -> str:
 
 
 @contextmanager
-def pooled(url: str, *, size: int) -> Iterator[str]:
-    """A pooler with ``size`` server connections to the database of ``url``; the URL to use instead."""
+def pooled(url: str, *, size: int, port: int | None = None) -> Iterator[str]:
+    """A pooler with ``size`` server connections to the database of ``url``; the URL to use instead.
+
+    ``port``: of an earlier pooler, whose place it takes.
+    """
     parts = urlsplit(url)
     host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", port or 0))
         listen = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp(prefix="hushgate-pgbouncer-"))
     folder.chmod(0o755)  # as root the program runs as another user
     config = folder / "pgbouncer.ini"
     user = f"user = {Path(host).owner()}" if os.getuid() == 0 else ""  # who may use the server's socket
-    login, port = parts.username or "postgres", parts.port or 5432
-    config.write_text(CONFIG.format(host=host, port=port, login=login, listen=listen, size=size, user=user))
+    login, behind = parts.username or "postgres", parts.port or 5432
+    config.write_text(CONFIG.format(host=host, port=behind, login=login, listen=listen, size=size, user=user))
     words = [program(), str(config)]
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_with_unpacked_libraries()

@@ -18,6 +18,7 @@ from uuid_utils.compat import uuid7
 from db import decisions
 from db.people.sessions import token_hash
 from db.pool import create_pool
+from review.appeals.links import signed_token
 from review.http.identifiers import path_segment
 from tests.support.samples import assessment, event, passage
 from worker.model import (
@@ -39,6 +40,7 @@ from worker.model import (
 from worker.reasons import Reason
 
 NUMBERS = count(1)
+APPEAL_SECRET: Final = "a secret of thirty-two characters"
 Text: TypeAlias = Callable[[str], str]
 
 
@@ -414,9 +416,19 @@ def version(world: World, _: UUID) -> int:
         time_zone=world.text("time zone"),
         business_hours=Jsonb({world.text("weekday"): world.text("hours")}),
         holidays=[world.text("holiday")],
+        appeals_enabled=True,
+        statements_enabled=True,
+        statement_grounds=Jsonb({"FLAGGED_RULE": _ground(world.text("statement ground"))}),
+        statement_countries=["de"],
         changed_by=world.text("changed by"),
     )
     return int(found) + 1
+
+
+def _ground(text: str) -> str:
+    reference = text.replace("|", "")
+    ground = "DECISION_VISIBILITY_CONTENT_DISABLED | DECISION_GROUND_INCOMPATIBLE_CONTENT"
+    return f"{ground} | STATEMENT_CATEGORY_CYBER_VIOLENCE | {reference} | it is forbidden"
 
 
 def invitation(world: World, person_id: UUID) -> UUID:
@@ -478,6 +490,33 @@ def erasure(world: World, _: UUID) -> UUID:
         receipt=Jsonb({}),
     )
     return made
+
+
+def appeal(world: World, _: UUID) -> UUID:
+    """An open appeal against the world's decision."""
+    made, now = world.decision, datetime.now(UTC)
+    found: UUID | None = world.one("SELECT id FROM appeals WHERE decision_id = %s", made.decision_id)
+    if found is not None:
+        return found
+    of_event = ("event_id", "conversation_id", "message_id", "author_id")
+    stored: UUID = world.add(
+        "appeals",
+        **_about(world) | {name: getattr(made.event, name) for name in of_event},
+        id=uuid7(),
+        scope="chat",
+        source="api",
+        text=world.text("appeal"),
+        entered_by=world.text("appeal entered by"),
+        created_at=now,
+        due_at=now + timedelta(days=14),
+    )
+    return stored
+
+
+def appeal_link(world: World, _: UUID) -> str:
+    """The token of a link to appeal against the world's decision."""
+    until = datetime.now(UTC) + timedelta(days=1)
+    return signed_token(APPEAL_SECRET, world.decision.decision_id, until)
 
 
 def _about(world: World) -> dict[str, Any]:
@@ -605,6 +644,7 @@ OF_ACCOUNT: Final[dict[str, Sample]] = {
     "author_ref": author,
     "comment_id": comment,
     "conversation_ref": conversation_reference,
+    "appeal_id": appeal,
     "conversation": conversation,
     "delivery": delivery,
     "endpoint_id": endpoint,
@@ -626,8 +666,17 @@ OWN: Final[dict[str, Sample]] = {
     "token": invitation_link,
 }
 """Path parameters that name something of one person."""
-SHARED: Final[dict[str, Sample]] = {"queue_id": queue, "figure": lambda _world, _person: "decisions"}
+SHARED: Final[dict[str, Sample]] = {
+    "queue_id": queue,
+    "figure": lambda _world, _person: "decisions",
+    "link": appeal_link,
+}
 """Path parameters that name something of everybody."""
 SAMPLES: Final = OF_ACCOUNT | OWN | SHARED
-QUERIES: Final = {"compare": "?from=1&to=1", "go": "?q=hostile"}
+QUERIES: Final = {
+    "compare": "?from=1&to=1",
+    "go": "?q=hostile",
+    "statements": "?since=2026-01-01&until=2026-01-31",
+    "statements_file": "?since=2026-01-01&until=2026-01-31&format=csv",
+}
 """What pages need in their query to show anything, by their name."""

@@ -163,6 +163,7 @@ def test_every_mapping_has_its_own_form_fields() -> None:
         "handoff_texts_closed",
         "escalation_actions",
         "escalation_queues",
+        "statement_grounds",
         "business_hours",
     }
 

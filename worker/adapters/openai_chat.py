@@ -143,7 +143,7 @@ def _completion(document: Any) -> Completion:
         refusal = storable(message.get("refusal") or "") or None
         tokens = token_counts(document.get("usage") or {})
         model = storable(str(document["model"]))
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ModelUnavailable(
             storable(f"malformed completion: {error}"[:300]), kind=AttemptOutcome.MALFORMED
         ) from error
@@ -177,4 +177,4 @@ def _tool_call(call: Mapping[str, Any]) -> ToolCall:
     if not isinstance(arguments, dict):
         raise TypeError("tool arguments are not an object")
     plain = {key: storable(value) if isinstance(value, str) else value for key, value in arguments.items()}
-    return ToolCall(call_id=str(call["id"]), name=name, arguments=plain)
+    return ToolCall(call_id=storable(str(call["id"])), name=name, arguments=plain)

@@ -107,6 +107,12 @@ class Account:
         business_hours: ``Weekday`` -> ranges such as ``09:00-12:00, 13:00-17:00``; a missing day is closed;
             empty: always open.
         holidays: dates such as ``2026-12-25`` on which people do not answer.
+        appeals_enabled: whether appeals against its decisions are taken.
+        appeal_within_days: how long after a decision one is taken, days.
+        appeal_due_days: how long its people have to decide one, days.
+        statements_enabled: whether statements of reasons may be exported.
+        statement_grounds: reason code -> what a statement says about it, see ``worker.statements``.
+        statement_countries: codes of the countries in which its restrictions apply, lower case.
     """
 
     user_id: str
@@ -155,3 +161,9 @@ class Account:
     time_zone: str = "UTC"
     business_hours: Mapping[str, str] = field(default_factory=dict)
     holidays: tuple[str, ...] = ()
+    appeals_enabled: bool = False
+    appeal_within_days: float = 184.0
+    appeal_due_days: float = 14.0
+    statements_enabled: bool = False
+    statement_grounds: Mapping[str, str] = field(default_factory=dict)
+    statement_countries: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """Payloads of stream entries: their schema, and the event in one."""
 
+from worker.payload.json_object import check_storable
 from worker.payload.parse import (
     EARLIEST,
     PAYLOAD_BYTES,
@@ -19,6 +20,7 @@ __all__ = [
     "Arrival",
     "EventPayload",
     "arrival_of",
+    "check_storable",
     "expectation",
     "got_value",
     "is_account_name",

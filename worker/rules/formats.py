@@ -117,7 +117,7 @@ def _rules_by_kind(rules: Iterable[str], skipped: Iterable[str] = ()) -> RuleLis
     keywords, phrases, allow = [], [], []
     suffix = f"{{{Switch.ALLOW}}}"
     for rule in dict.fromkeys(rule for rule in rules if rule):
-        if rule.endswith(suffix):
+        if rule.endswith(suffix) and rule != suffix:
             allow.append(rule.removesuffix(suffix).strip())
         elif " " in rule.split("{")[0].strip():
             phrases.append(rule)
@@ -140,7 +140,10 @@ def _from_csv(text: str) -> RuleList:
 
     Under our own header a cell is read as ``_to_csv`` wrote it: without the apostrophe before a formula.
     """
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise RuleRejected("*", f"CSV: {error}") from error
     if rows and [cell.strip().lower() for cell in rows[0]] == ["kind", "rule"]:
         rows = [[original(cell) for cell in row] for row in rows[1:]]
     lists: dict[str, list[str]] = {"keyword": [], "phrase": [], "allow": []}
@@ -175,7 +178,7 @@ def _from_json(text: str) -> RuleList:
     """An object with ``keywords``, ``phrases``, ``allow`` (or the column names), or an array of rules."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RuleRejected("*", f"JSON: {error}") from error
     if isinstance(data, list):
         return _rules_by_kind(str(rule).strip() for rule in data)
@@ -201,6 +204,10 @@ _REDDIT_FIELDS = ("title", "body", "url", "domain")
 def _from_automoderator(text: str) -> RuleList:
     """The word lists of AutoModerator's YAML rules: all ``title``/``body`` checks with their modifiers."""
     try:
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise RuleRejected(
+                "*", "AutoModerator YAML: aliases (*name) are not read, as they can grow without bounds"
+            )
         documents = list(yaml.safe_load_all(text))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RuleRejected("*", f"AutoModerator YAML: {str(error).splitlines()[0]}") from error

@@ -52,12 +52,25 @@ class RetentionSettings(DatabaseSettings):
         alias="HUSHGATE_KEEP_ACCESS_LOG_DAYS",
         description="Days that the access log and ended legal holds are kept, at least 28; 0 for ever.",
     )
+    keep_appeals_days: int = Field(
+        default=184,
+        ge=0,
+        alias="HUSHGATE_KEEP_APPEALS_DAYS",
+        description="Days that appeals are kept after their outcome, at least 184: six months; 0 for ever.",
+    )
     keep_jobs_days: int = Field(
         default=90,
         ge=0,
         alias="HUSHGATE_KEEP_JOBS_DAYS",
         description="Days that ended jobs of the review pages are kept; files of exports go after a week.",
     )
+
+    @field_validator("keep_appeals_days")
+    @classmethod
+    def _appeals_are_kept(cls, days: int) -> int:
+        if 0 < days < 184:
+            raise ValueError("expected 0 or at least 184")
+        return days
 
     @field_validator("keep_access_log_days")
     @classmethod

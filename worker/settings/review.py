@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from worker.moderation import CATEGORIES
 from worker.settings.breached_passwords import BreachedPasswords
 from worker.settings.documents import DocumentSettings
 from worker.settings.environment import Environment, HttpUrl
@@ -90,6 +91,13 @@ class ReviewSettings(
         description="False: people sign in by OpenID Connect or by a link from the command line.",
     )
 
+    appeal_secret: SecretStr | None = Field(
+        default=None,
+        alias="HUSHGATE_APPEAL_SECRET",
+        min_length=32,
+        description="Secret that signs links for appeals, at least 32 characters, the same on every review"
+        " server; without it there are no links. Another secret ends all links.",
+    )
     second_factor: SecondFactorDemand = Field(
         default=SecondFactorDemand.CHOICE,
         alias="HUSHGATE_REVIEW_SECOND_FACTOR",
@@ -102,6 +110,43 @@ class ReviewSettings(
         description="File of SHA-1 hashes in hexadecimal, sorted, one a line, a count after a colon allowed:"
         " new passwords in it are refused.",
     )
+
+    covers: str = Field(
+        default="",
+        alias="HUSHGATE_REVIEW_COVERS",
+        description="Categories whose texts are covered for everybody who chose none, such as"
+        " self-harm,sexual/minors,flagged_rule; flagged_rule: stopped by a rule of the account.",
+    )
+    covers_required: bool = Field(
+        default=False,
+        alias="HUSHGATE_REVIEW_COVERS_REQUIRED",
+        description="True: people may cover more categories than these, but not fewer.",
+    )
+    break_after_min: int = Field(
+        default=0,
+        ge=0,
+        le=480,
+        alias="HUSHGATE_REVIEW_BREAK_AFTER_MIN",
+        description="Minutes of reading decisions after which a page reminds of a break, for everybody who"
+        " chose nothing else; 0: never.",
+    )
+    rotate_after: int = Field(
+        default=0,
+        ge=0,
+        le=200,
+        alias="HUSHGATE_REVIEW_ROTATE_AFTER",
+        description="Items of one category in a row after which a queue deals a reviewer another category"
+        " while one waits; 0: never.",
+    )
+
+    @field_validator("covers")
+    @classmethod
+    def _covers_are_categories(cls, covers: str) -> str:
+        known = (*CATEGORIES, "flagged_rule")
+        for each in covers.split(",") if covers.strip() else ():
+            if each.strip() not in known:
+                raise ValueError(f"expected categories out of {', '.join(known)}")
+        return covers
 
     @field_validator("breached_passwords")
     @classmethod

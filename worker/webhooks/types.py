@@ -22,6 +22,7 @@ class WebhookType(StrEnum):
     DECISION_MADE = "decision.made"
     CONVERSATION_TAKEN = "conversation.taken"
     CONVERSATION_RELEASED = "conversation.released"
+    APPEAL_DECIDED = "appeal.decided"
 
 
 TEST_TYPE: Final = "webhook.test"

@@ -6,16 +6,21 @@ import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from db.people.sessions import token_hash
+from review.appeals.links import signed_token
 from review.http.page_routes import PageRoute
 from review.routes import PAGES
 from tests.support.browser.desk import Desk, export
 from tests.support.browser.world import CHANNEL, SHOP
+from tests.support.review_world import APPEAL_SECRET
 
 SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
+    "appeal_id": lambda desk, _: appeal(desk),
+    "link": lambda desk, _: appeal_link(desk),
     "account": lambda _desk, _who: SHOP,
     "decision_id": lambda desk, _: desk.world.endings["MODERATION_FLAGGED"],
     "figure": lambda _desk, _who: "decisions",
@@ -33,6 +38,7 @@ SAMPLES: Final[dict[str, Callable[[Desk, str], object]]] = {
 }
 """What stands for a parameter of a path when somebody opens it; a new parameter needs a line here."""
 QUERIES: Final[dict[str, str]] = {
+    "statements": "?since=2026-11-01&until=2026-11-30",
     "compare": "?from=1&to=2",
     "bulk": f"?account={CHANNEL}",
     "go": "?q=shop",
@@ -75,9 +81,44 @@ WITH_ERASURE: Final = """
 """
 
 
+WITH_APPEAL: Final = """
+    INSERT INTO appeals (id, decision_id, decision_at, user_id, event_id, conversation_id, message_id,
+        author_id, scope, source, text, entered_by, created_at, due_at)
+    SELECT %(id)s, id, created_at, user_id, event_id, conversation_id, message_id, author_id, scope, 'page',
+        'I meant it kindly. Please look again.', 'kim', now(), now() + interval '2 days'
+    FROM ai_decisions WHERE id = %(decision)s
+"""
+WITH_APPEALS: Final = """
+    INSERT INTO ai_rules SELECT (jsonb_populate_record(r, jsonb_build_object(
+        'version', r.version + 1, 'appeals_enabled', true))).*
+    FROM ai_rules r WHERE user_id = %(user_id)s ORDER BY version DESC LIMIT 1
+"""
+
+
 def parameters(page: PageRoute) -> tuple[str, ...]:
     """Names in braces of a path."""
     return tuple(part.split("}")[0].split(":")[0] for part in page.path.split("{")[1:])
+
+
+def appeal(desk: Desk) -> object:
+    """An open appeal against a decision of the shop."""
+    decision_id = desk.world.endings["FLAGGED_RULE"]
+    if desk.world.running.row("SELECT id FROM appeals WHERE decision_id = %s", decision_id) is None:
+        desk.world.running.database.execute(WITH_APPEAL, {"id": uuid7(), "decision": decision_id})
+    return _first(desk, "SELECT id FROM appeals WHERE decision_id = %s", decision_id)
+
+
+def appeal_link(desk: Desk) -> str:
+    """The token of a link to appeal against a decision of the shop."""
+    until = datetime.now(UTC) + timedelta(days=1)
+    return signed_token(APPEAL_SECRET, UUID(desk.world.endings["MODERATION_FLAGGED"]), until)
+
+
+def take_appeals(desk: Desk) -> None:
+    """Settings with appeals for the account of the linked decision."""
+    decision_id = desk.world.endings["MODERATION_FLAGGED"]
+    user_id = _first(desk, "SELECT user_id FROM ai_decisions WHERE id = %s", decision_id)
+    desk.world.running.database.execute(WITH_APPEALS, {"user_id": user_id})
 
 
 def _first(desk: Desk, query: str, *values: object) -> object:

@@ -1,0 +1,123 @@
+"""``hushgate repair``: breaches of conservation, found and put right by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+import typer
+
+from cli.accounts.store_account import login
+from cli.exit_codes import ExitCode
+from cli.options import database_url, own_connections, settings_of, stream_settings, time_of
+from cli.output import emit, fail, print_message
+from db.repair.model import Breach, Finding
+from tasks.repair.kinds import BY_NAME, KINDS, SUMS, Kind, find_all
+from tasks.repair.kinds import repair as put_right
+from tasks.repair.scene import Scene
+from tasks.shards.clients import close, connect
+from worker.settings.retention import RetentionSettings
+
+COLUMNS: Final = ("breach", "subject", "account", "found", "repair", "state")
+SECOND_LOOK_S: Final = 1.0
+"""What is still wrong after so long is a breach and no change that was being made."""
+
+
+def repair(
+    fix: Annotated[
+        Breach | None, typer.Option("--fix", help="Repair this kind; needs --yes.", show_default=False)
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Repair; without it, only print what would be repaired.")
+    ] = False,
+    subject: Annotated[
+        list[str] | None, typer.Option("--subject", help="Only these, as the report names them; repeatable.")
+    ] = None,
+    since: Annotated[str, typer.Option(help="Look at rows since this time or age.")] = "6d",
+    older_than: Annotated[
+        float, typer.Option(min=0, help="Leave out rows and entries younger than so many seconds.")
+    ] = 60.0,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most breaches of each kind.")] = 1000,
+) -> None:
+    """Report where an entry, a decision or a reply is missing, stored twice or stuck; repair with --fix.
+
+    Without --fix nothing is changed. Each breach is looked at twice; workers may run. A repair checks again,
+    adds a line to the access log and logs `breach_repaired`. --fix needs the owner of the database. Exit 1
+    when a breach is found, or left. Examples:
+
+        hushgate repair
+
+        hushgate repair --fix reply-not-on-stream --yes
+    """
+    start = time_of("--since", since)
+    if start is None:
+        raise fail("--since: expected a time or an age")
+    age = timedelta(seconds=older_than)
+    rows = asyncio.run(_run(fix, start, age, limit, yes=yes, subjects=subject))
+    emit(rows, COLUMNS)
+    left = [row for row in rows if row["state"] != "repaired"]
+    if not rows:
+        print_message("no breach found", style="dim")
+    elif fix is not None and not yes:
+        raise fail(f"--fix {fix}: {len(rows)} would be repaired; add --yes", code=ExitCode.NEGATIVE)
+    if left:
+        raise typer.Exit(ExitCode.NEGATIVE)
+
+
+async def _run(
+    fix: Breach | None,
+    since: datetime,
+    older_than: timedelta,
+    limit: int,
+    *,
+    yes: bool,
+    subjects: Sequence[str] | None,
+) -> list[dict[str, Any]]:
+    settings = stream_settings()
+    redis = connect(settings.redis_url.get_secret_value())
+    kinds = KINDS if fix is None or fix in SUMS else (BY_NAME[fix],)
+    try:
+        async with own_connections(database_url()) as source:
+            scene = Scene(
+                pool=source, redis=redis, settings=settings, now=datetime.now(UTC), since=_kept(since),
+                older_than=older_than, limit=limit, person=login(),
+            )  # fmt: skip
+            found = await _twice(scene, kinds)
+            chosen = [each for each in found if not subjects or each.subject in subjects]
+            mine = [each for each in chosen if each.breach is fix]
+            done = await put_right(scene, BY_NAME[fix], mine) if fix and yes else frozenset()
+    finally:
+        await close(redis)
+    return [_row(each, BY_NAME[each.breach], repaired=each.subject in done) for each in chosen]
+
+
+def _kept(since: datetime) -> datetime:
+    """The start, but after what retention may have deleted of one table and not of another."""
+    days = settings_of(RetentionSettings).keep_keys_days
+    return max(since, datetime.now(UTC) - timedelta(days=days - 1)) if days else since
+
+
+async def _twice(scene: Scene, kinds: Sequence[Kind]) -> list[Finding]:
+    """The breaches that two looks found."""
+    first = await find_all(scene, kinds)
+    if not first:
+        return []
+    await asyncio.sleep(SECOND_LOOK_S)
+    wrong = {each.breach for each in first}
+    again = {
+        (each.breach, each.subject) for each in await find_all(scene, [k for k in kinds if k.breach in wrong])
+    }
+    return [each for each in first if (each.breach, each.subject) in again]
+
+
+def _row(each: Finding, kind: Kind, *, repaired: bool) -> dict[str, Any]:
+    return {
+        "breach": each.breach.value,
+        "subject": each.subject,
+        "account": each.account,
+        "found": each.found,
+        "repair": kind.repair,
+        "state": "repaired" if repaired else "found",
+    }

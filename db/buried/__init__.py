@@ -1,0 +1,1 @@
+"""Dead letters as people work with them: found, published again, dropped."""

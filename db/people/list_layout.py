@@ -1,0 +1,66 @@
+"""The columns and the order of the list of decisions, as a person keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from db.people.tables import people
+from db.rows import Row
+
+
+class ListColumn(StrEnum):
+    """A column that a person may leave out, in the order of the page; stored, never renamed."""
+
+    ACCOUNT = "account"
+    AUTHOR = "author"
+    REPLY = "reply"
+    CONFIDENCE = "confidence"
+    REVIEW = "review"
+
+
+class ListOrder(StrEnum):
+    """Which decisions come first: the orders that every index of the audit serves, and no other."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+USUAL: Final = (ListColumn.ACCOUNT, ListColumn.REPLY, ListColumn.CONFIDENCE, ListColumn.REVIEW)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLayout:
+    """How a person reads the list of decisions."""
+
+    columns: tuple[ListColumn, ...] = USUAL
+    order: ListOrder = ListOrder.NEWEST
+
+    @property
+    def oldest_first(self) -> bool:
+        """Whether the oldest decisions come first."""
+        return self.order is ListOrder.OLDEST
+
+
+def layout_from_row(row: Row) -> ListLayout:
+    """The layout in a row of ``people``; columns of a later release are left out."""
+    names = row["list_columns"]
+    columns = USUAL if names is None else tuple(each for each in ListColumn if each.value in names)
+    return ListLayout(columns=columns, order=ListOrder(row["list_order"]))
+
+
+async def set_columns(connection: AsyncConnection, person_id: UUID, columns: Sequence[ListColumn]) -> None:
+    """Keep the optional columns of a person."""
+    statement = sa.update(people).where(people.c.id == person_id)
+    await connection.execute(statement.values(list_columns=[each.value for each in columns]))
+
+
+async def set_order(connection: AsyncConnection, person_id: UUID, order: ListOrder) -> None:
+    """Keep the order of a person."""
+    await connection.execute(sa.update(people).where(people.c.id == person_id).values(list_order=order.value))

@@ -1,0 +1,142 @@
+"""Breaches that Postgres alone shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from db.pool import Pool, fetch_dicts, fetch_value
+from db.repair.model import Breach, Finding
+
+QUERIES: Final = MappingProxyType(
+    {
+        Breach.ENTRY_ENDED_TWICE: """
+            SELECT entry_id AS subject, min(user_id) AS account,
+                'the entry has ' || string_agg(ending, ' and ' ORDER BY ending) AS found
+            FROM (
+                SELECT entry_id, user_id, 'a decision' AS ending FROM event_keys
+                WHERE decision_id IS NOT NULL AND created_at >= %(since)s AND created_at < %(until)s
+                UNION ALL
+                SELECT entry_id, user_id, 'a duplicate' FROM duplicates
+                WHERE created_at >= %(since)s AND created_at < %(until)s
+                UNION ALL
+                SELECT entry_id, NULL, 'a dead letter' FROM dead_letters
+                WHERE created_at >= %(since)s AND created_at < %(until)s
+            ) AS ends
+            GROUP BY entry_id HAVING count(*) > 1 ORDER BY entry_id LIMIT %(limit)s
+        """,
+        Breach.DECISION_WITHOUT_KEY: """
+            SELECT d.id::text AS subject, d.user_id AS account,
+                'its event would be decided again' AS found
+            FROM ai_decisions d
+            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s AND NOT d.snapshot_json ? 'erased'
+                AND NOT EXISTS (
+                    SELECT FROM event_keys k WHERE k.user_id = d.user_id AND k.event_id = d.event_id)
+            ORDER BY d.created_at LIMIT %(limit)s
+        """,
+        Breach.EVENT_DECIDED_TWICE: """
+            SELECT d.id::text AS subject, d.user_id AS account,
+                'a further decision of an event whose ending is '
+                    || coalesce(k.decision_id::text, 'the dead letter ' || k.entry_id) AS found
+            FROM ai_decisions d JOIN event_keys k ON k.user_id = d.user_id AND k.event_id = d.event_id
+            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s
+                AND d.id IS DISTINCT FROM k.decision_id AND NOT d.snapshot_json ? 'erased'
+            ORDER BY d.created_at LIMIT %(limit)s
+        """,
+        Breach.DECISION_WITHOUT_REPLY: """
+            SELECT d.id::text AS subject, d.user_id AS account,
+                'the decision is respond, and the outbox has no reply' AS found
+            FROM ai_decisions d
+            WHERE d.created_at >= %(since)s AND d.created_at < %(until)s AND d.decision = 'respond'
+                AND NOT d.snapshot_json ? 'erased'
+                AND NOT EXISTS (SELECT FROM outbox o WHERE o.user_id = d.user_id AND o.event_id = d.event_id)
+            ORDER BY d.created_at LIMIT %(limit)s
+        """,
+        Breach.UNSENT_REPLY_IN_HISTORY: """
+            SELECT DISTINCT o.decision_id::text AS subject, o.user_id AS account,
+                'the reply was cancelled and never sent, and the model still reads it' AS found
+            FROM outbox o JOIN messages m ON m.user_id = o.user_id
+                AND m.conversation_id = o.conversation_id AND m.decision_id = o.decision_id
+            WHERE o.created_at >= %(since)s AND o.created_at < %(until)s
+                AND o.cancel_settled AND o.delivered_at IS NULL AND m.role = 'assistant'
+            ORDER BY 1 LIMIT %(limit)s
+        """,
+        Breach.ORPHANED_HOLD: """
+            SELECT h.id::text AS subject, h.user_id AS account,
+                'the audit has no decision ' || h.decision_id AS found
+            FROM held_drafts h
+            WHERE h.created_at >= %(since)s AND h.created_at < %(until)s
+                AND NOT EXISTS (
+                    SELECT FROM ai_decisions d WHERE d.id = h.decision_id AND d.created_at = h.created_at)
+            ORDER BY h.id LIMIT %(limit)s
+        """,
+    }
+)
+RETRIED: Final = """
+    SELECT l.entry_id, l.retried_as FROM dead_letters l
+    WHERE l.retried_at >= %(since)s AND l.retried_at < %(until)s
+        AND NOT EXISTS (SELECT FROM dead_letters n WHERE n.entry_id = l.retried_as)
+        AND NOT EXISTS (SELECT FROM duplicates n WHERE n.entry_id = l.retried_as)
+        AND NOT EXISTS (
+            SELECT FROM event_keys k
+            WHERE k.created_at >= l.retried_at - interval '1 hour' AND k.entry_id = l.retried_as)
+    ORDER BY l.entry_id LIMIT %(limit)s
+"""
+ENDED: Final = """
+    SELECT (SELECT count(decision_id) FROM event_keys) + (SELECT count(*) FROM duplicates)
+        + (SELECT count(*) FROM dead_letters)
+        + (SELECT coalesce(sum(rows), 0)::bigint FROM purged WHERE table_name <> 'ai_decisions')
+"""
+WAITING: Final = """
+    SELECT decision_id::text AS decision_id, user_id FROM outbox
+    WHERE delivered_at IS NULL AND NOT cancel_settled AND created_at >= %(since)s AND created_at < %(until)s
+    ORDER BY id
+"""
+DELIVERED: Final = """
+    SELECT decision_id::text AS decision_id, user_id FROM outbox
+    WHERE delivered_at >= %(since)s AND delivered_at < %(until)s ORDER BY id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Which rows are looked at: not those of the last moments, which a worker may be about to finish."""
+
+    since: datetime
+    until: datetime
+    limit: int
+
+    def values(self) -> dict[str, Any]:
+        """The parameters of a query."""
+        return {"since": self.since, "until": self.until, "limit": self.limit}
+
+
+async def find(source: Pool, breach: Breach, window: Window) -> list[Finding]:
+    """What is found of one kind of ``QUERIES``."""
+    rows = await fetch_dicts(source, QUERIES[breach], window.values())
+    return [Finding(breach=breach, **row) for row in rows]
+
+
+async def count_ended(source: Pool) -> int:
+    """Entries that have an ending, or had one before retention deleted it."""
+    return int(await fetch_value(source, ENDED))
+
+
+async def waiting_replies(source: Pool, window: Window) -> dict[str, str]:
+    """Replies that the outbox does not count as delivered or cancelled: account by decision."""
+    rows = await fetch_dicts(source, WAITING, window.values())
+    return {row["decision_id"]: row["user_id"] for row in rows}
+
+
+async def delivered_replies(source: Pool, window: Window) -> dict[str, str]:
+    """Replies that the outbox counts as delivered: account by decision."""
+    rows = await fetch_dicts(source, DELIVERED, window.values())
+    return {row["decision_id"]: row["user_id"] for row in rows}
+
+
+async def unfinished_retries(source: Pool, window: Window) -> dict[str, str]:
+    """Dead letters that were published again, whose new entry has no ending: that entry by letter."""
+    rows = await fetch_dicts(source, RETRIED, window.values())
+    return {row["entry_id"]: row["retried_as"] for row in rows}

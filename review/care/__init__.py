@@ -1,0 +1,1 @@
+"""What protects the people who read: covers of the organisation, and reminders of a break."""

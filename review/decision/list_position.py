@@ -1,0 +1,83 @@
+"""The list that a person came from to a decision, and the decisions next to it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from db.audit import decision_list
+from db.audit.decision_context import DecisionRow
+from db.review_store import AsyncConnection
+from db.reviews import queue_items
+from review.decision.review_panel import list_query
+from review.http.visit import Visit
+from review.lists.filters import ListQuery
+from review.lists.visit_query import parse_visit_query
+
+MOST_FIELDS: Final = 50
+"""Fields of a list's query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPosition:
+    """The list that the person came from, and the decisions next to this one.
+
+    Attributes:
+        query: of the list's URL.
+        link_query: for links to other decisions of the list; empty when the person came from elsewhere.
+        oldest_first: the person reads lists from the oldest decision on.
+    """
+
+    query: str = ""
+    link_query: str = ""
+    newer: UUID | None = None
+    older: UUID | None = None
+    oldest_first: bool = False
+
+    @property
+    def following(self) -> UUID | None:
+        """The decision that comes next in the person's order."""
+        return self.newer if self.oldest_first else self.older
+
+
+async def load_position(visit: Visit, connection: AsyncConnection, row: DecisionRow) -> ListPosition:
+    """The next decisions by the filters of the list that the person came from, if these are valid."""
+    query = _came_from(visit)
+    if query is None:
+        return ListPosition()
+    filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
+    return ListPosition(
+        query=query.encoded(),
+        link_query=urlencode({"from": query.encoded()}),
+        newer=await decision_list.newer_decision(connection, filters, row),
+        older=await decision_list.older_decision(connection, filters, row),
+        oldest_first=visit.person.list_layout.oldest_first,
+    )
+
+
+async def following_decision(visit: Visit, decision_id: UUID) -> UUID | None:
+    """The decision after this one in the list that the person came from; None at its end or without one."""
+    query = _came_from(visit)
+    if query is None:
+        return None
+    async with visit.store.reading() as connection:
+        row = await decision_list.get_decision(connection, decision_id)
+        if row is None:
+            return None
+        filters = await queue_items.with_hidden_reviews(connection, query.filters, visit.person.person_id)
+        if visit.person.list_layout.oldest_first:
+            return await decision_list.newer_decision(connection, filters, row)
+        return await decision_list.older_decision(connection, filters, row)
+
+
+def _came_from(visit: Visit) -> ListQuery | None:
+    """The filters of the list that the person came from; None without a usable list."""
+    if (came_from := list_query(visit)) is None:
+        return None
+    try:
+        query = parse_visit_query(visit, parse_qsl(came_from, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        return None
+    return None if query.problems else query

@@ -1,0 +1,1 @@
+"""What an operator puts right: dead letters published again, and breaches of conservation."""

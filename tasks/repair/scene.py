@@ -1,0 +1,38 @@
+"""What every finder and every repair needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from redis.asyncio import Redis
+
+from db.pool import Pool
+from db.repair.finding import Window
+from worker.settings import StreamSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Both servers, and which rows and entries are looked at.
+
+    Attributes:
+        since: rows of before are not looked at.
+        older_than: neither are rows and entries of the last moments, which a worker may be about to finish.
+        limit: most breaches of one kind.
+        person: who repairs, for the access log.
+    """
+
+    pool: Pool
+    redis: Redis
+    settings: StreamSettings
+    now: datetime
+    since: datetime
+    older_than: timedelta
+    limit: int
+    person: str
+
+    @property
+    def window(self) -> Window:
+        """The rows that are looked at."""
+        return Window(since=self.since, until=self.now - self.older_than, limit=self.limit)

@@ -1,0 +1,88 @@
+"""What ``hushgate doctor`` says about power failures and failovers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cli.doctor.durability import RedisNode, failover, power_failure
+from db.sessions.durability import Durability
+
+ALWAYS = RedisNode(aof=True, appendfsync="always", replicas=0, most_lag_s=0)
+POSTGRES = Durability(
+    fsync=True, full_page_writes=True, synchronous_commit="on", standby_names="", standbys=0
+)
+
+
+@pytest.mark.parametrize(
+    ("redis", "postgres", "state", "found"),
+    [
+        ({}, {}, "ok", "Redis loses nothing, Postgres nothing"),
+        ({"appendfsync": "everysec"}, {}, "warn", "Redis loses about a second of events, Postgres nothing"),
+        (
+            {"appendfsync": ""},
+            {},
+            "warn",
+            "Redis loses an unknown part: CONFIG is forbidden, Postgres nothing",
+        ),
+        ({"aof": False}, {}, "warn", "Redis loses all events since its last snapshot, Postgres nothing"),
+        ({}, {"fsync": False}, "warn", "Redis loses nothing, Postgres possibly the whole database"),
+        (
+            {},
+            {"synchronous_commit": "off"},
+            "warn",
+            "Redis loses nothing, Postgres the decisions of its last moments, which are then decided again or"
+            " missing",
+        ),
+    ],
+)
+def test_the_loss_by_a_power_failure_is_named(
+    redis: dict[str, Any], postgres: dict[str, Any], state: str, found: str
+) -> None:
+    """The worst node of a cluster decides."""
+    nodes = [ALWAYS, replace(ALWAYS, **redis)]
+    check = power_failure(nodes, replace(POSTGRES, **postgres))
+
+    assert (check.state, check.found) == (state, found)
+
+
+@pytest.mark.parametrize(
+    ("redis", "postgres", "state", "found"),
+    [
+        ({}, {}, "ok", "Redis has no replica; Postgres has no standby"),
+        (
+            {"replicas": 1},
+            {},
+            "warn",
+            "Redis loses what its replica does not have yet; Postgres has no standby",
+        ),
+        (
+            {"replicas": 1, "most_lag_s": 10},
+            {"standbys": 1},
+            "warn",
+            "Redis loses what its replica does not have yet, at most 10 s of it; Postgres loses what its"
+            " standby does not have yet",
+        ),
+        (
+            {},
+            {"standbys": 1, "standby_names": "*"},
+            "ok",
+            "Redis has no replica; Postgres loses nothing (synchronous_commit on)",
+        ),
+        (
+            {},
+            {"standbys": 1, "standby_names": "*", "synchronous_commit": "local"},
+            "warn",
+            "Redis has no replica; Postgres loses what its standby does not have yet",
+        ),
+    ],
+)
+def test_the_loss_by_a_failover_is_named(
+    redis: dict[str, Any], postgres: dict[str, Any], state: str, found: str
+) -> None:
+    """Of each server by its own settings."""
+    check = failover([replace(ALWAYS, **redis)], replace(POSTGRES, **postgres))
+
+    assert (check.state, check.found) == (state, found)
