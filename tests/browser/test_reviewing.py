@@ -41,7 +41,7 @@ def test_a_block_is_overturned_and_restored_by_keyboard_alone(desk: Desk) -> Non
     wrong = faults(page)
     picture(page, "review-stored")
     page.keyboard.press("u")
-    expect(page.get_by_text("withdrew a review")).to_be_visible()
+    expect(page.get_by_text("The exchange was sealed again")).to_be_visible()
     after = desk.world.running.row("SELECT 1 AS one FROM messages WHERE decision_id = %s", decision_id)
 
     assert stored == {
